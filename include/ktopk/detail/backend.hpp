@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/config.hpp>
+#include <ktopk/detail/workspace.hpp>
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
+
+// Who serves an algorithm on an execution space. A tag names a backend, a template names an algorithm,
+// and a backend claims a room by specializing both the algorithm and backend_for.
+
+namespace ktopk::detail {
+
+struct Generic {};
+struct Cuda {};
+
+template <class Backend>
+struct OnePass;
+template <class Backend>
+struct Radix;
+template <class Backend>
+struct Heap;
+template <class Backend>
+struct Sort;
+
+template <template <class> class Algorithm, class Exec>
+struct backend_for {
+  using type = Generic;
+};
+
+/// What sizing and choosing know of the device behind an execution space instance.
+struct Device {
+  bool host = true;
+  int concurrency = 1;
+};
+
+template <class Exec>
+inline constexpr bool is_host_space =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible &&
+    std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
+
+template <class Exec>
+Device device_of(Exec const& exec) {
+  return {is_host_space<Exec>, static_cast<int>(exec.concurrency())};
+}
+
+/// What every room offers. `workspace_bytes` and `run` may count on `supports`.
+template <class R, class Exec, class Bits>
+concept Room = requires(Exec const& exec, Shape const& shape, Options const& options,
+                        Device const& device, Problem<Bits> const& problem, void* workspace) {
+  { R::label } -> std::convertible_to<char const*>;
+  { R::supports(shape, options) } -> std::same_as<bool>;
+  { R::workspace_bytes(device, shape, options) } -> std::same_as<std::size_t>;
+  R::run(exec, problem, options, workspace);
+};
+
+}  // namespace ktopk::detail

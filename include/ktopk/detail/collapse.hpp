@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/checks.hpp>
+#include <ktopk/inputs.hpp>
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
+
+// Views end here: whatever their layout, stride and traits, a Problem of pointers and strides goes on.
+
+namespace ktopk::detail {
+
+#if defined(KOKKOS_HALF_T_IS_FLOAT) && !KOKKOS_HALF_T_IS_FLOAT
+template <>
+struct KeyTraits<Kokkos::Experimental::half_t> : FloatingKey<0x7c00u> {};
+#endif
+#if defined(KOKKOS_BHALF_T_IS_FLOAT) && !KOKKOS_BHALF_T_IS_FLOAT
+template <>
+struct KeyTraits<Kokkos::Experimental::bhalf_t> : FloatingKey<0x7f80u> {};
+#endif
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+struct KeyTraits<__half> : FloatingKey<0x7c00u> {};
+template <>
+struct KeyTraits<__nv_bfloat16> : FloatingKey<0x7f80u> {};
+#endif
+
+template <class Exec, class View>
+inline constexpr bool reachable =
+    Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
+
+/// Rows and columns of a View of rank 1 (one row) or 2, with its strides in elements.
+struct Matrix {
+  std::int64_t rows, columns, row_stride, column_stride;
+};
+
+template <class View>
+Matrix matrix_of(View const& view) {
+  static_assert(View::rank == 1 || View::rank == 2, "ktopk: Views have rank 1 or 2");
+  if constexpr (View::rank == 1)
+    return {1, static_cast<std::int64_t>(view.extent(0)), 0,
+            static_cast<std::int64_t>(view.stride(0))};
+  else
+    return {static_cast<std::int64_t>(view.extent(0)), static_cast<std::int64_t>(view.extent(1)),
+            static_cast<std::int64_t>(view.stride(0)), static_cast<std::int64_t>(view.stride(1))};
+}
+
+template <class View>
+IntegerArray integers_of(View const& view) {
+  using Integer = typename View::non_const_value_type;
+  static_assert(View::rank == 1 && std::is_integral_v<Integer> && std::is_signed_v<Integer> &&
+                    (sizeof(Integer) == 4 || sizeof(Integer) == 8),
+                "ktopk: offsets, wanted and counts are rank-1 Views of int32 or int64");
+  return {const_cast<Integer*>(view.data()), static_cast<std::int64_t>(view.stride(0)),
+          static_cast<int>(sizeof(Integer))};
+}
+
+template <class Exec, class Keys, class Values, class Indices>
+constexpr void check_types() {
+  using T = key_type<Keys>;
+  static_assert(Key<T>, "ktopk: not a key type");
+  static_assert(reachable<Exec, key_view_t<Keys>>, "ktopk: keys are out of the space's reach");
+  static_assert(!(IsNothing<Values> && IsNothing<Indices>), "ktopk: neither values nor indices");
+  constexpr int output_rank = is_ragged<Keys> ? 2 : static_cast<int>(key_view_t<Keys>::rank);
+  if constexpr (!IsNothing<Values>) {
+    static_assert(std::is_same_v<typename Values::value_type, T>, "ktopk: values are not of key type");
+    static_assert(static_cast<int>(Values::rank) == output_rank, "ktopk: values have another rank");
+    static_assert(reachable<Exec, Values>, "ktopk: values are out of the space's reach");
+  }
+  if constexpr (!IsNothing<Indices>) {
+    static_assert(Index<typename Indices::value_type>, "ktopk: indices are 32- or 64-bit integers");
+    static_assert(static_cast<int>(Indices::rank) == output_rank, "ktopk: indices have another rank");
+    static_assert(reachable<Exec, Indices>, "ktopk: indices are out of the space's reach");
+  }
+}
+
+template <class Keys, class Values, class Indices, class Rows>
+Shape shape_of(char const* function, Keys const& keys, Values const& values,
+               Indices const& indices, Rows const& per_row) {
+  Matrix const in = matrix_of(key_view(keys));
+  Shape shape{in.rows, in.columns, 0, static_cast<int>(sizeof(key_type<Keys>)), 8, true,
+              in.column_stride == 1 || in.columns < 2};
+  if constexpr (is_ragged<Keys>) {
+    if (keys.offsets.extent(0) == 0) reject(function, "offsets has 0 entries but must have at least 1");
+    shape.rows = static_cast<std::int64_t>(keys.offsets.extent(0)) - 1;
+    shape.uniform = false;
+  }
+  if constexpr (!IsNothing<Indices>) {
+    shape.k = matrix_of(indices).columns;
+    shape.index_bytes = static_cast<int>(sizeof(typename Indices::value_type));
+    require_equal(function, "the number of rows of indices", matrix_of(indices).rows, shape.rows);
+  }
+  if constexpr (!IsNothing<Values>) {
+    if constexpr (!IsNothing<Indices>)
+      require_equal(function, "the k of values", matrix_of(values).columns, shape.k);
+    shape.k = matrix_of(values).columns;
+    require_equal(function, "the number of rows of values", matrix_of(values).rows, shape.rows);
+  }
+  check_sizes(function, shape);
+  if constexpr (!IsNothing<Indices>)
+    check_index_range<typename Indices::value_type>(function, shape.n);
+  if constexpr (is_per_row<Rows>) {
+    if constexpr (!IsNothing<decltype(per_row.wanted)>) {
+      require_equal(function, "the length of wanted",
+                    static_cast<std::int64_t>(per_row.wanted.extent(0)), shape.rows);
+      shape.uniform = false;
+    }
+    if constexpr (!IsNothing<decltype(per_row.counts)>)
+      require_equal(function, "the length of counts",
+                    static_cast<std::int64_t>(per_row.counts.extent(0)), shape.rows);
+  }
+  return shape;
+}
+
+template <class Keys, class Values, class Indices, class Rows>
+void check_overlap(char const* function, Keys const& keys, Values const& values,
+                   Indices const& indices, Rows const& per_row) {
+  Extent const in = extent_of(key_view(keys));
+  Extent value_extent, index_extent, count_extent;
+  if constexpr (!IsNothing<Values>) value_extent = extent_of(values);
+  if constexpr (!IsNothing<Indices>) index_extent = extent_of(indices);
+  if constexpr (is_per_row<Rows>)
+    if constexpr (!IsNothing<decltype(per_row.counts)>) count_extent = extent_of(per_row.counts);
+  check_disjoint(function, "keys", in, "values", value_extent);
+  check_disjoint(function, "keys", in, "indices", index_extent);
+  check_disjoint(function, "values", value_extent, "indices", index_extent);
+  check_disjoint(function, "keys", in, "counts", count_extent);
+  check_disjoint(function, "values", value_extent, "counts", count_extent);
+  check_disjoint(function, "indices", index_extent, "counts", count_extent);
+}
+
+/// Checks everything the host can see, then lets go of the Views. `wanted` is not set here.
+template <class Exec, class Keys, class Values, class Indices, class Rows>
+Problem<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys,
+                                          Values const& values, Indices const& indices,
+                                          Rows const& per_row, Options const& options) {
+  check_types<Exec, Keys, Values, Indices>();
+  using T = key_type<Keys>;
+  using Bits = bits_of<T>;
+  Problem<Bits> problem;
+  problem.shape = shape_of(function, keys, values, indices, per_row);
+  check_overlap(function, keys, values, indices, per_row);
+  problem.rank = make_rank_map<T>(options);
+  problem.worst = worst_key<T>(options.order);
+  Matrix const in = matrix_of(key_view(keys));
+  problem.keys = reinterpret_cast<Bits const*>(key_view(keys).data());
+  problem.key_row = in.row_stride;
+  problem.key_step = in.column_stride;
+  if constexpr (!IsNothing<Values>) {
+    Matrix const out = matrix_of(values);
+    problem.values = reinterpret_cast<Bits*>(values.data());
+    problem.value_row = out.row_stride;
+    problem.value_step = out.column_stride;
+  }
+  if constexpr (!IsNothing<Indices>) {
+    Matrix const out = matrix_of(indices);
+    problem.indices = indices.data();
+    problem.index_row = out.row_stride;
+    problem.index_step = out.column_stride;
+  }
+  if constexpr (is_ragged<Keys>) {
+    static_assert(reachable<Exec, decltype(keys.offsets)>, "ktopk: offsets are out of reach");
+    problem.offsets = integers_of(keys.offsets);
+  }
+  if constexpr (is_per_row<Rows>)
+    if constexpr (!IsNothing<decltype(per_row.counts)>) {
+      static_assert(reachable<Exec, decltype(per_row.counts)>, "ktopk: counts are out of reach");
+      problem.counts = integers_of(per_row.counts);
+    }
+  return problem;
+}
+
+/// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
+inline std::size_t wanted_bytes(Shape const& shape) {
+  return shape.uniform ? 0 : static_cast<std::size_t>(shape.rows) * sizeof(std::int64_t);
+}
+
+/// `wanted` where the device can read it: itself, or an asynchronous copy in the workspace.
+template <class Exec, class Wanted>
+IntegerArray bring_wanted(char const* function, Exec const& exec, Wanted const& wanted,
+                          void* buffer) {
+  if constexpr (reachable<Exec, Wanted>) {
+    return integers_of(wanted);
+  } else {
+    using Integer = typename Wanted::non_const_value_type;
+    if (!wanted.span_is_contiguous())
+      reject(function, "a wanted of " + std::to_string(wanted.extent(0)) +
+                           " on the host must have stride 1, not " +
+                           std::to_string(wanted.stride(0)));
+    Kokkos::View<Integer const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
+        from(wanted.data(), wanted.extent(0));
+    Kokkos::View<Integer*, typename Exec::memory_space,
+                 Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
+        to(static_cast<Integer*>(buffer), wanted.extent(0));
+    Kokkos::deep_copy(exec, to, from);
+    return integers_of(to);
+  }
+}
+
+}  // namespace ktopk::detail

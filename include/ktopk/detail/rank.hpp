@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include <ktopk/detail/key_traits.hpp>
+#include <ktopk/detail/macros.hpp>
+#include <ktopk/options.hpp>
+
+// The only place that knows of direction, sign, NaN and the two zeros: every key becomes an unsigned
+// integer, its rank, and bigger is better. Rank and position together make one integer, the item; the
+// items of a row are all distinct, so "the k best by the tie rule" is "the k largest items", and
+// all-equal keys are nothing special to any algorithm.
+
+namespace ktopk::detail {
+
+/// Maps the bits of a key to its rank by masks alone, so that one compiled room serves every key type
+/// of its width.
+template <class Bits>
+struct RankMap {
+  Bits negative;    // flipped in keys whose top bit is set
+  Bits always;      // flipped in every key
+  Bits magnitude;   // floating point: all but the sign; otherwise 0
+  Bits infinity;    // a magnitude above it is NaN
+  Bits minus_zero;  // becomes plus zero
+  Bits nan_rank;
+
+  KTOPK_FUNCTION constexpr Bits operator()(Bits key) const {
+    Bits const plain = key == minus_zero ? Bits{0} : key;
+    Bits const rank = ordered(plain);
+    return static_cast<Bits>(key & magnitude) > infinity ? nan_rank : rank;
+  }
+
+  /// The rank without regard to NaN and minus zero.
+  KTOPK_FUNCTION constexpr Bits ordered(Bits key) const {
+    constexpr int top = std::numeric_limits<Bits>::digits - 1;
+    Bits const sign_fill = static_cast<Bits>(Bits{0} - static_cast<Bits>(key >> top));
+    return static_cast<Bits>(key ^ static_cast<Bits>((sign_fill & negative) ^ always));
+  }
+};
+
+template <class T>
+constexpr RankMap<bits_of<T>> make_rank_map(Options const& options) {
+  using Bits = bits_of<T>;
+  using Traits = KeyTraits<T>;
+  constexpr Bits all = std::numeric_limits<Bits>::max();
+  constexpr Bits sign = static_cast<Bits>(all - (all >> 1));
+  bool const largest = options.order == Order::largest;
+  bool const nan_first = (options.nan == NaN::greatest) == largest;
+  Bits const direction = largest ? Bits{0} : all;
+  if constexpr (Traits::kind == KeyKind::floating)
+    return {static_cast<Bits>(all ^ sign), static_cast<Bits>(sign ^ direction),
+            static_cast<Bits>(all ^ sign), static_cast<Bits>(Traits::infinity), sign,
+            nan_first ? all : Bits{0}};
+  else if constexpr (Traits::kind == KeyKind::signed_integer)
+    return {0, static_cast<Bits>(sign ^ direction), 0, 0, 0, 0};
+  else
+    return {0, direction, 0, 0, 0, 0};
+}
+
+/// The key that fills what a short row leaves open: the lowest value or -infinity for Order::largest,
+/// the highest or +infinity for Order::smallest.
+template <class T>
+constexpr bits_of<T> worst_key(Order order) {
+  using Bits = bits_of<T>;
+  constexpr Bits all = std::numeric_limits<Bits>::max();
+  constexpr Bits sign = static_cast<Bits>(all - (all >> 1));
+  bool const largest = order == Order::largest;
+  if constexpr (KeyTraits<T>::kind == KeyKind::floating) {
+    Bits const infinity = static_cast<Bits>(KeyTraits<T>::infinity);
+    return largest ? static_cast<Bits>(infinity | sign) : infinity;
+  } else if constexpr (KeyTraits<T>::kind == KeyKind::signed_integer) {
+    return largest ? sign : static_cast<Bits>(all ^ sign);
+  } else {
+    return largest ? Bits{0} : all;
+  }
+}
+
+using Item64 = std::uint64_t;
+__extension__ typedef unsigned __int128 Item128;
+
+/// Rank above, position below: the larger item is the better one, and no two of a row are equal.
+template <class Bits, class Item>
+struct ItemMap {
+  RankMap<Bits> rank;
+  int position_bits;
+  std::uint64_t position_mask;
+  std::uint64_t flip;  // position_mask where the lowest index wins a tie, 0 where the highest does
+
+  KTOPK_FUNCTION constexpr Item join(Bits r, std::uint64_t position) const {
+    return (static_cast<Item>(r) << position_bits) | static_cast<Item>(position ^ flip);
+  }
+  KTOPK_FUNCTION constexpr Item operator()(Bits key, std::uint64_t position) const {
+    return join(rank(key), position);
+  }
+  KTOPK_FUNCTION constexpr std::uint64_t position(Item item) const {
+    return (static_cast<std::uint64_t>(item) & position_mask) ^ flip;
+  }
+  KTOPK_FUNCTION constexpr Bits rank_of(Item item) const {
+    return static_cast<Bits>(item >> position_bits);
+  }
+  /// How many low bits of an item carry anything.
+  KTOPK_FUNCTION constexpr int width() const {
+    return std::numeric_limits<Bits>::digits + position_bits;
+  }
+};
+
+/// Bits that hold every position of a row of `n` keys.
+constexpr int position_bits_for(std::int64_t n) {
+  return n > 1 ? std::bit_width(static_cast<std::uint64_t>(n - 1)) : 0;
+}
+
+template <class Item, class Bits>
+constexpr ItemMap<Bits, Item> make_item_map(RankMap<Bits> const& rank, std::int64_t n, Ties ties) {
+  int const width = position_bits_for(n);
+  std::uint64_t const mask = (std::uint64_t{1} << width) - 1;
+  return {rank, width, mask, ties == Ties::highest_index ? 0 : mask};
+}
+
+/// Calls `body` with a value of the narrowest item type that holds rank and position.
+template <class Bits, class Body>
+void with_item_type(std::int64_t n, Body const& body) {
+  if constexpr (sizeof(Bits) == 8) {
+    body(Item128{});
+  } else if constexpr (sizeof(Bits) == 4) {
+    if (position_bits_for(n) > 32)
+      body(Item128{});
+    else
+      body(Item64{});
+  } else {
+    body(Item64{});
+  }
+}
+
+/// Bytes of the item that with_item_type picks.
+constexpr std::size_t item_bytes(int key_bytes, std::int64_t n) {
+  return key_bytes == 8 || (key_bytes == 4 && position_bits_for(n) > 32) ? sizeof(Item128)
+                                                                         : sizeof(Item64);
+}
+
+}  // namespace ktopk::detail

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <atomic>
+
+// Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve.
+
+namespace ktopk::detail {
+
+enum class Threshold { sampled, too_high, too_low };
+
+inline std::atomic<Threshold> forced_threshold{Threshold::sampled};
+
+/// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`).
+class ForceThreshold {
+ public:
+  explicit ForceThreshold(Threshold threshold) { forced_threshold = threshold; }
+  ~ForceThreshold() { forced_threshold = Threshold::sampled; }
+  ForceThreshold(ForceThreshold const&) = delete;
+  ForceThreshold& operator=(ForceThreshold const&) = delete;
+};
+
+}  // namespace ktopk::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ktopk::detail {
+
+/// One buffer, handed out piece by piece. Without a buffer it only counts, so that the code that
+/// lays a workspace out is also the code that sizes it.
+class Workspace {
+ public:
+  static constexpr std::size_t alignment = 256;
+
+  Workspace() = default;
+  explicit Workspace(void* buffer) : m_base(aligned(reinterpret_cast<std::uintptr_t>(buffer))) {}
+
+  template <class T>
+  T* take(std::int64_t count) {
+    std::size_t const begin = m_used;
+    m_used = aligned(m_used + static_cast<std::size_t>(count) * sizeof(T));
+    return m_base ? reinterpret_cast<T*>(m_base + begin) : nullptr;
+  }
+
+  /// What a buffer of any alignment must hold for all that was taken.
+  std::size_t bytes() const { return m_used == 0 ? 0 : m_used + alignment; }
+
+ private:
+  static constexpr std::uintptr_t aligned(std::uintptr_t x) {
+    return (x + alignment - 1) & ~static_cast<std::uintptr_t>(alignment - 1);
+  }
+
+  std::uintptr_t m_base = 0;
+  std::size_t m_used = 0;
+};
+
+}  // namespace ktopk::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ktopk/options.hpp>
+
+/// \file
+/// What this build of ktopk holds, at run time.
+
+namespace ktopk {
+
+/// The library's version, "major.minor.patch".
+std::string version();
+
+/// Version, commit, Kokkos and its devices, compiler and tuned rooms: a line each, "name: value".
+std::string configuration();
+
+/// An algorithm that this build holds.
+struct AlgorithmInfo {
+  Algorithm algorithm;
+  char const* name;
+  char const* summary;     ///< what it is good for
+  std::int64_t largest_k;  ///< larger k give way to radix
+  bool tuned_cuda;         ///< a hand-written CUDA room serves it where it supports the shape
+};
+
+std::vector<AlgorithmInfo> algorithms();
+
+/// The enabled execution spaces by Kokkos's names: "Serial", "OpenMP", "Cuda" ...
+std::vector<std::string> backends();
+
+}  // namespace ktopk

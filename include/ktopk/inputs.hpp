@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <Kokkos_Core.hpp>
+
+/// \file
+/// What may stand in an argument's place beside a plain View.
+
+namespace ktopk {
+
+/// Stands for values, indices, wanted or counts that the caller has no use for.
+struct Nothing {};
+inline constexpr Nothing nothing{};
+
+/// Rows of differing length, one behind the other.
+template <class Keys, class Offsets>
+struct Ragged {
+  Keys keys;
+  Offsets offsets;
+};
+
+/// Rows of differing length: row r holds keys(offsets(r)) .. keys(offsets(r + 1) - 1).
+/// \param keys     rank-1 View of all keys
+/// \param offsets  rank-1 View of rows + 1 ascending int32 or int64, accessible to the execution space;
+///                 it is read on the device, so its values cannot be checked
+/// Takes the place of `keys` in every call. Indices count from the begin of their row.
+template <class Keys, class Offsets>
+Ragged<Keys, Offsets> ragged(Keys const& keys, Offsets const& offsets) {
+  static_assert(Keys::rank == 1 && Offsets::rank == 1, "ktopk::ragged: keys and offsets have rank 1");
+  return {keys, offsets};
+}
+
+/// How many winners each row asks for, and how many it got.
+template <class Wanted, class Counts>
+struct PerRow {
+  Wanted wanted;
+  Counts counts;
+};
+
+/// A k for each row.
+/// \param wanted  rank-1 View of int32 or int64, one for each row, on the device or on the host; read
+///                on the device, clipped to 0 .. extent of values; or ktopk::nothing: all rows ask for k
+/// \param counts  rank-1 View of int32 or int64 that gets how many winners of each row are real
+///                (a row has no more than it has keys); or ktopk::nothing
+template <class Wanted, class Counts = Nothing>
+PerRow<Wanted, Counts> per_row(Wanted const& wanted, Counts const& counts = {}) {
+  return {wanted, counts};
+}
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_ragged = false;
+template <class K, class O>
+inline constexpr bool is_ragged<Ragged<K, O>> = true;
+
+template <class T>
+inline constexpr bool is_per_row = false;
+template <class W, class C>
+inline constexpr bool is_per_row<PerRow<W, C>> = true;
+
+template <class T>
+concept IsNothing = std::is_same_v<T, Nothing>;
+
+template <class T>
+concept KeyRows = Kokkos::is_view_v<T> || is_ragged<T>;
+
+template <class T>
+concept ViewOrNothing = Kokkos::is_view_v<T> || IsNothing<T>;
+
+template <class T>
+concept PerRowArgument = is_per_row<T>;
+
+template <class T>
+concept ExecutionSpace = Kokkos::is_execution_space_v<T>;
+
+template <class Keys>
+auto const& key_view(Keys const& keys) {
+  if constexpr (is_ragged<Keys>)
+    return keys.keys;
+  else
+    return keys;
+}
+
+template <class Keys>
+using key_view_t = std::remove_cvref_t<decltype(key_view(std::declval<Keys const&>()))>;
+
+template <class Keys>
+using key_type = typename key_view_t<Keys>::non_const_value_type;
+
+}  // namespace detail
+}  // namespace ktopk

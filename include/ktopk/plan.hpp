@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/top_k.hpp>
+
+namespace ktopk {
+
+/// Choose once, allocate once, run often.
+///
+/// The constructor picks the algorithm and allocates the workspace; a call enqueues kernels on the
+/// instance and does nothing else: no allocation, no fence, no read-back. A call can be captured in a
+/// CUDA graph and replayed. Calls of one Plan share its workspace, so they must follow each other on
+/// its instance.
+template <detail::ExecutionSpace Exec>
+class Plan {
+ public:
+  /// \param shape  from make_shape; a Plan for ragged rows or a k for each row has `uniform = false`
+  ///               and an n no smaller than the number of all keys
+  /// \throws std::invalid_argument for k > n of uniform rows and for sizes out of range
+  Plan(Exec const& exec, Shape const& shape, Options const& options = {})
+      : m_exec(exec), m_shape(shape), m_options(options) {
+    detail::check_sizes("ktopk::Plan", shape);
+    m_options.algorithm = detail::select_algorithm(exec, shape, options);
+    m_workspace = Workspace<Exec>(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Plan::workspace"),
+        ktopk::workspace_bytes(exec, shape, m_options));
+  }
+
+  /// As top_k with these Views. Layouts and strides may differ from call to call.
+  /// \throws std::invalid_argument where the Views are not of the Plan's shape
+  template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
+  void operator()(Keys const& keys, Values const& values, Indices const& indices) const {
+    run(keys, values, indices, nothing);
+  }
+
+  template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices,
+            detail::PerRowArgument Rows>
+  void operator()(Keys const& keys, Values const& values, Indices const& indices,
+                  Rows const& per_row) const {
+    run(keys, values, indices, per_row);
+  }
+
+  Algorithm algorithm() const { return m_options.algorithm; }
+  std::size_t workspace_bytes() const { return m_workspace.size(); }
+  Shape const& shape() const { return m_shape; }
+
+ private:
+  template <class Keys, class Values, class Indices, class Rows>
+  void run(Keys const& keys, Values const& values, Indices const& indices,
+           Rows const& per_row) const {
+    char const* const function = "ktopk::Plan";
+    auto const problem =
+        detail::collapse<Exec>(function, keys, values, indices, per_row, m_options);
+    Shape const& given = problem.shape;
+    detail::require_equal(function, "rows", given.rows, m_shape.rows);
+    detail::require_equal(function, "k", given.k, m_shape.k);
+    detail::require_equal(function, "the size of a key", given.key_bytes, m_shape.key_bytes);
+    if (m_shape.uniform) detail::require_equal(function, "n", given.n, m_shape.n);
+    if (given.rows == 0) return;
+    detail::check_workspace<Exec>(function, m_workspace.size(),
+                                  ktopk::workspace_bytes(m_exec, given, m_options));
+    detail::select_in(function, m_exec, problem, per_row, m_options, m_workspace.data());
+  }
+
+  Exec m_exec;
+  Shape m_shape;
+  Options m_options;
+  Workspace<Exec> m_workspace;
+};
+
+}  // namespace ktopk

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <ktopk/detail/key_traits.hpp>
+#include <ktopk/detail/macros.hpp>
+#include <ktopk/detail/rank.hpp>
+
+/// \file
+/// What is selected from what, in sizes and pointers. Needs no Kokkos.
+
+namespace ktopk {
+
+/// The sizes of a selection: all that choosing an algorithm and sizing its workspace depend on.
+struct Shape {
+  std::int64_t rows = 0;
+  std::int64_t n = 0;  ///< keys in a row; in the longest that can occur where rows are ragged
+  std::int64_t k = 0;  ///< winners of a row; the most that can be asked where k differs by row
+  int key_bytes = 0;
+  int index_bytes = 8;
+  bool uniform = true;  ///< every row holds n keys and asks for k
+  bool packed = true;   ///< neighbors in a row are neighbors in memory
+
+  friend bool operator==(Shape const&, Shape const&) = default;
+};
+
+/// The shape of `rows` rows of `n` keys of type T, `k` wanted of each, indices of type I.
+template <class T, class I = std::int64_t>
+constexpr Shape make_shape(std::int64_t rows, std::int64_t n, std::int64_t k) {
+  static_assert(detail::Key<T>, "ktopk: not a key type");
+  static_assert(detail::Index<I>, "ktopk: not an index type");
+  return {rows, n, k, static_cast<int>(sizeof(T)), static_cast<int>(sizeof(I)), true, true};
+}
+
+namespace detail {
+
+/// A strided array of 32- or 64-bit integers that may be absent.
+struct IntegerArray {
+  void* data = nullptr;
+  std::int64_t stride = 1;
+  int bytes = 0;
+
+  KTOPK_FUNCTION explicit operator bool() const { return data != nullptr; }
+  KTOPK_FUNCTION std::int64_t operator[](std::int64_t i) const {
+    return bytes == 4 ? static_cast<std::int32_t const*>(data)[i * stride]
+                      : static_cast<std::int64_t const*>(data)[i * stride];
+  }
+  KTOPK_FUNCTION void store(std::int64_t i, std::int64_t value) const {
+    if (bytes == 4)
+      static_cast<std::int32_t*>(data)[i * stride] = static_cast<std::int32_t>(value);
+    else
+      static_cast<std::int64_t*>(data)[i * stride] = value;
+  }
+};
+
+/// A selection with its memory. Keys are bits here; what they mean is in `rank`.
+/// All strides count elements.
+template <class Bits>
+struct Problem {
+  Shape shape;
+  RankMap<Bits> rank;
+  Bits worst;
+  Bits const* keys = nullptr;
+  std::int64_t key_row = 0, key_step = 1;
+  Bits* values = nullptr;
+  std::int64_t value_row = 0, value_step = 1;
+  void* indices = nullptr;
+  std::int64_t index_row = 0, index_step = 1;
+  IntegerArray offsets;  // ragged: row r holds the keys offsets[r] .. offsets[r + 1]
+  IntegerArray wanted;   // how many each row asks for
+  IntegerArray counts;   // out: how many of a row's winners are real
+
+  KTOPK_FUNCTION std::int64_t length(std::int64_t row) const {
+    return offsets ? offsets[row + 1] - offsets[row] : shape.n;
+  }
+  /// How many winners the row really has.
+  KTOPK_FUNCTION std::int64_t winners(std::int64_t row) const {
+    std::int64_t const most = length(row) < shape.k ? length(row) : shape.k;
+    if (!wanted) return most;
+    std::int64_t const asked = wanted[row] < 0 ? 0 : wanted[row];
+    return asked < most ? asked : most;
+  }
+  KTOPK_FUNCTION Bits const* row_keys(std::int64_t row) const {
+    return keys + (offsets ? offsets[row] * key_step : row * key_row);
+  }
+  KTOPK_FUNCTION void store(std::int64_t row, std::int64_t slot, Bits key,
+                            std::uint64_t position) const {
+    if (values) values[row * value_row + slot * value_step] = key;
+    if (!indices) return;
+    std::int64_t const at = row * index_row + slot * index_step;
+    if (shape.index_bytes == 4)
+      static_cast<std::uint32_t*>(indices)[at] = static_cast<std::uint32_t>(position);
+    else
+      static_cast<std::uint64_t*>(indices)[at] = position;
+  }
+  /// Fills a slot for which the row has no key; all ones is -1, or the largest unsigned index.
+  KTOPK_FUNCTION void store_missing(std::int64_t row, std::int64_t slot) const {
+    store(row, slot, worst, ~std::uint64_t{0});
+  }
+};
+
+}  // namespace detail
+}  // namespace ktopk

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/collapse.hpp>
+#include <ktopk/detail/select.hpp>
+#include <ktopk/inputs.hpp>
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
+
+/// \file
+/// The k best keys of a row, or of every row, with their positions.
+
+namespace ktopk {
+
+/// The buffer a selection works in, in a memory space of `Exec`.
+template <class Exec>
+using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
+
+/// Bytes that a call of this shape needs: exact, and the same for every call of the shape.
+/// For one_pass it is bounded in n; for radix at most n / 8 items of 8 bytes a row (16 for keys of 64
+/// bits); for sort two items a key.
+template <detail::ExecutionSpace Exec>
+std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
+  detail::check_sizes("ktopk::workspace_bytes", shape);
+  detail::Workspace total;
+  total.take<std::byte>(static_cast<std::int64_t>(detail::wanted_bytes(shape)));
+  total.take<std::byte>(
+      static_cast<std::int64_t>(detail::select_bytes(exec, shape, options)));
+  return total.bytes();
+}
+
+namespace detail {
+
+template <class Exec>
+void check_workspace(char const* function, std::size_t given, std::size_t needed) {
+  if (given < needed)
+    reject(function, "the workspace holds " + std::to_string(given) + " bytes but " +
+                         std::to_string(needed) + " are needed");
+}
+
+template <class Exec, class Bits, class Rows>
+void select_in(char const* function, Exec const& exec, Problem<Bits> problem, Rows const& per_row,
+               Options const& options, void* buffer) {
+  Workspace pieces(buffer);
+  void* const wanted = pieces.take<std::byte>(static_cast<std::int64_t>(wanted_bytes(problem.shape)));
+  if constexpr (is_per_row<Rows>)
+    if constexpr (!IsNothing<decltype(per_row.wanted)>)
+      if (problem.shape.rows > 0)
+        problem.wanted = bring_wanted(function, exec, per_row.wanted, wanted);
+  select(exec, problem, options, pieces.take<std::byte>(1));
+}
+
+template <class Exec, class Keys, class Values, class Indices, class Rows>
+void top_k_allocating(Exec const& exec, Keys const& keys, Values const& values,
+                      Indices const& indices, Rows const& per_row, Options const& options) {
+  char const* const function = "ktopk::top_k";
+  auto const problem = collapse<Exec>(function, keys, values, indices, per_row, options);
+  if (problem.shape.rows == 0) return;
+  ktopk::Workspace<Exec> const workspace(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
+      ktopk::workspace_bytes(exec, problem.shape, options));
+  select_in(function, exec, problem, per_row, options, workspace.data());
+}
+
+template <class Exec, class Keys, class Values, class Indices, class Rows>
+void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
+                    Indices const& indices, Rows const& per_row, Options const& options,
+                    ktopk::Workspace<Exec> const& workspace) {
+  char const* const function = "ktopk::top_k";
+  auto const problem = collapse<Exec>(function, keys, values, indices, per_row, options);
+  if (problem.shape.rows == 0) return;
+  check_workspace<Exec>(function, workspace.size(),
+                        ktopk::workspace_bytes(exec, problem.shape, options));
+  select_in(function, exec, problem, per_row, options, workspace.data());
+}
+
+}  // namespace detail
+
+/// The k best keys of every row and their positions in it.
+///
+/// \param exec     execution space instance: all work is enqueued on it, nothing else is touched
+/// \param keys     rank 1: keys(n); rank 2: keys(rows, n); or ragged(keys, offsets). Any layout and stride.
+///                 float, double, float16, bfloat16 or an integer of 8 to 64 bits; n up to 2^40
+/// \param values   values(k) or values(rows, k) of the key type, or ktopk::nothing
+/// \param indices  indices(k) or indices(rows, k) of a 32- or 64-bit integer type, or ktopk::nothing;
+///                 positions count from the begin of the row
+/// \param options  order, ties, NaN, sorted, algorithm; the default is deterministic to the bit
+///
+/// A value that comes out is the key that went in, bit for bit. Rows shorter than k (ragged) are filled
+/// with the index -1 (largest value if unsigned) and the worst key: the lowest value or -infinity for
+/// Order::largest, the highest or +infinity for Order::smallest. No rows, n = 0 and k = 0 are valid.
+///
+/// Cost: allocates workspace_bytes(exec, shape, options) and frees it at its end, which on a device
+/// waits for the instance (Kokkos's deallocation does); use a Plan or the overload with a workspace to
+/// stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
+/// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents
+///         that disagree, outputs seen to overlap keys or each other, an index type too small for n
+template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
+          detail::ViewOrNothing Indices>
+void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices const& indices,
+           Options const& options = {}) {
+  detail::top_k_allocating(exec, keys, values, indices, nothing, options);
+}
+
+/// The same with a k for each row, or counts, or both: see ktopk::per_row.
+template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
+          detail::ViewOrNothing Indices, detail::PerRowArgument Rows>
+void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices const& indices,
+           Rows const& per_row, Options const& options = {}) {
+  detail::top_k_allocating(exec, keys, values, indices, per_row, options);
+}
+
+/// The same in the caller's workspace: never allocates, never fences.
+/// \param workspace  at least workspace_bytes(exec, shape, options) bytes; in use until `exec` is done
+/// \throws std::invalid_argument also for a workspace too small
+template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
+          detail::ViewOrNothing Indices>
+void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices const& indices,
+           Options const& options, Workspace<Exec> const& workspace) {
+  detail::top_k_in_place(exec, keys, values, indices, nothing, options, workspace);
+}
+
+/// The same in the caller's workspace, with a k for each row. A `wanted` that only the host can reach
+/// is copied in stream order: it must not change before `exec` is done.
+template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
+          detail::ViewOrNothing Indices, detail::PerRowArgument Rows>
+void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices const& indices,
+           Rows const& per_row, Options const& options, Workspace<Exec> const& workspace) {
+  detail::top_k_in_place(exec, keys, values, indices, per_row, options, workspace);
+}
+
+/// The same on the default instance of the keys' execution space, with a fence before and after, as
+/// Kokkos's own algorithms do.
+template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
+void top_k(Keys const& keys, Values const& values, Indices const& indices,
+           Options const& options = {}) {
+  using Exec = typename detail::key_view_t<Keys>::execution_space;
+  Kokkos::fence("ktopk::top_k: before");
+  detail::top_k_allocating(Exec(), keys, values, indices, nothing, options);
+  Kokkos::fence("ktopk::top_k: after");
+}
+
+/// The same on the default instance, with a k for each row.
+template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices,
+          detail::PerRowArgument Rows>
+void top_k(Keys const& keys, Values const& values, Indices const& indices, Rows const& per_row,
+           Options const& options = {}) {
+  using Exec = typename detail::key_view_t<Keys>::execution_space;
+  Kokkos::fence("ktopk::top_k: before");
+  detail::top_k_allocating(Exec(), keys, values, indices, per_row, options);
+  Kokkos::fence("ktopk::top_k: after");
+}
+
+}  // namespace ktopk
