@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What is known only at configure time, written into three headers.
+
+set(KTOPK_CONFIG_COMPILER "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+if(KTOPK_HAS_CUDA)
+  string(APPEND KTOPK_CONFIG_COMPILER ", nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
+endif()
+list(JOIN KTOPK_DEVICES " " KTOPK_CONFIG_DEVICES)
+
+set(KTOPK_CONFIG_COMMIT "unknown")
+find_package(Git QUIET)
+if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
+  execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --dirty --abbrev=12 --exclude=*
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    set(KTOPK_CONFIG_COMMIT "${commit}")
+  endif()
+endif()
+
+foreach(header IN ITEMS version config commit)
+  configure_file(include/ktopk/${header}.hpp.in include/ktopk/${header}.hpp @ONLY)
+endforeach()

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+include(CMakePackageConfigHelpers)
+
+install(TARGETS ktopk ktopk_header_only EXPORT ktopkTargets)
+install(DIRECTORY include/ktopk "${PROJECT_BINARY_DIR}/include/ktopk" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY src backends DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ktopk)
+configure_package_config_file(cmake/ktopkConfig.cmake.in ktopkConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(ktopkConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/ktopkConfig.cmake" "${PROJECT_BINARY_DIR}/ktopkConfigVersion.cmake" DESTINATION ${package})
+install(EXPORT ktopkTargets NAMESPACE ktopk:: DESTINATION ${package})

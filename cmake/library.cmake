@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ktopk::ktopk, compiled, and ktopk::header_only, from the same sources.
+
+set(sources src/select.cpp src/choose.cpp src/info.cpp)
+foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
+  list(APPEND sources src/algorithms/${algorithm}.cpp)
+endforeach()
+
+add_library(ktopk)
+add_library(ktopk::ktopk ALIAS ktopk)
+ktopk_kokkos_sources(ktopk ${sources})
+if(KTOPK_ENABLE_CUDA_TUNED)
+  foreach(room IN LISTS KTOPK_CUDA_ROOMS)
+    target_sources(ktopk PRIVATE backends/cuda/${room}.cu)
+  endforeach()
+endif()
+target_include_directories(ktopk PRIVATE "${PROJECT_SOURCE_DIR}")
+set_target_properties(ktopk PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+add_library(ktopk_header_only INTERFACE)
+add_library(ktopk::header_only ALIAS ktopk_header_only)
+target_compile_definitions(ktopk_header_only INTERFACE KTOPK_HEADER_ONLY)
+target_include_directories(ktopk_header_only INTERFACE
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl>")
+set_target_properties(ktopk_header_only PROPERTIES EXPORT_NAME header_only)
+
+function(describe target scope)
+  target_link_libraries(${target} ${scope} Kokkos::kokkos)
+  target_compile_features(${target} ${scope} cxx_std_20)
+  if(KTOPK_HAS_CUDA)
+    target_compile_features(${target} ${scope} cuda_std_20)
+  endif()
+  target_include_directories(${target} ${scope}
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/include>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+endfunction()
+describe(ktopk PUBLIC)
+describe(ktopk_header_only INTERFACE)
