@@ -18,9 +18,9 @@ namespace ktopk {
 template <detail::ExecutionSpace Exec>
 class Plan {
  public:
-  /// \param shape  from make_shape; a Plan for ragged rows or a k for each row has `uniform = false`
-  ///               and an n no smaller than the number of all keys
-  /// \throws std::invalid_argument for k > n of uniform rows and for sizes out of range
+  /// \param shape  from make_shape; with `ragged` set and n no smaller than the number of all keys
+  ///               for ragged rows, with `k_per_row` set for a k for each row
+  /// \throws std::invalid_argument for k > n (unless ragged) and for sizes out of range
   Plan(Exec const& exec, Shape const& shape, Options const& options = {})
       : m_exec(exec), m_shape(shape), m_options(options) {
     detail::check_sizes("ktopk::Plan", shape);
@@ -59,7 +59,7 @@ class Plan {
     detail::require_equal(function, "rows", given.rows, m_shape.rows);
     detail::require_equal(function, "k", given.k, m_shape.k);
     detail::require_equal(function, "the size of a key", given.key_bytes, m_shape.key_bytes);
-    if (m_shape.uniform) detail::require_equal(function, "n", given.n, m_shape.n);
+    if (!m_shape.ragged) detail::require_equal(function, "n", given.n, m_shape.n);
     if (given.rows == 0) return;
     detail::check_workspace<Exec>(function, m_workspace.size(),
                                   ktopk::workspace_bytes(m_exec, given, m_options));

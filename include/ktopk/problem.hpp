@@ -15,22 +15,27 @@ namespace ktopk {
 /// The sizes of a selection: all that choosing an algorithm and sizing its workspace depend on.
 struct Shape {
   std::int64_t rows = 0;
-  std::int64_t n = 0;  ///< keys in a row; in the longest that can occur where rows are ragged
+  std::int64_t n = 0;  ///< keys in a row
   std::int64_t k = 0;  ///< winners of a row; the most that can be asked where k differs by row
   int key_bytes = 0;
   int index_bytes = 8;
-  bool uniform = true;  ///< every row holds n keys and asks for k
-  bool packed = true;   ///< neighbors in a row are neighbors in memory
+  bool ragged = false;     ///< rows differ in length; n is then the number of all keys
+  bool k_per_row = false;  ///< rows differ in k
+  bool packed = true;      ///< neighbors in a row are neighbors in memory
+
+  /// Keys of all rows together.
+  constexpr std::int64_t keys() const { return ragged ? n : rows * n; }
 
   friend bool operator==(Shape const&, Shape const&) = default;
 };
 
 /// The shape of `rows` rows of `n` keys of type T, `k` wanted of each, indices of type I.
+/// Set `ragged` or `k_per_row` in it where rows differ.
 template <class T, class I = std::int64_t>
 constexpr Shape make_shape(std::int64_t rows, std::int64_t n, std::int64_t k) {
   static_assert(detail::Key<T>, "ktopk: not a key type");
   static_assert(detail::Index<I>, "ktopk: not an index type");
-  return {rows, n, k, static_cast<int>(sizeof(T)), static_cast<int>(sizeof(I)), true, true};
+  return {rows, n, k, static_cast<int>(sizeof(T)), static_cast<int>(sizeof(I))};
 }
 
 namespace detail {

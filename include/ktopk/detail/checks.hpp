@@ -29,7 +29,7 @@ inline void check_sizes(char const* function, Shape const& shape) {
   if (shape.rows < 0 || shape.n < 0 || shape.k < 0)
     reject(function, "negative size: rows = " + std::to_string(shape.rows) +
                          ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
-  if (shape.uniform && shape.rows > 0 && shape.k > shape.n)
+  if (!shape.ragged && shape.rows > 0 && shape.k > shape.n)
     reject(function, "k = " + std::to_string(shape.k) + " is larger than the row length n = " +
                          std::to_string(shape.n));
   if (shape.n > longest_row)

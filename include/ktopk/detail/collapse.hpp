@@ -80,12 +80,12 @@ template <class Keys, class Values, class Indices, class Rows>
 Shape shape_of(char const* function, Keys const& keys, Values const& values,
                Indices const& indices, Rows const& per_row) {
   Matrix const in = matrix_of(key_view(keys));
-  Shape shape{in.rows, in.columns, 0, static_cast<int>(sizeof(key_type<Keys>)), 8, true,
-              in.column_stride == 1 || in.columns < 2};
+  Shape shape{in.rows, in.columns, 0, static_cast<int>(sizeof(key_type<Keys>)), 8};
+  shape.packed = in.column_stride == 1 || in.columns < 2;
   if constexpr (is_ragged<Keys>) {
     if (keys.offsets.extent(0) == 0) reject(function, "offsets has 0 entries but must have at least 1");
     shape.rows = static_cast<std::int64_t>(keys.offsets.extent(0)) - 1;
-    shape.uniform = false;
+    shape.ragged = true;
   }
   if constexpr (!IsNothing<Indices>) {
     shape.k = matrix_of(indices).columns;
@@ -105,7 +105,7 @@ Shape shape_of(char const* function, Keys const& keys, Values const& values,
     if constexpr (!IsNothing<decltype(per_row.wanted)>) {
       require_equal(function, "the length of wanted",
                     static_cast<std::int64_t>(per_row.wanted.extent(0)), shape.rows);
-      shape.uniform = false;
+      shape.k_per_row = true;
     }
     if constexpr (!IsNothing<decltype(per_row.counts)>)
       require_equal(function, "the length of counts",
@@ -174,7 +174,7 @@ Problem<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys
 
 /// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
 inline std::size_t wanted_bytes(Shape const& shape) {
-  return shape.uniform ? 0 : static_cast<std::size_t>(shape.rows) * sizeof(std::int64_t);
+  return shape.k_per_row ? static_cast<std::size_t>(shape.rows) * sizeof(std::int64_t) : 0;
 }
 
 /// `wanted` where the device can read it: itself, or an asynchronous copy in the workspace.

@@ -101,6 +101,16 @@ struct ItemMap {
   KTOPK_FUNCTION constexpr Bits rank_of(Item item) const {
     return static_cast<Bits>(item >> position_bits);
   }
+  /// The smallest rank with which a key at one of begin .. end - 1 can reach `threshold`; false where
+  /// no rank can. Whole chunks behind the last tie are so passed over by their keys alone.
+  KTOPK_FUNCTION constexpr bool rank_to_reach(Item threshold, std::uint64_t begin,
+                                              std::uint64_t end, Bits& least) const {
+    least = rank_of(threshold);
+    if (join(least, begin) >= threshold || join(least, end - 1) >= threshold) return true;
+    if (least == std::numeric_limits<Bits>::max()) return false;
+    ++least;
+    return true;
+  }
   /// How many low bits of an item carry anything.
   KTOPK_FUNCTION constexpr int width() const {
     return std::numeric_limits<Bits>::digits + position_bits;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "one_pass.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include <ktopk/detail/testing.hpp>
+
+#include "../arrange.hpp"
+#include "../host_filter.hpp"
+#include "../instantiate.hpp"
+#include "../sort_items.hpp"
+#include "radix.hpp"
+
+namespace ktopk::detail {
+
+/// A well-mixed function of its argument (the finalizer of SplitMix64).
+KOKKOS_INLINE_FUNCTION std::uint64_t scatter(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// One key of every stratum of n / samples, at a scattered place.
+template <class Bits, class Item>
+struct TakeSample {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  std::int64_t samples;
+  Item* out;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const row = i / samples, s = i % samples;
+    std::uint64_t const stratum = static_cast<std::uint64_t>(problem.shape.n / samples);
+    std::uint64_t const place = static_cast<std::uint64_t>(s) * stratum +
+                                scatter(static_cast<std::uint64_t>(i)) % stratum;
+    Bits const key = problem.row_keys(row)[static_cast<std::int64_t>(place) * problem.key_step];
+    out[i] = map(key, place);
+  }
+};
+
+struct SampleRows {
+  std::int64_t samples;
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * samples; }
+  KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return samples; }
+};
+
+/// Puts the order-th best of a row's samples where sorting would.
+template <class Item>
+struct PlaceOrder {
+  Item* samples;
+  OnePassPlan plan;
+  void operator()(std::int64_t row) const {
+    Item* const first = samples + row * plan.samples;
+    std::nth_element(first, first + plan.order - 1, first + plan.samples, std::greater<Item>());
+  }
+};
+
+/// The samples, with the order-th best in its place.
+template <class Exec, class Item>
+Item const* order_samples(Exec const& exec, std::int64_t rows, OnePassPlan const& plan,
+                          Item* samples, Item* spare) {
+  if constexpr (is_host_space<Exec>) {
+    Kokkos::parallel_for("ktopk::one_pass::order",
+                         Kokkos::RangePolicy<Exec>(exec, 0, rows), PlaceOrder<Item>{samples, plan});
+    return samples;
+  } else {
+    return sort_items(exec, SampleRows{plan.samples}, rows, plan.samples, samples, spare);
+  }
+}
+
+template <class Item>
+struct SetThreshold {
+  Item const* samples;
+  OnePassPlan plan;
+  Threshold forced;
+  Item* thresholds;
+  Verdict* verdicts;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    Item threshold = samples[row * plan.samples + plan.order - 1];
+    if (forced == Threshold::too_high) threshold = ~Item{0};
+    if (forced == Threshold::too_low) threshold = 0;
+    thresholds[row] = threshold;
+    verdicts[row] = {0, false};
+  }
+};
+
+/// The one read: a part of a row, of which what reaches the threshold is kept.
+template <class Bits, class Item>
+struct KeepReaching {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  std::int64_t parts;
+  std::int64_t capacity;
+  Item const* thresholds;
+  Item* kept;
+  Verdict* verdicts;
+  Filter<Bits> filter;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / parts;
+    Range const range = part_of(problem.shape.n, group.index() % parts, parts);
+    Item const threshold = thresholds[row];
+    Bits const* const keys = problem.row_keys(row);
+    Appender<Item, Group::is_host> out(kept + row * capacity, &verdicts[row].kept, capacity);
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((for_each_reaching(
+                             filter, keys, problem.key_step, map, range.begin, range.end,
+                             filter_block, [&] { return threshold; },
+                             [&](Item item) { if (item >= threshold) out.add(item); });))
+    } else {
+      each(group, range.begin, range.end, [&](std::int64_t i) {
+        Item const item = map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+        if (item >= threshold) out.add(item);
+      });
+    }
+    out.flush();
+  }
+};
+
+template <class Bits>
+struct Judge {
+  Problem<Bits> problem;
+  std::int64_t capacity;
+  bool discredited;
+  Verdict* verdicts;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    auto const kept = static_cast<std::int64_t>(verdicts[row].kept);
+    verdicts[row].proven = !discredited && kept >= problem.winners(row) && kept <= capacity;
+  }
+};
+
+template <class Item>
+struct OnePassPieces {
+  OnePassPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace),
+        plan(one_pass_plan(shape.n, shape.k)),
+        winners(pieces, shape, options),
+        samples(pieces.take<Item>(shape.rows * plan.samples)),
+        spare_samples(device.host ? nullptr : pieces.take<Item>(shape.rows * plan.samples)),
+        thresholds(pieces.take<Item>(shape.rows)),
+        verdicts(pieces.take<Verdict>(shape.rows)),
+        kept(pieces.take<Item>(shape.rows * plan.capacity)),
+        finish(pieces, device, shape.rows, plan.capacity, 0, false),
+        fallback(pieces, device, shape.rows, shape.n, 0, false) {}
+
+  Workspace pieces;
+  OnePassPlan plan;
+  Winners<Item> winners;
+  Item* samples;
+  Item* spare_samples;
+  Item* thresholds;
+  Verdict* verdicts;
+  Item* kept;
+  RadixScratch<Item> finish;
+  RadixScratch<Item> fallback;
+};
+
+KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
+                                                           Shape const& shape,
+                                                           Options const& options) {
+  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
+    return OnePassPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
+  return OnePassPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
+}
+
+template <class Exec, class Bits, class Item>
+void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                   OnePassPieces<Item> const& work) {
+  Shape const& shape = problem.shape;
+  OnePassPlan const& plan = work.plan;
+  Threshold const forced = forced_threshold;
+  launch_each("ktopk::one_pass::sample", exec, shape.rows * plan.samples,
+              TakeSample<Bits, Item>{problem, map, plan.samples, work.samples});
+  Item const* const ordered =
+      order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
+  launch_each("ktopk::one_pass::threshold", exec, shape.rows,
+              SetThreshold<Item>{ordered, plan, forced, work.thresholds, work.verdicts});
+  std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
+  launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
+         KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds, work.kept,
+                                  work.verdicts, pick_filter<Bits>()});
+  launch_each("ktopk::one_pass::judge", exec, shape.rows,
+              Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.verdicts});
+}
+
+template <class Exec, class Bits>
+void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                           void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+    keep_reaching(exec, problem, map, work);
+    radix_select(exec,
+                 ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts},
+                 map.width(), work.finish, work.winners.items);
+    radix_select(exec, KeySource<Bits, Item>{problem, map, work.verdicts}, map.width(),
+                 work.fallback, work.winners.items);
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_ONE_PASS(Space) KTOPK_RUN_ON(OnePass<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_ONE_PASS)
+#undef KTOPK_ONE_PASS
+
+static_assert(Room<OnePass<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "radix.hpp"
+
+#include "../arrange.hpp"
+#include "../instantiate.hpp"
+
+namespace ktopk::detail {
+
+template <class Source, class Item>
+struct RadixSelection {
+  Source source;
+  RadixScratch<Item> scratch;
+  int width;
+  Item* winners;
+
+  KOKKOS_FUNCTION int bins() const { return 1 << scratch.digit_bits; }
+  KOKKOS_FUNCTION std::int64_t row_of(std::int64_t group) const { return group / scratch.parts; }
+  KOKKOS_FUNCTION std::int64_t part_of_group(std::int64_t group) const {
+    return group % scratch.parts;
+  }
+
+  KOKKOS_FUNCTION void begin(std::int64_t row) const {
+    RadixRow<Item>& state = scratch.row_states[row];
+    bool const active = source.active(row);
+    std::int64_t const size = active ? source.size(row) : 0;
+    std::int64_t const need = active ? source.wanted(row) : 0;
+    state = {Item{0}, width, need == 0 || need >= size, false, need, size, 0, 0, 0};
+  }
+
+  /// Where the row's part of the buffer begins, and how much of it there is.
+  KOKKOS_FUNCTION Range buffer_of(std::int64_t row) const {
+    if (scratch.buffer == nullptr) return {0, 0};
+    std::int64_t const first = source.first(row);
+    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
+    return {first / share, (first + source.size(row)) / share};
+  }
+
+  KOKKOS_FUNCTION int next_low(RadixRow<Item> const& state) const {
+    return state.low > scratch.digit_bits ? state.low - scratch.digit_bits : 0;
+  }
+
+  /// Histograms the next digit of the items that carry the prefix.
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item> const& state, Reader const& read,
+                             Range range, unsigned* histogram) const {
+    int const low = next_low(state);
+    unsigned const mask = (1u << (state.low - low)) - 1u;
+    if (state.low == width) {
+      each(group, range.begin, range.end, [&](std::int64_t i) {
+        group.fetch_add(&histogram[static_cast<unsigned>(read(i) >> low) & mask], 1u);
+      });
+      return;
+    }
+    each(group, range.begin, range.end, [&](std::int64_t i) {
+      Item const item = read(i);
+      if ((item >> state.low) == state.prefix)
+        group.fetch_add(&histogram[static_cast<unsigned>(item >> low) & mask], 1u);
+    });
+  }
+
+  /// The same, and in the same read writes what has won and buffers what may still win.
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void filter(Group const& group, RadixRow<Item>& state, Reader const& read,
+                              Range range, unsigned* histogram, std::int64_t row) const {
+    Item const prefix = state.prefix;
+    int const high = state.low, low = next_low(state);
+    unsigned const mask = (1u << (high - low)) - 1u;
+    Range const room = buffer_of(row);
+    Appender<Item, Group::is_host> buffer(scratch.buffer + room.begin, &state.filled,
+                                          room.end - room.begin);
+    Appender<Item, Group::is_host> winner(winners_of(row), &state.emitted, source.wanted(row));
+    each(group, range.begin, range.end, [&](std::int64_t i) {
+      Item const item = read(i);
+      Item const head = item >> high;
+      if (head < prefix) return;
+      if (head > prefix) {
+        winner.add(item);
+      } else {
+        buffer.add(item);
+        group.fetch_add(&histogram[static_cast<unsigned>(item >> low) & mask], 1u);
+      }
+    });
+    buffer.flush();
+    winner.flush();
+  }
+
+  KOKKOS_FUNCTION Item* winners_of(std::int64_t row) const {
+    return winners + row * source.problem.shape.k;
+  }
+
+  KOKKOS_FUNCTION bool filters(RadixRow<Item> const& state, std::int64_t row) const {
+    Range const room = buffer_of(row);
+    return !state.in_buffer && state.low < width && state.left <= room.end - room.begin;
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<Item>& state, std::int64_t row,
+                                  std::int64_t part, unsigned* histogram) const {
+    if (state.in_buffer) {
+      typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
+      count(group, state, read, part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts),
+            histogram);
+      return;
+    }
+    Range const range = part_of(source.size(row), part, scratch.parts);
+    if (filters(state, row))
+      filter(group, state, source.reader(row), range, histogram, row);
+    else
+      count(group, state, source.reader(row), range, histogram);
+  }
+
+  /// Finds the digit of the k-th item in the histogram and settles it.
+  template <class Group, class Count>
+  KOKKOS_FUNCTION void choose(Group const& group, RadixRow<Item>& state, Count const* histogram,
+                              bool filtered, std::int64_t* sums) const {
+    int const low = next_low(state);
+    int const digits = 1 << (state.low - low);
+    int const slice = (digits + group.size() - 1) / group.size();
+    std::int64_t sum = 0;
+    for (int d = group.rank() * slice; d < (group.rank() + 1) * slice && d < digits; ++d)
+      sum += static_cast<std::int64_t>(histogram[digits - 1 - d]);
+    sums[group.rank()] = sum;
+    group.barrier();
+    if (group.rank() == 0) {
+      std::int64_t above = 0;
+      int s = 0;
+      while (above + sums[s] < state.need) above += sums[s++];
+      int d = s * slice;
+      std::int64_t here = static_cast<std::int64_t>(histogram[digits - 1 - d]);
+      while (above + here < state.need) {
+        above += here;
+        here = static_cast<std::int64_t>(histogram[digits - 1 - ++d]);
+      }
+      state.prefix = (state.prefix << (state.low - low)) | static_cast<Item>(digits - 1 - d);
+      state.low = low;
+      state.need -= above;
+      state.left = here;
+      state.settled = state.left == state.need;
+      state.in_buffer = state.in_buffer || filtered;
+    }
+    group.barrier();
+  }
+
+  /// Writes every item from the threshold upwards.
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void gather_from(Group const& group, RadixRow<Item>& state, Reader const& read,
+                                   Range range, std::int64_t row) const {
+    Item const threshold = state.low < width ? state.prefix << state.low : Item{0};
+    Appender<Item, Group::is_host> winner(winners_of(row), &state.emitted, source.wanted(row));
+    each(group, range.begin, range.end, [&](std::int64_t i) {
+      Item const item = read(i);
+      if (item >= threshold) winner.add(item);
+    });
+    winner.flush();
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void gather_part(Group const& group, std::int64_t row, std::int64_t part) const {
+    RadixRow<Item>& state = scratch.row_states[row];
+    if (state.need == 0) return;
+    if (state.in_buffer) {
+      typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
+      gather_from(group, state, read,
+                  part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts), row);
+    } else {
+      gather_from(group, state, source.reader(row),
+                  part_of(source.size(row), part, scratch.parts), row);
+    }
+  }
+
+  using ListReader = ListSource<std::uint8_t, Item>;
+};
+
+template <class Group>
+KOKKOS_FUNCTION void clear(Group const& group, unsigned* histogram, int bins) {
+  each(group, 0, bins, [&](std::int64_t b) { histogram[b] = 0; });
+  group.barrier();
+}
+
+/// What a group shares: a histogram, then the sums of slices, then a flag.
+inline int radix_shared_bytes(int digit_bits) {
+  return static_cast<int>((sizeof(unsigned) << digit_bits) + (team_size + 1) * sizeof(std::int64_t));
+}
+
+/// One digit of rows that several groups share; the last group of a row merges and chooses.
+template <class Selection>
+struct RadixPass {
+  Selection selection;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = selection.row_of(group.index());
+    auto& state = selection.scratch.row_states[row];
+    if (state.settled) return;
+    int const bins = selection.bins();
+    auto* const histogram = group.template shared<unsigned>();
+    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
+    bool const filtered = selection.filters(state, row);
+    clear(group, histogram, bins);
+    selection.count_part(group, state, row, selection.part_of_group(group.index()), histogram);
+    group.barrier();
+    unsigned long long* const merged = selection.scratch.histograms + row * bins;
+    each(group, 0, bins, [&](std::int64_t b) {
+      if (histogram[b] != 0)
+        Kokkos::atomic_add(&merged[b], static_cast<unsigned long long>(histogram[b]));
+    });
+    auto* const flag = reinterpret_cast<int*>(sums + team_size);
+    if (!last_to_arrive(group, &state.arrived, selection.scratch.parts, flag)) return;
+    selection.choose(group, state, merged, filtered, sums);
+    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
+  }
+};
+
+template <class Selection>
+struct RadixGather {
+  Selection selection;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    selection.gather_part(group, selection.row_of(group.index()),
+                          selection.part_of_group(group.index()));
+  }
+};
+
+/// All digits of a row that one group has to itself.
+template <class Selection>
+struct RadixWholeRow {
+  Selection selection;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index();
+    auto& state = selection.scratch.row_states[row];
+    if (group.rank() == 0) selection.begin(row);
+    group.barrier();
+    int const bins = selection.bins();
+    auto* const histogram = group.template shared<unsigned>();
+    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
+    while (!state.settled) {
+      bool const filtered = selection.filters(state, row);
+      clear(group, histogram, bins);
+      selection.count_part(group, state, row, 0, histogram);
+      group.barrier();
+      selection.choose(group, state, histogram, filtered, sums);
+    }
+    selection.gather_part(group, row, 0);
+  }
+};
+
+template <class Selection>
+struct RadixBegin {
+  Selection selection;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const bins = selection.bins();
+    selection.scratch.histograms[i] = 0;
+    if (i % bins == 0) selection.begin(i / bins);
+  }
+};
+
+template <class Exec, class Source, class Item>
+void radix_select(Exec const& exec, Source const& source, int item_width,
+                  RadixScratch<Item> const& scratch, Item* winners) {
+  using Selection = RadixSelection<Source, Item>;
+  Selection const selection{source, scratch, item_width, winners};
+  int const shared = radix_shared_bytes(scratch.digit_bits);
+  if (scratch.parts == 1) {
+    launch("ktopk::radix::row", exec, scratch.rows, shared, RadixWholeRow<Selection>{selection});
+    return;
+  }
+  std::int64_t const groups = scratch.rows * scratch.parts;
+  launch_each("ktopk::radix::begin", exec, scratch.rows << scratch.digit_bits,
+              RadixBegin<Selection>{selection});
+  for (int low = item_width; low > 0; low -= scratch.digit_bits)
+    launch("ktopk::radix::digit", exec, groups, shared, RadixPass<Selection>{selection});
+  launch("ktopk::radix::gather", exec, groups, shared, RadixGather<Selection>{selection});
+}
+
+template <class Item>
+struct RadixPieces {
+  RadixPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace),
+        winners(pieces, shape, options),
+        scratch(pieces, device, shape.rows, shape.n, shape.keys(), true) {}
+  Workspace pieces;
+  Winners<Item> winners;
+  RadixScratch<Item> scratch;
+};
+
+KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
+                                            Options const& options) {
+  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
+    return RadixPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
+  return RadixPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
+}
+
+template <class Exec, class Bits>
+void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                         void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+    radix_select(exec, KeySource<Bits, Item>{problem, map}, map.width(), work.scratch,
+                 work.winners.items);
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_RADIX_SELECT(Space, Bits, Item)                                              \
+  template void radix_select(Space const&, KeySource<Bits, Item> const&, int,              \
+                             RadixScratch<Item> const&, Item*);                            \
+  template void radix_select(Space const&, ListSource<Bits, Item> const&, int,             \
+                             RadixScratch<Item> const&, Item*);
+#define KTOPK_RADIX(Space)                          \
+  KTOPK_RUN_ON(Radix<Generic>, Space)               \
+  KTOPK_FOR_EACH_ITEM(KTOPK_RADIX_SELECT, Space)
+KTOPK_INSTANTIATE(KTOPK_RADIX)
+#undef KTOPK_RADIX
+#undef KTOPK_RADIX_SELECT
+
+static_assert(Room<Radix<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail

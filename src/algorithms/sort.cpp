@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sort.hpp"
+
+#include "../arrange.hpp"
+#include "../instantiate.hpp"
+#include "../sort_items.hpp"
+
+namespace ktopk::detail {
+
+template <class Bits>
+struct WholeRows {
+  Problem<Bits> problem;
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const {
+    return problem.offsets ? problem.offsets[row] : row * problem.shape.n;
+  }
+  KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.length(row); }
+};
+
+template <class Bits, class Item>
+struct LoadItems {
+  WholeRows<Bits> rows;
+  ItemMap<Bits, Item> map;
+  Item* items;
+  std::int64_t parts;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / parts;
+    Bits const* const keys = rows.problem.row_keys(row);
+    std::int64_t const step = rows.problem.key_step;
+    Item* const out = items + rows.first(row);
+    Range const range = part_of(rows.size(row), group.index() % parts, parts);
+    each(group, range.begin, range.end, [&](std::int64_t i) {
+      out[i] = map(keys[i * step], static_cast<std::uint64_t>(i));
+    });
+  }
+};
+
+template <class Bits, class Item>
+struct TakeFirst {
+  WholeRows<Bits> rows;
+  Item const* sorted;
+  Item* winners;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const k = rows.problem.shape.k;
+    std::int64_t const row = i / k, slot = i % k;
+    if (slot < rows.problem.winners(row)) winners[i] = sorted[rows.first(row) + slot];
+  }
+};
+
+template <class Item>
+struct SortPieces {
+  SortPieces(void* workspace, Shape const& shape)
+      : pieces(workspace),
+        items(pieces.take<Item>(shape.keys())),
+        spare(pieces.take<Item>(shape.keys())) {
+    winners.items = pieces.take<Item>(shape.rows * shape.k);
+  }
+  Workspace pieces;
+  Item* items;
+  Item* spare;
+  Winners<Item> winners;
+};
+
+KTOPK_INLINE std::size_t Sort<Generic>::workspace_bytes(Device const&, Shape const& shape,
+                                                        Options const&) {
+  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
+    return SortPieces<Item64>(nullptr, shape).pieces.bytes();
+  return SortPieces<Item128>(nullptr, shape).pieces.bytes();
+}
+
+template <class Exec, class Bits>
+void Sort<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                        void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    SortPieces<Item> const work(workspace, shape);
+    WholeRows<Bits> const rows{problem};
+    std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
+    launch("ktopk::sort::load", exec, shape.rows * parts, 0,
+           LoadItems<Bits, Item>{rows, map, work.items, parts});
+    Item const* const sorted =
+        sort_items(exec, rows, shape.rows, shape.n, work.items, work.spare);
+    launch_each("ktopk::sort::take", exec, shape.rows * shape.k,
+                TakeFirst<Bits, Item>{rows, sorted, work.winners.items});
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_SORT(Space) KTOPK_RUN_ON(Sort<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_SORT)
+#undef KTOPK_SORT
+
+static_assert(Room<Sort<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail

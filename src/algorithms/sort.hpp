@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/detail/backend.hpp>
+
+// Sort and choose: all items of a row are sorted, the first k are the winners. Any k up to n.
+// Writes and reads the input's items log2(n / tile) times.
+// The baseline of all five papers (bitonic-topk section 3, "Sort and Choose").
+// Prefer it where nearly all keys are wanted in order, and to compare others with.
+
+namespace ktopk::detail {
+
+template <>
+struct Sort<Generic> {
+  static constexpr char const* label = "ktopk::sort";
+  static bool supports(Shape const&, Options const&) { return true; }
+  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
+                                     Options const& options);
+  template <class Exec, class Bits>
+  static void run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                  void* workspace);
+};
+
+}  // namespace ktopk::detail

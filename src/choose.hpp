@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/detail/backend.hpp>
+
+namespace ktopk::detail {
+
+/// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.
+Algorithm choose(Device const& device, Shape const& shape, Options const& options);
+
+}  // namespace ktopk::detail

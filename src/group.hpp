@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/backend.hpp>
+
+// A group is what works on one part of a row: one thread on a host, a team on a device. Rooms are
+// written once on groups; on a host every helper below is a plain loop or nothing at all.
+
+namespace ktopk::detail {
+
+inline constexpr int host_shared_bytes = 16 * 1024;
+inline constexpr int team_size = 256;
+
+class ThreadGroup {
+ public:
+  static constexpr bool is_host = true;
+
+  ThreadGroup(std::int64_t index, std::byte* shared) : m_index(index), m_shared(shared) {}
+
+  std::int64_t index() const { return m_index; }
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  void barrier() const {}
+  template <class T>
+  T* shared(std::size_t offset = 0) const {
+    return reinterpret_cast<T*>(m_shared + offset);
+  }
+  /// Adds to memory that the group shares; returns what was there.
+  template <class T>
+  T fetch_add(T* counter, T amount) const {
+    T const before = *counter;
+    *counter += amount;
+    return before;
+  }
+
+ private:
+  std::int64_t m_index;
+  std::byte* m_shared;
+};
+
+template <class Member>
+class TeamGroup {
+ public:
+  static constexpr bool is_host = false;
+
+  KOKKOS_FUNCTION TeamGroup(Member const& member, std::byte* shared)
+      : m_member(member), m_shared(shared) {}
+
+  KOKKOS_FUNCTION std::int64_t index() const { return m_member.league_rank(); }
+  KOKKOS_FUNCTION int rank() const { return m_member.team_rank(); }
+  KOKKOS_FUNCTION int size() const { return m_member.team_size(); }
+  KOKKOS_FUNCTION void barrier() const { m_member.team_barrier(); }
+  template <class T>
+  KOKKOS_FUNCTION T* shared(std::size_t offset = 0) const {
+    return reinterpret_cast<T*>(m_shared + offset);
+  }
+  template <class T>
+  KOKKOS_FUNCTION T fetch_add(T* counter, T amount) const {
+    return Kokkos::atomic_fetch_add(counter, amount);
+  }
+
+ private:
+  Member const& m_member;
+  std::byte* m_shared;
+};
+
+/// Calls body(i) for i in begin .. end, the group's threads side by side.
+template <class Group, class Body>
+KOKKOS_FORCEINLINE_FUNCTION void each(Group const& group, std::int64_t begin, std::int64_t end,
+                                      Body const& body) {
+  for (std::int64_t i = begin + group.rank(); i < end; i += group.size()) body(i);
+}
+
+template <class Body>
+struct OnThreads {
+  Body body;
+  void operator()(std::int64_t index) const {
+    alignas(64) std::byte shared[host_shared_bytes];
+    body(ThreadGroup(index, shared));
+  }
+};
+
+template <class Body>
+struct OnTeams {
+  Body body;
+  int shared_bytes;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto* const shared = static_cast<std::byte*>(
+        member.team_shmem().get_shmem_aligned(static_cast<std::size_t>(shared_bytes), 16));
+    body(TeamGroup<Member>(member, shared));
+  }
+};
+
+/// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own.
+template <class Exec, class Body>
+void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
+            Body const& body) {
+  if (groups == 0) return;
+  if constexpr (is_host_space<Exec>) {
+    std::int64_t const chunk = groups / (16 * static_cast<std::int64_t>(exec.concurrency()));
+    Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>
+        policy(exec, 0, groups);
+    policy.set_chunk_size(static_cast<int>(chunk < 1 ? 1 : chunk > 1024 ? 1024 : chunk));
+    Kokkos::parallel_for(label, policy, OnThreads<Body>{body});
+  } else {
+    Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(groups), team_size);
+    policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));
+    Kokkos::parallel_for(label, policy, OnTeams<Body>{body, shared_bytes});
+  }
+}
+
+/// Enqueues body(i) for i in 0 .. count, independent of each other.
+template <class Exec, class Body>
+void launch_each(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
+  if (count == 0) return;
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, count), body);
+}
+
+/// How many groups share a row, so that the device is full and no part is tiny.
+inline std::int64_t parts_of_row(Device const& device, std::int64_t rows, std::int64_t n) {
+  std::int64_t const groups = device.host ? 4 * device.concurrency : device.concurrency / team_size;
+  std::int64_t const smallest = device.host ? 32768 : 8192;
+  std::int64_t const by_size = n / smallest;
+  std::int64_t const by_device = rows > 0 ? groups / rows : 1;
+  std::int64_t const parts = by_size < by_device ? by_size : by_device;
+  return parts > 1 ? parts : 1;
+}
+
+struct Range {
+  std::int64_t begin, end;
+};
+
+/// The `part`-th of `parts` contiguous ranges of 0 .. n, cut at multiples of 64.
+KOKKOS_INLINE_FUNCTION Range part_of(std::int64_t n, std::int64_t part, std::int64_t parts) {
+  std::int64_t const length = ((n + parts - 1) / parts + 63) / 64 * 64;
+  std::int64_t const begin = part * length < n ? part * length : n;
+  std::int64_t const end = begin + length < n ? begin + length : n;
+  return {begin, end};
+}
+
+/// Appends items to a list that many groups fill. On a host it gathers some first, so that threads
+/// seldom meet at the counter; `capacity` bounds what is stored, not what is counted.
+template <class Item, bool IsHost>
+class Appender;
+
+template <class Item>
+class Appender<Item, false> {
+ public:
+  KOKKOS_FUNCTION Appender(Item* list, unsigned long long* count, std::int64_t capacity)
+      : m_list(list), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
+  KOKKOS_FUNCTION void add(Item item) {
+    unsigned long long const slot = Kokkos::atomic_fetch_add(m_count, 1ull);
+    if (slot < m_capacity) m_list[slot] = item;
+  }
+  KOKKOS_FUNCTION void flush() {}
+
+ private:
+  Item* m_list;
+  unsigned long long* m_count;
+  unsigned long long m_capacity;
+};
+
+template <class Item>
+class Appender<Item, true> {
+ public:
+  KOKKOS_FUNCTION Appender(Item* list, unsigned long long* count, std::int64_t capacity)
+      : m_list(list), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
+  KOKKOS_FUNCTION void add(Item item) {
+    m_held[m_holds++] = item;
+    if (m_holds == room) flush();
+  }
+  KOKKOS_FUNCTION void flush() {
+    if (m_holds == 0) return;
+    unsigned long long const slot =
+        Kokkos::atomic_fetch_add(m_count, static_cast<unsigned long long>(m_holds));
+    for (int i = 0; i < m_holds && slot + i < m_capacity; ++i) m_list[slot + i] = m_held[i];
+    m_holds = 0;
+  }
+
+ private:
+  static constexpr int room = 256;
+  Item* m_list;
+  unsigned long long* m_count;
+  unsigned long long m_capacity;
+  int m_holds = 0;
+  Item m_held[room];
+};
+
+/// True in the group that is the last of `groups` to come here; what the others wrote is then visible.
+/// `flag` is memory that the group shares.
+template <class Group>
+KOKKOS_FUNCTION bool last_to_arrive(Group const& group, unsigned* arrived, std::int64_t groups,
+                                    int* flag) {
+  Kokkos::memory_fence();
+  group.barrier();
+  if (group.rank() == 0) {
+    bool const last =
+        Kokkos::atomic_fetch_add(arrived, 1u) + 1u == static_cast<unsigned>(groups);
+    if (last) Kokkos::atomic_store(arrived, 0u);
+    *flag = last;
+  }
+  group.barrier();
+  bool const last = *flag != 0;
+  group.barrier();
+  Kokkos::memory_fence();
+  return last;
+}
+
+}  // namespace ktopk::detail

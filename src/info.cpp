@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/info.hpp>
+
+#include <sstream>
+
+#include <ktopk/config.hpp>
+#include <ktopk/detail/checks.hpp>
+#include <ktopk/version.hpp>
+
+#include "algorithms/heap.hpp"
+#include "algorithms/one_pass.hpp"
+#include "instantiate.hpp"
+
+namespace ktopk {
+
+KTOPK_INLINE std::string version() { return KTOPK_VERSION_STRING; }
+
+KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
+  constexpr bool cuda = KTOPK_ENABLE_CUDA_TUNED != 0;
+  constexpr std::int64_t any = detail::longest_row;
+  return {
+      {Algorithm::one_pass, "one_pass", "long rows, k well below n: one read of the input",
+       any / 16, cuda},
+      {Algorithm::radix, "radix", "any k of any row; behind all others", any, false},
+      {Algorithm::heap, "heap", "small k on CPUs, most of all many short rows",
+       detail::Heap<detail::Generic>::largest_k, false},
+      {Algorithm::sort, "sort", "nearly all keys wanted in order; the baseline", any, false},
+  };
+}
+
+KTOPK_INLINE std::vector<std::string> backends() {
+  std::vector<std::string> names;
+#define KTOPK_NAME(Space) names.emplace_back(Space::name());
+  KTOPK_FOR_EACH_SPACE(KTOPK_NAME)
+#undef KTOPK_NAME
+  return names;
+}
+
+KTOPK_INLINE std::string configuration() {
+  std::ostringstream out;
+  out << "version: " << version() << "\n"
+      << "commit: " << KTOPK_CONFIG_COMMIT << "\n"
+      << "compiler: " << KTOPK_CONFIG_COMPILER << "\n"
+      << "build type: " << KTOPK_CONFIG_BUILD_TYPE << "\n"
+      << "kokkos: " << KOKKOS_VERSION / 10000 << "." << KOKKOS_VERSION / 100 % 100 << "."
+      << KOKKOS_VERSION % 100 << "\n"
+      << "backends: " << KTOPK_CONFIG_DEVICES << "\n"
+      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass (CUDA)" : "none") << "\n";
+  return out.str();
+}
+
+}  // namespace ktopk
