@@ -21,3 +21,9 @@ endif()
 foreach(header IN ITEMS version config commit)
   configure_file(include/ktopk/${header}.hpp.in include/ktopk/${header}.hpp @ONLY)
 endforeach()
+
+# Header-only code finds the sources under the same name here and where they are installed.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include/ktopk/impl")
+foreach(folder IN ITEMS src backends)
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/include/ktopk/impl/${folder}" SYMBOLIC)
+endforeach()

@@ -2,8 +2,10 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ktopk ktopk_header_only EXPORT ktopkTargets)
-install(DIRECTORY include/ktopk "${PROJECT_BINARY_DIR}/include/ktopk" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/ktopk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+foreach(header IN ITEMS version config commit)
+  install(FILES "${PROJECT_BINARY_DIR}/include/ktopk/${header}.hpp" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk)
+endforeach()
 install(DIRECTORY src backends DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
 

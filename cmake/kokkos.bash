@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# How ./dev comes by a Kokkos for a preset: an installed one, or one built in the user's cache folder.
+
+oldest_kokkos=4.5.0
+our_kokkos=4.7.00
+
+devices_of() {
+  case $1 in
+    serial) echo Serial ;;
+    openmp | asan) echo Serial OpenMP ;;
+    threads | tsan) echo Serial Threads ;;
+    cuda) echo Serial Cuda ;;
+    hip) echo Serial HIP ;;
+    *) die "no preset '$1' (there are serial, openmp, threads, cuda, hip, asan, tsan)" ;;
+  esac
+}
+
+# installed_kokkos devices...: prints the prefix of the first new enough Kokkos that has them.
+installed_kokkos() {
+  local prefix config version device
+  for prefix in ${Kokkos_ROOT:+"$Kokkos_ROOT"} /usr/local /usr; do
+    for config in "$prefix"/lib*/cmake/Kokkos "$prefix"/lib/*/cmake/Kokkos; do
+      [[ -f $config/KokkosConfigVersion.cmake ]] || continue
+      version=$(sed -nE 's/^ *set\(PACKAGE_VERSION "(.*)"\)/\1/Ip' "$config/KokkosConfigVersion.cmake" | head -n 1)
+      at_least $oldest_kokkos "$version" || continue
+      for device in "$@"; do
+        grep -qiE "^ *set\(Kokkos_DEVICES.*\b$device\b" "$config/KokkosConfigCommon.cmake" || continue 2
+      done
+      echo "$prefix"
+      return
+    done
+  done
+}
+
+# Kokkos has no release of its own on PyPI; these two source packages carry it whole and unchanged.
+fetch_kokkos() {
+  local version=$1 package folder sum
+  case $version in
+    4.7.00) package=pygenten-0.1.5 folder=tpls/kokkos sum=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7 ;;
+    4.5.01) package=pycompadre-1.7.6 folder=kokkos sum=c766ec4d445ce076069be4b8c51a23ffac4ee79ea949ca86446bfd8c299b154c ;;
+  esac
+  local work=$cache/src.partial name=${package%-*}
+  rm -rf "$work" &&
+    mkdir -p "$work" "$cache/src" &&
+    "$cache/venv/bin/pip" download --no-deps --no-binary "$name" -d "$work" "$name==${package#*-}" &&
+    sha256sum -c <<<"$sum  $work/$package.tar.gz" &&
+    tar xzf "$work/$package.tar.gz" -C "$work" "$package/$folder" &&
+    patch_for_cuda_13 "$work/$package/$folder/core/src/Cuda/Kokkos_Cuda_Instance.hpp" &&
+    mv "$work/$package/$folder" "$cache/src/kokkos-$version" &&
+    rm -rf "$work"
+}
+
+# Kokkos 4.7.00 is older than CUDA 13, which changed the arguments of two functions.
+patch_for_cuda_13() {
+  sed -i -E \
+    -e 's/^( *)return cudaGraphAddDependencies\(graph, from, to, numDependencies\);/#if CUDART_VERSION >= 13000\n\1return cudaGraphAddDependencies(graph, from, to, nullptr, numDependencies);\n#else\n&\n#endif/' \
+    -e 's/^( *)return cudaMemPrefetchAsync\(devPtr, count, dstDevice, m_stream\);/#if CUDART_VERSION >= 13000\n\1cudaMemLocation place{};\n\1place.type = dstDevice < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;\n\1place.id = dstDevice < 0 ? 0 : dstDevice;\n\1return cudaMemPrefetchAsync(devPtr, count, place, 0, m_stream);\n#else\n&\n#endif/' \
+    "$1"
+}
+
+# build_kokkos source prefix sanitizer device...
+build_kokkos() {
+  local source=$1 prefix=$2 flags=${3:+-fsanitize=$3 -g} work=$2.build device
+  shift 3
+  local options=(-DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+    -DCMAKE_CXX_EXTENSIONS=OFF "-DCMAKE_CXX_FLAGS=$flags" "-DCMAKE_INSTALL_PREFIX=$prefix")
+  for device in "$@"; do
+    options+=("-DKokkos_ENABLE_${device^^}=ON")
+  done
+  case " $* " in
+    # Legacy Views: from nvcc 12.9 on, the mdspan Views of 4.7.00 differ between host and device.
+    *' Cuda '*) options+=(-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON -DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON
+      -DKokkos_ARCH_HOPPER90=ON -DCMAKE_CUDA_RUNTIME_LIBRARY=Static) ;;
+    *' HIP '*) options+=(-DCMAKE_CXX_COMPILER=hipcc -DKokkos_ARCH_AMD_GFX942=ON) ;;
+  esac
+  rm -rf "$work" "$prefix" &&
+    cmake -S "$source" -B "$work" -G Ninja "${options[@]}" &&
+    cmake --build "$work" --target install &&
+    rm -rf "$work" &&
+    touch "$prefix/complete"
+}
+
+# use_kokkos preset [version]: sets kokkos to the prefix of one that fits, building it if it must.
+use_kokkos() {
+  local preset=$1 version=${2:-} sanitizer='' devices compiler
+  read -ra devices <<<"$(devices_of "$preset")"
+  [[ $preset != tsan ]] || sanitizer=thread
+  kokkos=''
+  [[ $version || $sanitizer ]] || kokkos=$(installed_kokkos "${devices[@]}")
+  if [[ $kokkos ]]; then
+    say "Kokkos for $preset: the installed one in $kokkos"
+    return
+  fi
+  version=${version:-$our_kokkos}
+  compiler=$(basename "$CXX")-$("$CXX" -dumpfullversion -dumpversion)
+  case $preset in
+    cuda) compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p') ;;
+    hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p') ;;
+  esac
+  kokkos=$cache/kokkos-$version/$compiler-$(IFS=-; echo "${devices[*]}")${sanitizer:+-$sanitizer}
+  if [[ ! -e $kokkos/complete ]]; then
+    if [[ ! -d $cache/src/kokkos-$version ]]; then
+      pip_venv
+      step "getting the source of Kokkos $version (about 10 s)" fetch_kokkos "$version"
+    fi
+    step "building Kokkos $version with ${devices[*]} (about $([[ $preset == cuda ]] && echo 80 || echo 30) s on 2 cores)" \
+      build_kokkos "$cache/src/kokkos-$version" "$kokkos" "$sanitizer" "${devices[@]}"
+  fi
+  say "Kokkos for $preset: $version in $kokkos"
+  [[ ! ${2:-} ]] || return 0
+  mkdir -p "$cache/preset"
+  ln -sfn "$kokkos" "$cache/preset/$preset"
+}
