@@ -11,7 +11,7 @@ namespace ktopk::detail {
 template <class Item>
 struct Winners {
   Winners() = default;
-  Winners(Workspace& pieces, Shape const& shape, Options const& options)
+  Winners(Pieces& pieces, Shape const& shape, Options const& options)
       : items(pieces.take<Item>(shape.rows * shape.k)),
         spare(options.sorted == Sorted::yes ? pieces.take<Item>(shape.rows * shape.k) : nullptr) {}
 

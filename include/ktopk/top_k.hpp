@@ -7,6 +7,7 @@
 
 #include <ktopk/detail/collapse.hpp>
 #include <ktopk/detail/select.hpp>
+#include <ktopk/detail/workspace.hpp>
 #include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
@@ -26,7 +27,7 @@ using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
-  detail::Workspace total;
+  detail::Pieces total;
   total.take<std::byte>(static_cast<std::int64_t>(detail::wanted_bytes(shape)));
   total.take<std::byte>(
       static_cast<std::int64_t>(detail::select_bytes(exec, shape, options)));
@@ -45,7 +46,7 @@ void check_workspace(char const* function, std::size_t given, std::size_t needed
 template <class Exec, class Bits, class Rows>
 void select_in(char const* function, Exec const& exec, Problem<Bits> problem, Rows const& per_row,
                Options const& options, void* buffer) {
-  Workspace pieces(buffer);
+  Pieces pieces(buffer);
   void* const wanted = pieces.take<std::byte>(static_cast<std::int64_t>(wanted_bytes(problem.shape)));
   if constexpr (is_per_row<Rows>)
     if constexpr (!IsNothing<decltype(per_row.wanted)>)

@@ -147,7 +147,7 @@ struct HeapPieces {
     return fitting < 1 ? 1 : parts < fitting ? parts : fitting;
   }
 
-  Workspace pieces;
+  Pieces pieces;
   Winners<Item> winners;
   std::int64_t parts;
   Item* heaps = nullptr;

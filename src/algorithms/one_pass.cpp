@@ -147,7 +147,7 @@ struct OnePassPieces {
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
         fallback(pieces, device, shape.rows, shape.n, 0, false) {}
 
-  Workspace pieces;
+  Pieces pieces;
   OnePassPlan plan;
   Winners<Item> winners;
   Item* samples;

@@ -280,7 +280,7 @@ struct RadixPieces {
       : pieces(workspace),
         winners(pieces, shape, options),
         scratch(pieces, device, shape.rows, shape.n, shape.keys(), true) {}
-  Workspace pieces;
+  Pieces pieces;
   Winners<Item> winners;
   RadixScratch<Item> scratch;
 };

@@ -85,7 +85,7 @@ struct RadixScratch {
   RadixScratch() = default;
   /// \param n         the longest row, or the number of all keys where rows are ragged
   /// \param buffered  whether there is a buffer of an eighth of `keys` items
-  RadixScratch(Workspace& pieces, Device const& device, std::int64_t rows_, std::int64_t n,
+  RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows_, std::int64_t n,
                std::int64_t keys, bool buffered)
       : rows(rows_),
         parts(parts_of_row(device, rows_, n)),

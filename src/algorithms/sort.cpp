@@ -56,7 +56,7 @@ struct SortPieces {
         spare(pieces.take<Item>(shape.keys())) {
     winners.items = pieces.take<Item>(shape.rows * shape.k);
   }
-  Workspace pieces;
+  Pieces pieces;
   Item* items;
   Item* spare;
   Winners<Item> winners;

@@ -8,12 +8,12 @@ namespace ktopk::detail {
 
 /// One buffer, handed out piece by piece. Without a buffer it only counts, so that the code that
 /// lays a workspace out is also the code that sizes it.
-class Workspace {
+class Pieces {
  public:
   static constexpr std::size_t alignment = 256;
 
-  Workspace() = default;
-  explicit Workspace(void* buffer) : m_base(aligned(reinterpret_cast<std::uintptr_t>(buffer))) {}
+  Pieces() = default;
+  explicit Pieces(void* buffer) : m_base(aligned(reinterpret_cast<std::uintptr_t>(buffer))) {}
 
   template <class T>
   T* take(std::int64_t count) {
