@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include <ktopk/commit.hpp>
 #include <ktopk/config.hpp>
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/version.hpp>
