@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+
+#include <set>
+
+#include "support/run.hpp"
+
+namespace ktopk::testing {
+namespace {
+
+/// A row of every input.
+template <class T>
+std::vector<T> one_row_each(std::int64_t n, std::uint64_t seed) {
+  std::vector<T> keys;
+  for (Input input : inputs_for<T>()) {
+    auto const row = make_keys<T>(input, n, seed);
+    keys.insert(keys.end(), row.begin(), row.end());
+  }
+  return keys;
+}
+
+std::vector<std::int64_t> some_ks(std::int64_t n) {
+  std::set<std::int64_t> const ks{0, 1, 2, n / 2, n - 1, n};
+  auto const last = ks.upper_bound(n);
+  return {ks.lower_bound(0), last};
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("every option on every small row, all inputs in one call", "[contract][small]", KeyTypes) {
+  Verdict verdict;
+  auto const rows = static_cast<std::int64_t>(inputs_for<TestType>().size());
+  for (std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40})
+    hold_to_contract<TestType>({"a row of every input, seed 1", one_row_each<TestType>(n, 1), rows, n, some_ks(n),
+                                all_options<TestType>()},
+                               verdict);
+  verdict.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("every small row alone", "[contract][small]", KeyTypes) {
+  Verdict verdict;
+  auto const inputs  = inputs_for<TestType>();
+  auto const options = all_options<TestType>();
+  for (std::int64_t n = 1; n <= 40; ++n)
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      std::uint64_t const draw = random_bits(2, n * 100 + i);
+      hold_to_contract<TestType>({std::string(name(inputs[i])) + ", seed 3", make_keys<TestType>(inputs[i], n, 3), 1, n,
+                                  {static_cast<std::int64_t>(1 + draw % n)}, {options[(draw >> 32) % options.size()]}},
+                                 verdict);
+    }
+  verdict.close();
+}
+
+}  // namespace ktopk::testing
