@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/float16.hpp>
+#include <ktopk/options.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace ktopk::perf {
+
+/// One line of the report: a method (an algorithm of ktopk or a peer) on one workload.
+struct Case {
+  std::string backend{};
+  std::string method{};
+  std::string type{};
+  std::string input{};
+  std::int64_t rows = 1;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Sorted sorted = Sorted::no;
+  Ties ties = Ties::lowest_index;
+};
+
+inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : "no"; }
+
+inline char const* name(Ties ties) {
+  switch (ties) {
+    case Ties::any: return "any";
+    case Ties::lowest_index: return "lowest_index";
+    default: return "highest_index";
+  }
+}
+
+/// What decides the keys: cases that share it share one buffer.
+inline std::string workload_name(Case const& c) {
+  return c.backend + "/" + c.type + "/" + c.input + "/rows:" + std::to_string(c.rows) + "/n:" + std::to_string(c.n);
+}
+
+inline std::string name(Case const& c) {
+  return "top_k/" + c.backend + "/" + c.method + "/" + c.type + "/" + c.input + "/rows:" + std::to_string(c.rows) +
+         "/n:" + std::to_string(c.n) + "/k:" + std::to_string(c.k) + "/sorted:" + name(c.sorted) + "/ties:" + name(c.ties);
+}
+
+template <class T>
+struct KeyType {
+  using type = T;
+};
+
+/// Calls visit(KeyType<T>) for the key type of that name; false where there is none.
+template <class Visit>
+bool with_key_type(std::string const& name, Visit const& visit) {
+  auto const try_type = [&](char const* candidate, auto type) {
+    if (name != candidate) return false;
+    visit(type);
+    return true;
+  };
+  return try_type("f16", KeyType<float16>()) || try_type("bf16", KeyType<bfloat16>()) ||
+         try_type("f32", KeyType<float>()) || try_type("f64", KeyType<double>()) ||
+         try_type("i8", KeyType<std::int8_t>()) || try_type("u8", KeyType<std::uint8_t>()) ||
+         try_type("i16", KeyType<std::int16_t>()) || try_type("u16", KeyType<std::uint16_t>()) ||
+         try_type("i32", KeyType<std::int32_t>()) || try_type("u32", KeyType<std::uint32_t>()) ||
+         try_type("i64", KeyType<std::int64_t>()) || try_type("u64", KeyType<std::uint64_t>());
+}
+
+}  // namespace ktopk::perf

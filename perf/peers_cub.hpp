@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace ktopk::perf {
+
+/// cub::DeviceTopK::MaxPairs on one row, keys with their positions, in any order.
+struct CubTopK {
+  std::string type;
+  void const* keys;
+  std::int64_t n, k;
+  void* values;
+  std::int32_t* indices;
+
+  /// Whether the peer is built for these keys.
+  bool supported() const;
+  std::size_t workspace_bytes() const;
+  void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;
+};
+
+}  // namespace ktopk::perf

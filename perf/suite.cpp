@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "suite.hpp"
+
+#include "peers.hpp"
+
+#include "support/inputs.hpp"
+
+#include <ktopk/info.hpp>
+
+#include <cstdio>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace ktopk::perf {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::vector<std::pair<char const*, Names Suite::*>> const flags{
+    {"--backend=", &Suite::backends}, {"--method=", &Suite::methods}, {"--type=", &Suite::types},
+    {"--input=", &Suite::inputs},     {"--rows=", &Suite::rows},      {"--n=", &Suite::ns},
+    {"--k=", &Suite::ks},             {"--sorted=", &Suite::sorted},  {"--ties=", &Suite::ties}};
+
+Names split(std::string const& list) {
+  Names names;
+  std::istringstream stream(list);
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+  return names;
+}
+
+bool take_flag(Suite& suite, std::string_view argument) {
+  for (auto const& [flag, list] : flags) {
+    if (argument.substr(0, std::string_view(flag).size()) != flag) continue;
+    suite.*list = split(std::string(argument.substr(std::string_view(flag).size())));
+    if ((suite.*list).empty()) throw std::invalid_argument(std::string(flag) + " needs a list");
+    return true;
+  }
+  return false;
+}
+
+void require_known(std::string const& what, std::string const& name, Names const& known) {
+  for (auto const& each : known)
+    if (each == name) return;
+  std::string message = "no " + what + " is called " + name + "; there are";
+  for (auto const& each : known) message += " " + each;
+  throw std::invalid_argument(message);
+}
+
+/// 1000 or 2^20.
+std::int64_t number(std::string const& text) {
+  std::size_t end = 0;
+  try {
+    std::int64_t const base = std::stoll(text, &end);
+    if (end == text.size()) return base;
+    if (base == 2 && text[end] == '^') return std::int64_t(1) << std::stoi(text.substr(end + 1));
+  } catch (std::logic_error const&) {
+  }
+  throw std::invalid_argument(text + " is not a number like 1000 or 2^20");
+}
+
+Names all_inputs() {
+  Names names;
+  for (auto const& [input, text] : testing::input_table) names.push_back(text);
+  return names;
+}
+
+Names all_types() { return {"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}; }
+
+Names algorithm_names() {
+  Names names;
+  for (auto const& info : algorithms()) names.push_back(info.name);
+  return names;
+}
+
+Names expand(std::string const& what, Names const& names, Names const& all) {
+  Names expanded;
+  for (auto const& name : names) {
+    if (name == "all") {
+      expanded.insert(expanded.end(), all.begin(), all.end());
+    } else {
+      require_known(what, name, all);
+      expanded.push_back(name);
+    }
+  }
+  return expanded;
+}
+
+/// "algorithms" and "peers" stand for all of them.
+Names methods_on(std::string const& backend, Names const& wanted) {
+  Names const ours = algorithm_names(), peers = peers_on(backend, backend != "Cuda" && backend != "HIP");
+  Names methods;
+  for (auto const& name : wanted) {
+    if (name == "algorithms") {
+      methods.insert(methods.end(), ours.begin(), ours.end());
+    } else if (name == "peers") {
+      methods.insert(methods.end(), peers.begin(), peers.end());
+    } else {
+      Names known = ours;
+      known.insert(known.end(), peers.begin(), peers.end());
+      known.insert(known.end(), {"automatic", "algorithms", "peers"});
+      require_known("method on " + backend, name, known);
+      methods.push_back(name);
+    }
+  }
+  return methods;
+}
+
+Sorted sorted_from(std::string const& name) { return name == "yes" ? Sorted::yes : Sorted::no; }
+
+Ties ties_from(std::string const& name) {
+  if (name == "any") return Ties::any;
+  return name == "lowest_index" ? Ties::lowest_index : Ties::highest_index;
+}
+
+/// The cases of one buffer.
+void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
+  auto const methods = methods_on(c.backend, suite.methods);
+  for (auto const& k : suite.ks)
+    for (auto const& sorted : expand("value of sorted", suite.sorted, {"no", "yes"}))
+      for (auto const& ties : expand("tie rule", suite.ties, {"any", "lowest_index", "highest_index"}))
+        for (auto const& method : methods) {
+          c.k = number(k);
+          c.sorted = sorted_from(sorted);
+          c.ties = ties_from(ties);
+          c.method = method;
+          if (c.k >= 1 && c.k <= c.n) cases.push_back(c);
+        }
+}
+
+}  // namespace
+
+void print_usage() {
+  std::printf(
+      "perf_top_k: times top_k and its peers, beside the time to read the keys once\n\n"
+      "Lists, separated by commas; all combinations are measured (k <= n):\n"
+      "  --backend=  all, Serial, OpenMP, Threads, Cuda, HIP        (all)\n"
+      "  --method=   automatic, an algorithm, a peer; algorithms and peers for all of them (automatic,peers)\n"
+      "  --type=     all, f16 bf16 f32 f64 i8 u8 ... i64 u64        (f32)\n"
+      "  --input=    all, or as tests/support/inputs.hpp names them (uniform,normal,leading_bits)\n"
+      "  --rows=     1000 or 2^10                                   (1)\n"
+      "  --n=                                                       (2^20,2^23,2^26)\n"
+      "  --k=                                                       (10,1000,100000)\n"
+      "  --sorted=   no, yes                                        (no)\n"
+      "  --ties=     any, lowest_index, highest_index               (lowest_index)\n\n"
+      "And Google Benchmark's own, among them --benchmark_filter=REGEX, --benchmark_min_time=SECONDS,\n"
+      "--benchmark_out=FILE.json, --benchmark_list_tests.\n");
+}
+
+Suite parse_suite(int& argc, char** argv) {
+  Suite suite;
+  int kept = 1;
+  for (int i = 1; i < argc; ++i)
+    if (!take_flag(suite, argv[i])) argv[kept++] = argv[i];
+  argc = kept;
+  return suite;
+}
+
+std::vector<Case> cases(Suite const& suite) {
+  std::vector<Case> all;
+  for (auto const& backend : expand("backend", suite.backends, backends()))
+    for (auto const& type : expand("key type", suite.types, all_types()))
+      for (auto const& input : expand("input", suite.inputs, all_inputs()))
+        for (auto const& rows : suite.rows)
+          for (auto const& n : suite.ns)
+            add_selections(all, suite, {.backend = backend, .type = type, .input = input, .rows = number(rows), .n = number(n)});
+  return all;
+}
+
+}  // namespace ktopk::perf

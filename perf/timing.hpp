@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <vector>
+
+namespace ktopk::perf {
+
+/// Times calls on an instance: from an idle instance until the work is done, by the wall clock.
+template <class Exec>
+class Timer {
+ public:
+  explicit Timer(Exec const& exec) : m_exec(exec) {}
+
+  template <class Call>
+  double seconds(Call const& call) const {
+    m_exec.fence();
+    auto const begin = std::chrono::steady_clock::now();
+    call();
+    m_exec.fence();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+ private:
+  Exec m_exec;
+};
+
+#ifdef KOKKOS_ENABLE_CUDA
+/// Device time between two events on the instance's stream.
+template <>
+class Timer<Kokkos::Cuda> {
+ public:
+  explicit Timer(Kokkos::Cuda const& exec) : m_stream(exec.cuda_stream()) {
+    check(cudaEventCreate(&m_begin));
+    check(cudaEventCreate(&m_end));
+  }
+  ~Timer() {
+    cudaEventDestroy(m_begin);
+    cudaEventDestroy(m_end);
+  }
+  Timer(Timer const&) = delete;
+  Timer& operator=(Timer const&) = delete;
+
+  template <class Call>
+  double seconds(Call const& call) const {
+    check(cudaEventRecord(m_begin, m_stream));
+    call();
+    check(cudaEventRecord(m_end, m_stream));
+    check(cudaEventSynchronize(m_end));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, m_begin, m_end));
+    return 1e-3 * milliseconds;
+  }
+
+ private:
+  static void check(cudaError_t error) {
+    if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+  }
+
+  cudaStream_t m_stream;
+  cudaEvent_t m_begin = nullptr, m_end = nullptr;
+};
+#endif
+
+struct Summary {
+  double median = 0, best = 0;
+};
+
+inline Summary summarize(std::vector<double> seconds) {
+  auto const middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return {*middle, *std::min_element(seconds.begin(), seconds.end())};
+}
+
+/// Calls until a tenth of a second has been measured, but at least 5 times and at most 101 times; one call warms up.
+template <class Exec, class Call>
+Summary measure_briefly(Timer<Exec> const& timer, Call const& call) {
+  call();
+  std::vector<double> seconds;
+  for (double sum = 0; seconds.size() < 5 || (seconds.size() < 101 && sum < 0.1); sum += seconds.back())
+    seconds.push_back(timer.seconds(call));
+  return summarize(seconds);
+}
+
+}  // namespace ktopk::perf

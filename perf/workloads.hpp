@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "case.hpp"
+
+#include "support/inputs.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include <any>
+#include <string>
+
+namespace ktopk::perf {
+
+template <class Exec, class T>
+using KeyView = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space>;
+
+template <class Exec>
+inline constexpr bool on_host =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
+
+/// Fills rows on the host, by those who will read them where that is possible (first touch).
+template <class Exec, class T>
+void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const& keys, testing::Input input) {
+  auto const n = static_cast<std::int64_t>(keys.extent(1));
+  for (std::size_t row = 0; row < keys.extent(0); ++row) {
+    testing::detail::KeySource<T> const source(input, n, 1 + row);
+    T* const begin = &keys(row, 0);
+    Kokkos::parallel_for("ktopk::perf::fill", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
+                         [=](std::int64_t i) { begin[i] = source(i); });
+  }
+  Exec().fence();
+}
+
+template <class Exec, class T>
+KeyView<Exec, T> make_keys(Case const& c) {
+  KeyView<Exec, T> const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::keys"), c.rows, c.n);
+  auto const input = testing::input_from_name(c.input).value();
+  if constexpr (on_host<Exec>) {
+    fill_on_host<Exec>(keys, input);
+  } else {
+    auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, keys);
+    fill_on_host<Kokkos::DefaultHostExecutionSpace>(host, input);
+    Kokkos::deep_copy(keys, host);
+  }
+  return keys;
+}
+
+/// The keys of the workload measured last, so that its further cases need not make them again.
+class KeyCache {
+ public:
+  template <class Exec, class T>
+  KeyView<Exec, T> get(Case const& c) {
+    if (m_name != workload_name(c)) {
+      clear();
+      m_keys = make_keys<Exec, T>(c);
+      m_name = workload_name(c);
+    }
+    return std::any_cast<KeyView<Exec, T>>(m_keys);
+  }
+  void clear() {
+    m_keys.reset();
+    m_name.clear();
+  }
+
+ private:
+  std::string m_name;
+  std::any m_keys;
+};
+
+inline KeyCache key_cache;
+
+/// Floating-point inputs that std::nth_element's ordering does not hold for.
+inline bool has_nans(Case const& c) {
+  bool const floating = c.type.find('f') != std::string::npos;
+  return floating && (c.input == "nans" || c.input == "mostly_nans" || c.input == "random_bits");
+}
+
+}  // namespace ktopk::perf
