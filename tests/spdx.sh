@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every file that can carry a comment names its licence in its first line, or its second after a #!.
+# Every file that can carry a comment names its license in its first line, or its second after a #!.
 # usage: spdx.sh [FOLDER]
 set -euo pipefail
 
