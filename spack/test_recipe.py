@@ -81,10 +81,11 @@ class Spec:
         return constraint in self.facts
 
     def __getitem__(self, name):
-        def command(*arguments):
-            self.commands.append((name, arguments))
-
+        command = self.command(name)
         return types.SimpleNamespace(prefix=Prefix(f"/spack/{name}"), command=command)
+
+    def command(self, name):
+        return lambda *arguments: self.commands.append((name, arguments))
 
 
 class Directives:
@@ -172,6 +173,7 @@ def load_recipe():
         exec(compile(RECIPE.read_text(), str(RECIPE), "exec"), namespace)
     recipe = namespace["Ktopk"]
     recipe.directives = directives
+    recipe.programs = namespace
     return recipe
 
 
@@ -313,9 +315,12 @@ class RecipeTest(unittest.TestCase):
     # the stand-alone test
 
     def test_the_application_of_the_stand_alone_test_is_in_the_tree(self):
-        consumer = ROOT / self.recipe.consumer
-        self.assertRegex((consumer / "CMakeLists.txt").read_text(), r"find_package\s*\(\s*ktopk\b")
-        self.assertRegex((consumer / "CMakeLists.txt").read_text(), r"\badd_test\s*\(")
+        text = (ROOT / self.recipe.consumer / "as_library" / "CMakeLists.txt").read_text()
+        self.assertRegex(text, r"find_package\s*\(\s*ktopk\b")
+        for program in ("consumer", "consumer_header_only"):
+            sources = re.search(rf"add_executable\s*\(\s*{program}\s+([^)]*)\)", text).group(1)
+            for source in sources.split():
+                self.assertTrue((ROOT / self.recipe.consumer / "as_library" / source).is_file())
 
     def test_the_stand_alone_test_needs_no_environment(self):
         for facts, compiler in (
@@ -325,14 +330,15 @@ class RecipeTest(unittest.TestCase):
         ):
             package = self.package(*facts, cuda_arch=("90",))
             with self.subTest(facts=facts), mock.patch.dict(os.environ, clear=True):
+                self.recipe.programs["Executable"] = package.spec.command
                 package.test_find_package()
-                (_, configure), build, test = package.spec.commands
+                (_, configure), build, *runs = package.spec.commands
                 defines = dict(parse_define(argument) for argument in configure[1:])
                 self.assertEqual(configure[0], "/spack/cache/tests/consumer/as_library")
                 self.assertEqual(defines["CMAKE_CXX_COMPILER"], compiler)
                 self.assertEqual(defines["CMAKE_PREFIX_PATH"], "/spack/ktopk;/spack/kokkos")
                 self.assertEqual(build, ("cmake", ("--build", ".")))
-                self.assertEqual(test, ("cmake", ("--build", ".", "--target", "test")))
+                self.assertEqual(runs, [("./consumer", ()), ("./consumer_header_only", ())])
         self.assertNotIn("environ", RECIPE.read_text())
 
     # the repository

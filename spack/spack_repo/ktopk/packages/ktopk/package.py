@@ -56,7 +56,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
         join_path("include", "ktopk", "ktopk.hpp"),
     ]
 
-    consumer = join_path("tests", "consumer", "as_library")
+    consumer = join_path("tests", "consumer")
 
     def cmake_args(self):
         return [
@@ -98,9 +98,11 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
         prefixes = [self.prefix, *get_cmake_prefix_path(self)]
         args.append(self.define("CMAKE_PREFIX_PATH", prefixes))
 
-        source = join_path(self.test_suite.current_test_cache_dir, self.consumer)
+        cache = self.test_suite.current_test_cache_dir
+        source = join_path(cache, self.consumer, "as_library")
         cmake = self.spec["cmake"].command
         with working_dir("find_package", create=True):
             cmake(source, *args)
             cmake("--build", ".")
-            cmake("--build", ".", "--target", "test")
+            for program in ("consumer", "consumer_header_only"):
+                Executable(join_path(".", program))()
