@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Every file that can carry a comment names its license in its first line, or its second after a #!.
+# usage: spdx.sh [FOLDER]
+set -euo pipefail
+
+root=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+wanted='SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception'
+
+# Outside a git checkout, as in a release archive, every file counts but those of build trees.
+files() {
+  if [[ -e $root/.git ]]; then
+    git -C "$root" ls-files
+  else
+    (cd "$root" && find . -type f -not -path './build*/*' -printf '%P\n')
+  fi
+}
+
+has_line() {
+  local lines=1
+  [[ $(head -c 2 "$1") == '#!' ]] && lines=2
+  head -n "$lines" "$1" | grep -qF "$wanted"
+}
+
+missing=0 checked=0
+while IFS= read -r file; do
+  case $file in
+    LICENSE | */LICENSE) continue ;;
+    *.json | *.csv | *.npy | *.png | *.svg | *.?vecs) continue ;; # no comments, or generated
+  esac
+  [[ -f $root/$file ]] || continue
+  checked=$((checked + 1))
+  has_line "$root/$file" || {
+    printf '%s: no "%s"\n' "$file" "$wanted" >&2
+    missing=$((missing + 1))
+  }
+done < <(files)
+
+if ((checked == 0)); then
+  printf 'spdx: no file found in %s\n' "$root" >&2
+  exit 1
+fi
+printf 'spdx: %d files, %d without the line\n' "$checked" "$missing"
+((missing == 0))
