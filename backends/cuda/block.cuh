@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <ktopk/detail/rank.hpp>
+
+// What the tuned rooms share on the level of a warp and of a block.
+
+namespace ktopk::detail::cuda {
+
+inline constexpr unsigned full_warp = 0xffffffffu;
+
+__device__ inline Item64 shuffle_xor(Item64 item, int mask) {
+  return __shfl_xor_sync(full_warp, static_cast<unsigned long long>(item), mask);
+}
+
+__device__ inline Item128 shuffle_xor(Item128 item, int mask) {
+  Item128 const high = shuffle_xor(static_cast<Item64>(item >> 64), mask);
+  return (high << 64) | shuffle_xor(static_cast<Item64>(item), mask);
+}
+
+template <class Item>
+__device__ Item warp_max(Item item) {
+  for (int mask = 16; mask > 0; mask /= 2) {
+    Item const other = shuffle_xor(item, mask);
+    item = other > item ? other : item;
+  }
+  return item;
+}
+
+template <class Item>
+__device__ Item warp_or(Item item) {
+  for (int mask = 16; mask > 0; mask /= 2) item |= shuffle_xor(item, mask);
+  return item;
+}
+
+__device__ inline int highest_bit(Item64 item) {
+  return 63 - __clzll(static_cast<long long>(item));
+}
+
+/// The place of the highest bit set; -1 if none is.
+__device__ inline int highest_bit(Item128 item) {
+  auto const high = static_cast<Item64>(item >> 64);
+  return high != 0 ? 64 + highest_bit(high) : highest_bit(static_cast<Item64>(item));
+}
+
+/// Combines a value of every thread, whose number is a multiple of 32 up to 1024.
+/// \param scratch  32 values of shared memory, free again after the caller's next barrier
+template <class T, class WarpCombine, class Combine>
+__device__ T block_reduce(T value, T* scratch, WarpCombine const& of_warp, Combine const& combine) {
+  T const mine = of_warp(value);
+  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = mine;
+  __syncthreads();
+  T result = scratch[0];
+  for (unsigned w = 1; w < blockDim.x / 32; ++w) result = combine(result, scratch[w]);
+  return result;
+}
+
+/// Where the need-th best stands in a histogram whose highest bin holds the best.
+struct Place {
+  int bin;
+  unsigned long long above;  ///< in higher bins
+  unsigned long long here;   ///< in this one
+};
+
+/// Finds the bin of the need-th best; need is at least 1 and at most the histogram's sum.
+/// All threads of the block call it and get the answer.
+/// \tparam Bins  a multiple of the number of threads
+template <int Bins, int Threads, class Count>
+__device__ Place block_find(Count const* histogram, unsigned long long need) {
+  constexpr int each = Bins / Threads;
+  static_assert(Bins % Threads == 0 && Threads % 32 == 0);
+  __shared__ unsigned long long warp_sums[Threads / 32];
+  __shared__ Place found;
+  unsigned long long counts[each];
+  unsigned long long sum = 0;
+  for (int i = 0; i < each; ++i) {
+    counts[i] = histogram[Bins - 1 - (static_cast<int>(threadIdx.x) * each + i)];
+    sum += counts[i];
+  }
+  unsigned long long inclusive = sum;
+  int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int offset = 1; offset < 32; offset *= 2) {
+    unsigned long long const lower = __shfl_up_sync(full_warp, inclusive, offset);
+    if (lane >= offset) inclusive += lower;
+  }
+  if (lane == 31) warp_sums[warp] = inclusive;
+  __syncthreads();
+  unsigned long long above = inclusive - sum;
+  for (int w = 0; w < warp; ++w) above += warp_sums[w];
+  for (int i = 0; i < each; ++i) {
+    if (above < need && need <= above + counts[i])
+      found = {Bins - 1 - (static_cast<int>(threadIdx.x) * each + i), above, counts[i]};
+    above += counts[i];
+  }
+  __syncthreads();
+  Place const result = found;
+  __syncthreads();
+  return result;
+}
+
+/// Sorts `count` items of shared memory, best first: bitonic, padded with the smallest item.
+/// \param held  room for the next power of two
+template <class Item>
+__device__ void block_sort(Item* held, int count) {
+  int padded = 2;
+  while (padded < count) padded *= 2;
+  for (int i = count + static_cast<int>(threadIdx.x); i < padded; i += blockDim.x) held[i] = 0;
+  __syncthreads();
+  for (int run = 2; run <= padded; run *= 2)
+    for (int stride = run / 2; stride > 0; stride /= 2) {
+      for (int i = threadIdx.x; i < padded / 2; i += blockDim.x) {
+        int const low = 2 * i - (i & (stride - 1)), high = low + stride;
+        Item const a = held[low], b = held[high];
+        if ((a < b) == ((low & run) == 0)) {
+          held[low] = b;
+          held[high] = a;
+        }
+      }
+      __syncthreads();
+    }
+}
+
+/// True in the block that is the last of `blocks` to come here; it sees what the others wrote.
+__device__ inline bool last_block(unsigned* arrived, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(arrived, 1u) + 1u == blocks;
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
+}  // namespace ktopk::detail::cuda
