@@ -20,6 +20,20 @@ __device__ inline Item128 shuffle_xor(Item128 item, int mask) {
   return (high << 64) | shuffle_xor(static_cast<Item64>(item), mask);
 }
 
+/// Lets a kernel launched to start early do so; on architectures before sm_90 it starts when this ends.
+__device__ inline void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// In a kernel launched to start early: returns when all before it in the stream is done and visible.
+__device__ inline void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 template <class Item>
 __device__ Item warp_max(Item item) {
   for (int mask = 16; mask > 0; mask /= 2) {
@@ -43,6 +57,31 @@ __device__ inline int highest_bit(Item64 item) {
 __device__ inline int highest_bit(Item128 item) {
   auto const high = static_cast<Item64>(item >> 64);
   return high != 0 ? 64 + highest_bit(high) : highest_bit(static_cast<Item64>(item));
+}
+
+/// A slot of its own for every calling thread of a warp, with one atomic for all of them.
+template <class Count>
+__device__ Count claim(Count* counter) {
+  unsigned const callers = __activemask();
+  int const leader = __ffs(static_cast<int>(callers)) - 1;
+  int const lane = static_cast<int>(threadIdx.x % 32);
+  Count base = 0;
+  if (lane == leader) base = atomicAdd(counter, static_cast<Count>(__popc(callers)));
+  base = __shfl_sync(callers, base, leader);
+  return base + static_cast<Count>(__popc(callers & ((1u << lane) - 1)));
+}
+
+/// A slot of its own for every thread of the block that wants one, with one atomic for all of them.
+__device__ inline unsigned long long block_claim(unsigned long long* counter, bool wants) {
+  __shared__ unsigned count;
+  __shared__ unsigned long long base;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  unsigned const slot = wants ? claim(&count) : 0;
+  __syncthreads();
+  if (threadIdx.x == 0 && count != 0) base = atomicAdd(counter, static_cast<unsigned long long>(count));
+  __syncthreads();
+  return base + slot;
 }
 
 /// Combines a value of every thread, whose number is a multiple of 32 up to 1024.
@@ -98,28 +137,6 @@ __device__ Place block_find(Count const* histogram, unsigned long long need) {
   Place const result = found;
   __syncthreads();
   return result;
-}
-
-/// Sorts `count` items of shared memory, best first: bitonic, padded with the smallest item.
-/// \param held  room for the next power of two
-template <class Item>
-__device__ void block_sort(Item* held, int count) {
-  int padded = 2;
-  while (padded < count) padded *= 2;
-  for (int i = count + static_cast<int>(threadIdx.x); i < padded; i += blockDim.x) held[i] = 0;
-  __syncthreads();
-  for (int run = 2; run <= padded; run *= 2)
-    for (int stride = run / 2; stride > 0; stride /= 2) {
-      for (int i = threadIdx.x; i < padded / 2; i += blockDim.x) {
-        int const low = 2 * i - (i & (stride - 1)), high = low + stride;
-        Item const a = held[low], b = held[high];
-        if ((a < b) == ((low & run) == 0)) {
-          held[low] = b;
-          held[high] = a;
-        }
-      }
-      __syncthreads();
-    }
 }
 
 /// True in the block that is the last of `blocks` to come here; it sees what the others wrote.

@@ -13,11 +13,12 @@
 #include "block.cuh"
 #include "one_pass_tuning.hpp"
 
-// sample: a warp's best sample competes; the order-th best of the groups is the threshold.
-// stream: one read of the input keeps what reaches the threshold and histograms it.
+// sample: a warp's best sample competes.
+// stream: every block finds the order-th best of the warps, which is the threshold; one read of the
+//         input keeps what reaches it and histograms it.
 // finish: what lies above the k-th item's bin has won, one block settles the bin itself. Where the count
 //         of the kept does not prove them to hold the k best, or the bin is crowded, the same kernel
-//         selects by digits instead, the whole device together.
+//         selects by digits instead, the whole device together: so it is launched cooperatively.
 // sort:   only where the output is to be sorted.
 
 namespace ktopk::detail::cuda {
@@ -25,24 +26,33 @@ namespace ktopk::detail::cuda {
 namespace {
 
 constexpr OnePassTuning tuning = one_pass_tuning;
+template <class Item>
+constexpr int held_items = tuning.held_bytes / static_cast<int>(sizeof(Item));
+template <class Item>
+constexpr int boundary_items = tuning.boundary_bytes / static_cast<int>(sizeof(Item));
 constexpr int digit_bits = 11;
 constexpr int digits = 1 << digit_bits;
 
-/// The state of a row on the device; everything in `Counters` is zeroed before each run.
+/// What a run counts of a row, from zero.
 struct Counters {
   unsigned long long kept;      // items that reached the threshold, stored or not
   unsigned long long emitted;   // winners found
-  unsigned sampled;             // blocks done with sampling
   unsigned settled;             // blocks done with finishing
   unsigned boundary;            // items in the k-th item's bin
   unsigned histogram[tuning.bins];
 };
 
+/// What an item must reach to be kept.
+template <class Item>
+struct Bar {
+  Item item;
+  int bin_shift;  // of the histogram of what is kept
+};
+
 template <class Item>
 struct Row {
   Counters counters;
-  Item threshold;
-  int bin_shift;
+  Bar<Item> bar;
   unsigned long long digit_counts[3][digits];
 };
 
@@ -53,7 +63,7 @@ struct Work {
   OnePassPlan plan;
   Threshold forced;
   Row<Item>* rows;
-  Item* groups;
+  Item* groups;  // the best sample of each
   Item* kept;
   Item* boundary;
   Item* winners;  // null where the output need not be sorted
@@ -62,7 +72,7 @@ struct Work {
   __device__ Item* row_groups(unsigned row) const { return groups + row * plan.groups; }
   __device__ Item* row_kept(unsigned row) const { return kept + row * plan.capacity; }
   __device__ Item* row_boundary(unsigned row) const {
-    return boundary + row * std::int64_t{tuning.boundary_items};
+    return boundary + row * std::int64_t{boundary_items<Item>};
   }
   __device__ void emit(unsigned row, unsigned long long slot, Item item) const {
     auto const at = static_cast<std::int64_t>(slot);
@@ -73,7 +83,10 @@ struct Work {
   }
   __device__ void store(unsigned row, std::int64_t slot, Item item) const {
     std::uint64_t const position = map.position(item);
-    problem.store(row, slot, problem.row_keys(row)[position], position);
+    Bits const rank = map.rank_of(item);
+    Bits const key = map.rank.has_one_key(rank) ? map.rank.key_of(rank)
+                                                : problem.row_keys(row)[position];
+    problem.store(row, slot, key, position);
   }
 };
 
@@ -88,103 +101,97 @@ __device__ std::uint64_t scatter(std::uint64_t x) {
 /// The best of a thread's samples. Neighboring strata go to different groups, so that a row in which
 /// position and rank go together is sampled as well as any.
 template <class Bits, class Item>
-__device__ Item best_sample(Work<Bits, Item> const& w, unsigned row, std::int64_t thread,
-                            std::int64_t threads) {
-  std::int64_t const samples = threads * w.plan.samples_per_thread;
-  auto const stratum = static_cast<std::uint64_t>(w.problem.shape.n / samples);
+__device__ Item best_sample(Work<Bits, Item> const& w, unsigned row, std::int64_t group) {
+  constexpr int each = tuning.samples_per_thread;
+  std::int64_t const strata = w.plan.groups * 32 * each;
+  auto const stratum = static_cast<std::uint64_t>(w.problem.shape.n / strata);
   Bits const* const keys = w.problem.row_keys(row);
-  std::int64_t const group = thread / 32, lane = thread % 32;
+  std::uint64_t places[each];
+  Bits sampled[each];
+  for (int i = 0; i < each; ++i) {
+    auto const s =
+        static_cast<std::uint64_t>((threadIdx.x % 32 * each + i) * w.plan.groups + group);
+    places[i] = s * stratum + __umul64hi(scatter(s + 0x9e3779b97f4a7c15ull), stratum);
+    sampled[i] = __ldg(keys + places[i]);
+  }
   Item best = 0;
-  for (std::int64_t s = lane * w.plan.groups + group; s < samples; s += threads) {
-    std::uint64_t const place =
-        static_cast<std::uint64_t>(s) * stratum +
-        __umul64hi(scatter(static_cast<std::uint64_t>(s) + 0x9e3779b97f4a7c15ull), stratum);
-    Item const item = w.map(__ldg(keys + place), place);
+  for (int i = 0; i < each; ++i) {
+    Item const item = w.map(sampled[i], places[i]);
     best = item > best ? item : best;
   }
   return best;
 }
 
-/// An item at or a little below the order-th best of the groups, and the best of all.
-template <class Item>
-struct SampleOrder {
-  Item threshold;
-  Item best;
-};
+template <class Bits, class Item>
+__global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, Item> const w) {
+  let_next_kernel_start();
+  unsigned const row = blockIdx.y;
+  unsigned const thread = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned const threads = gridDim.x * blockDim.x;
+  for (unsigned group = thread / 32; group < w.plan.groups; group += threads / 32) {
+    Item const best = warp_max(best_sample(w, row, group));
+    if (thread % 32 == 0) w.row_groups(row)[group] = best;
+  }
+  auto* const counters = reinterpret_cast<unsigned*>(&w.rows[row].counters);
+  for (unsigned i = thread; i < sizeof(Counters) / sizeof(unsigned); i += threads)
+    counters[i] = 0;
+}
 
+// ---- threshold
+
+/// The bins spread from the threshold to about twice as far above it as the best sample.
 template <class Item>
-__device__ SampleOrder<Item> order_groups(Item const* groups, OnePassPlan const& plan) {
-  constexpr int threads = one_pass_tuning.sample_threads;
-  constexpr int most_each = 4096 / threads;
-  __shared__ Item scratch[32];
+__device__ int shift_for(Item threshold, Item best) {
+  static_assert(tuning.bins == digits);
+  int const shift = highest_bit(best - threshold) + 2 - digit_bits;
+  return shift > 0 ? shift : 0;
+}
+
+/// An item at or a little below the order-th best of the groups: by digits, from the highest bit in
+/// which any two groups differ, until few share the order-th best's digits.
+template <class Item>
+__device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan) {
+  constexpr int threads = tuning.threads;
+  constexpr int each = OnePassPlan::most_groups / threads;
+  constexpr int item_bits = 8 * sizeof(Item);
+  __shared__ Item scratch[2][32];
   __shared__ unsigned histogram[digits];
-  Item mine[most_each];
+  Item const reference = groups[0];
+  Item mine[each];
   Item differ = 0, best = 0;
-  int const count = static_cast<int>(plan.groups);
-  Item const first = __ldcg(reinterpret_cast<unsigned long long const*>(groups));
-  Item reference = first;
-  if constexpr (sizeof(Item) == 16)
-    reference |= static_cast<Item>(__ldcg(reinterpret_cast<unsigned long long const*>(groups) + 1))
-                 << 64;
-  for (int i = 0; i < most_each; ++i) {
+  for (int i = 0; i < each; ++i) {
     int const at = i * threads + static_cast<int>(threadIdx.x);
-    mine[i] = at < count ? groups[at] : reference;
-    differ |= mine[i] ^ reference;
+    mine[i] = at < plan.groups ? groups[at] : Item{0};
+    if (at < plan.groups) differ |= mine[i] ^ reference;
     best = mine[i] > best ? mine[i] : best;
   }
-  auto const either = [](Item a, Item b) { return a | b; };
-  auto const larger = [](Item a, Item b) { return a > b ? a : b; };
-  differ = block_reduce(differ, scratch, [](Item x) { return warp_or(x); }, either);
-  __syncthreads();
-  best = block_reduce(best, scratch, [](Item x) { return warp_max(x); }, larger);
+  differ = block_reduce(differ, scratch[0], [](Item x) { return warp_or(x); },
+                        [](Item a, Item b) { return a | b; });
+  best = block_reduce(best, scratch[1], [](Item x) { return warp_max(x); },
+                      [](Item a, Item b) { return a > b ? a : b; });
   int high = highest_bit(differ) + 1;
-  Item prefix = high < static_cast<int>(8 * sizeof(Item)) ? reference >> high : Item{0};
+  Item prefix = high < item_bits ? reference >> high : Item{0};
   auto need = static_cast<unsigned long long>(plan.order);
+  unsigned long long const few = need / 4 + 4;
   while (high > 0) {
     int const low = high > digit_bits ? high - digit_bits : 0;
+    unsigned const mask = (1u << (high - low)) - 1;
     for (int i = threadIdx.x; i < digits; i += threads) histogram[i] = 0;
     __syncthreads();
-    for (int i = 0; i < most_each; ++i) {
-      bool const counted = i * threads + static_cast<int>(threadIdx.x) < count;
-      Item const head = high < static_cast<int>(8 * sizeof(Item)) ? mine[i] >> high : Item{0};
-      if (counted && head == prefix)
-        atomicAdd(&histogram[static_cast<unsigned>(mine[i] >> low) & ((1u << (high - low)) - 1)],
-                  1u);
+    for (int i = 0; i < each; ++i) {
+      bool const counted = i * threads + static_cast<int>(threadIdx.x) < plan.groups;
+      if (counted && (high == item_bits || (mine[i] >> high) == prefix))
+        atomicAdd(&histogram[static_cast<unsigned>(mine[i] >> low) & mask], 1u);
     }
     __syncthreads();
     Place const place = block_find<digits, threads>(histogram, need);
     prefix = (prefix << (high - low)) | static_cast<Item>(place.bin);
     need -= place.above;
     high = low;
-    if (place.here <= static_cast<unsigned long long>(plan.order) / 8 + 1) break;
+    if (place.here <= few) break;
   }
-  return {prefix << high, best};
-}
-
-/// The bins of the histogram of kept items spread from the threshold to about twice as far above it as
-/// the best sample.
-template <class Item>
-__device__ int shift_for(SampleOrder<Item> const& order) {
-  int const shift = highest_bit(order.best - order.threshold) + 2 - (digit_bits);
-  static_assert(tuning.bins == digits);
-  return shift > 0 ? shift : 0;
-}
-
-template <class Bits, class Item>
-__global__ void __launch_bounds__(tuning.sample_threads) sample(Work<Bits, Item> const w) {
-  unsigned const row = blockIdx.y;
-  std::int64_t const thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  Item const best = warp_max(best_sample(w, row, thread, std::int64_t{gridDim.x} * blockDim.x));
-  if (thread % 32 == 0) w.row_groups(row)[thread / 32] = best;
-  Row<Item>& state = w.rows[row];
-  if (!last_block(&state.counters.sampled, gridDim.x)) return;
-  SampleOrder<Item> order = order_groups(w.row_groups(row), w.plan);
-  if (w.forced == Threshold::too_high) order.threshold = order.best = ~Item{0};
-  if (w.forced == Threshold::too_low) order.threshold = 0;
-  if (threadIdx.x == 0) {
-    state.threshold = order.threshold;
-    state.bin_shift = shift_for(order);
-  }
+  Item const threshold = high < item_bits ? prefix << high : Item{0};
+  return {threshold, shift_for(threshold, best)};
 }
 
 // ---- stream
@@ -208,17 +215,18 @@ template <class Item>
 struct Held {
   unsigned count;
   bool hopeless;  // more is kept than there is room for
-  Item items[tuning.held_items];
+  Item items[held_items<Item>];
 };
 
 template <class Bits, class Item>
 class Keeper {
  public:
-  __device__ Keeper(Work<Bits, Item> const& work, unsigned row, Held<Item>& held)
+  __device__ Keeper(Work<Bits, Item> const& work, unsigned row, Bar<Item> const& bar,
+                    Held<Item>& held)
       : m_map(work.map),
         m_counters(work.rows[row].counters),
-        m_threshold(work.rows[row].threshold),
-        m_shift(work.rows[row].bin_shift),
+        m_threshold(bar.item),
+        m_shift(bar.bin_shift),
         m_kept(work.row_kept(row)),
         m_capacity(static_cast<unsigned long long>(work.plan.capacity)),
         m_held(held) {}
@@ -231,18 +239,18 @@ class Keeper {
     Item const bin = (item - m_threshold) >> m_shift;
     unsigned const last = tuning.bins - 1;
     atomicAdd(&m_counters.histogram[bin < last ? static_cast<unsigned>(bin) : last], 1u);
-    unsigned const slot = atomicAdd(&m_held.count, 1u);
-    if (slot < tuning.held_items)
+    unsigned const slot = claim(&m_held.count);
+    if (slot < held_items<Item>)
       m_held.items[slot] = item;
     else
-      keep(atomicAdd(&m_counters.kept, 1ull), item);
+      keep(claim(&m_counters.kept), item);
   }
 
   /// Writes what the block has gathered; all threads call it.
   __device__ void flush() {
     __shared__ unsigned long long base;
     __syncthreads();
-    unsigned const count = m_held.count < tuning.held_items ? m_held.count : tuning.held_items;
+    unsigned const count = m_held.count < held_items<Item> ? m_held.count : held_items<Item>;
     if (threadIdx.x == 0) base = atomicAdd(&m_counters.kept, static_cast<unsigned long long>(count));
     __syncthreads();
     for (unsigned i = threadIdx.x; i < count; i += blockDim.x) keep(base + i, m_held.items[i]);
@@ -265,121 +273,211 @@ class Keeper {
   Held<Item>& m_held;
 };
 
-/// The quick test of the stream: conservative, on the key's order without NaN and minus zero.
-/// A chunk of the row whose positions cannot win a tie needs a rank above the threshold's.
-template <class Bits, class Item>
+/// The stream's test, of two operations a key, which lets all through that may reach a rank: keys on
+/// that rank's side of zero compare in order once flipped as its key is, and those on the other side all
+/// pass or all fail.
+template <class Bits>
 struct QuickTest {
-  RankMap<Bits> rank;
-  Bits tie, beyond;  // least order in chunks that can win a tie, and in those that cannot
-  bool none_beyond;
-  bool nan_wins;
+  Bits flip;   // of keys, so that unsigned order is theirs near the threshold
+  Bits least;  // of flipped keys
+
+  __device__ QuickTest(RankMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
+    if (rank.magnitude != 0) {
+      Bits const minus_zero = rank.ordered(rank.minus_zero);
+      if (least == rank(0) && minus_zero < least) least = minus_zero;
+      Bits const best = rank.ordered(best_infinity(rank));
+      if (least > best) least = static_cast<Bits>(best + 1);
+    }
+    flip = static_cast<Bits>(rank.key_of(least) ^ least);
+  }
+  __device__ Bits order(Bits key) const { return static_cast<Bits>(key ^ flip); }
+
+  __device__ static Bits best_infinity(RankMap<Bits> const& rank) {
+    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
+    bool const largest = (rank.always & sign) != 0;
+    return static_cast<Bits>(rank.infinity | (largest ? Bits{0} : sign));
+  }
+};
+
+/// Finds, where NaN wins, the NaNs whose sign makes them fail the quick test: two operations more.
+template <class Bits>
+struct NanTest {
+  Bits flip;
+  Bits above;
+
+  __device__ explicit NanTest(RankMap<Bits> const& rank) {
+    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
+    flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
+    above = static_cast<Bits>(rank.infinity | sign);
+  }
+  __device__ Bits order(Bits key) const { return static_cast<Bits>(key ^ flip); }
+};
+
+/// Which parts of a row can win a tie with the threshold, by position.
+template <class Item>
+struct TieCut {
   std::uint64_t cut;
   bool low_positions_win;
 
-  __device__ QuickTest(ItemMap<Bits, Item> const& map, Item threshold)
-      : rank(map.rank), cut(map.position(threshold)), low_positions_win(map.flip != 0) {
-    Bits const least = map.rank_of(threshold);
-    none_beyond = least == std::numeric_limits<Bits>::max();
-    nan_wins = rank.magnitude != 0 && rank.nan_rank != 0;
-    tie = lowered(least);
-    beyond = lowered(static_cast<Bits>(least + 1));
-  }
-  __device__ Bits lowered(Bits least) const {
-    Bits const minus_zero = rank.ordered(rank.minus_zero);
-    return least == rank(0) && minus_zero < least ? minus_zero : least;
-  }
-  __device__ bool ties_in(std::int64_t begin, std::int64_t end) const {
+  template <class Bits>
+  __device__ TieCut(ItemMap<Bits, Item> const& map, Item threshold)
+      : cut(map.position(threshold)), low_positions_win(map.flip != 0) {}
+  __device__ bool in(std::int64_t begin, std::int64_t end) const {
     return low_positions_win ? static_cast<std::uint64_t>(begin) <= cut
                              : static_cast<std::uint64_t>(end) > cut;
   }
 };
 
-/// One tile: a few vectors for each thread, all in flight together.
-template <bool NanWins, bool Whole, class Bits, class Item>
-__device__ void stream_tile(Bits const* keys, std::int64_t first, std::int64_t vectors,
-                            QuickTest<Bits, Item> const& test, Bits least, std::int64_t head,
-                            Keeper<Bits, Item>& keeper) {
-  constexpr int in_flight = tuning.vectors_in_flight;
-  constexpr int width = Vector<Bits>::size;
-  Vector<Bits> loaded[in_flight];
-  for (int v = 0; v < in_flight; ++v) {
-    std::int64_t const at = first + v * tuning.stream_threads + threadIdx.x;
-    if (Whole || at < vectors) loaded[v] = load_streaming(keys + at * width);
+/// A row as the stream reads it: 16-byte vectors, but for a few keys before and behind them.
+template <class Bits>
+struct AlignedRow {
+  static constexpr int width = Vector<Bits>::size;
+  Bits const* keys;
+  std::int64_t head;
+  std::int64_t vectors;
+
+  __device__ AlignedRow(Bits const* row_keys, std::int64_t n) {
+    auto const misaligned = reinterpret_cast<std::uintptr_t>(row_keys) % 16;
+    head = misaligned == 0 ? 0 : static_cast<std::int64_t>((16 - misaligned) / sizeof(Bits));
+    vectors = (n - head) / width;
+    keys = row_keys + head;
   }
-  bool hit = false;
-  for (int v = 0; v < in_flight; ++v) {
-    std::int64_t const at = first + v * tuning.stream_threads + threadIdx.x;
-    if (!Whole && at >= vectors) break;
-    Bits best = 0, magnitude = 0;
-    for (int i = 0; i < width; ++i) {
-      Bits const key = loaded[v].keys[i];
-      Bits const order = test.rank.ordered(key);
-      best = order > best ? order : best;
-      if constexpr (NanWins) {
-        Bits const size = key & test.rank.magnitude;
-        magnitude = size > magnitude ? size : magnitude;
+};
+
+/// A thread's share of a tile, all of it in flight together.
+template <class Bits>
+struct Tile {
+  static constexpr int in_flight = tuning.vectors_in_flight;
+  static constexpr int width = Vector<Bits>::size;
+  static constexpr std::int64_t size = std::int64_t{tuning.threads} * in_flight;
+  static_assert(in_flight * width <= 64);
+
+  Vector<Bits> vectors[in_flight];
+
+  __device__ static std::int64_t place(std::int64_t first, int v) {
+    return first + v * tuning.threads + threadIdx.x;
+  }
+
+  __device__ void load(AlignedRow<Bits> const& row, std::int64_t first) {
+    if (first + size <= row.vectors) {
+      for (int v = 0; v < in_flight; ++v)
+        vectors[v] = load_streaming(row.keys + place(first, v) * width);
+    } else {
+      for (int v = 0; v < in_flight; ++v)
+        if (place(first, v) < row.vectors)
+          vectors[v] = load_streaming(row.keys + place(first, v) * width);
+    }
+  }
+
+  /// A key by its number, without an address: it stays in registers.
+  __device__ Bits key(int number) const {
+    Bits result = 0;
+    for (int v = 0; v < in_flight; ++v)
+      for (int i = 0; i < width; ++i)
+        result = v * width + i == number ? vectors[v].keys[i] : result;
+    return result;
+  }
+
+  /// A bit for every key that passes; of vectors behind the row's end the bits mean nothing.
+  template <bool NanWins>
+  __device__ std::uint64_t hits(QuickTest<Bits> const& test, NanTest<Bits> const& nan_test) const {
+    bool any = false;
+    for (int v = 0; v < in_flight; ++v) {
+      Bits best = 0, nan = 0;
+      for (int i = 0; i < width; ++i) {
+        Bits const key = vectors[v].keys[i];
+        best = test.order(key) > best ? test.order(key) : best;
+        if constexpr (NanWins) nan = nan_test.order(key) > nan ? nan_test.order(key) : nan;
       }
+      any = any || best >= test.least || (NanWins && nan > nan_test.above);
     }
-    hit = hit || best >= least || (NanWins && magnitude > test.rank.infinity);
+    if (!any) return 0;
+    std::uint64_t bits = 0;
+    for (int v = 0; v < in_flight; ++v)
+      for (int i = 0; i < width; ++i) {
+        Bits const key = vectors[v].keys[i];
+        bool const passes = test.order(key) >= test.least ||
+                            (NanWins && nan_test.order(key) > nan_test.above);
+        bits |= static_cast<std::uint64_t>(passes) << (v * width + i);
+      }
+    return bits;
   }
-  if (!hit) return;
-  for (int v = 0; v < in_flight; ++v) {
-    std::int64_t const at = first + v * tuning.stream_threads + threadIdx.x;
-    if (!Whole && at >= vectors) break;
-    for (int i = 0; i < width; ++i) {
-      Bits const key = loaded[v].keys[i];
-      Bits const order = test.rank.ordered(key);
-      if (order >= least ||
-          (NanWins && static_cast<Bits>(key & test.rank.magnitude) > test.rank.infinity))
-        keeper.offer(key, head + at * width + i);
-    }
+};
+
+/// Offers the keys that passed, one at a time: code for each of a tile's keys would not fit the
+/// instruction cache.
+template <class Bits, class Item>
+__device__ void offer_hits(AlignedRow<Bits> const& row, Tile<Bits> const& tile, std::int64_t first,
+                           std::uint64_t hits, Keeper<Bits, Item>& keeper) {
+  constexpr int width = Tile<Bits>::width;
+#pragma unroll 1
+  for (; hits != 0; hits &= hits - 1) {
+    int const hit = __ffsll(static_cast<long long>(hits)) - 1;
+    std::int64_t const vector = Tile<Bits>::place(first, hit / width);
+    if (vector >= row.vectors) return;
+    keeper.offer(tile.key(hit), row.head + vector * width + hit % width);
   }
 }
 
 template <bool NanWins, class Bits, class Item>
-__device__ void stream_row(Work<Bits, Item> const& w, unsigned row, Held<Item>& held) {
-  constexpr int width = Vector<Bits>::size;
-  constexpr std::int64_t tile = std::int64_t{tuning.stream_threads} * tuning.vectors_in_flight;
-  Bits const* const row_keys = w.problem.row_keys(row);
-  std::int64_t const n = w.problem.shape.n;
-  Keeper<Bits, Item> keeper(w, row, held);
-  QuickTest<Bits, Item> const test(w.map, keeper.threshold());
-  auto const misaligned = reinterpret_cast<std::uintptr_t>(row_keys) % 16;
-  std::int64_t const head =
-      misaligned == 0 ? 0 : static_cast<std::int64_t>((16 - misaligned) / sizeof(Bits));
-  std::int64_t const vectors = (n - head) / width;
-  Bits const* const keys = row_keys + head;
-  for (std::int64_t first = blockIdx.x * tile; first < vectors; first += gridDim.x * tile) {
-    if (held.hopeless) break;
-    bool const tie = test.ties_in(head + first * width, head + (first + tile) * width);
-    if (!tie && test.none_beyond) continue;
-    Bits const least = tie ? test.tie : test.beyond;
-    if (first + tile <= vectors)
-      stream_tile<NanWins, true>(keys, first, vectors, test, least, head, keeper);
-    else
-      stream_tile<NanWins, false>(keys, first, vectors, test, least, head, keeper);
+__device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row,
+                           Keeper<Bits, Item>& keeper, Held<Item> const& held) {
+  constexpr std::int64_t size = Tile<Bits>::size;
+  constexpr int width = Tile<Bits>::width;
+  Bits const least = w.map.rank_of(keeper.threshold());
+  QuickTest<Bits> const tie_test(w.map.rank, least);
+  QuickTest<Bits> const test(w.map.rank, static_cast<Bits>(least + 1));
+  NanTest<Bits> const nan_test(w.map.rank);
+  bool const ties_only = least == std::numeric_limits<Bits>::max();
+  TieCut<Item> const ties(w.map, keeper.threshold());
+  for (std::int64_t first = blockIdx.x * size; first < row.vectors && !held.hopeless;
+       first += gridDim.x * size) {
+    bool const tie = ties.in(row.head + first * width, row.head + (first + size) * width);
+    if (!tie && ties_only) continue;
+    QuickTest<Bits> quick = test;
+    quick.flip = tie ? tie_test.flip : test.flip;
+    quick.least = tie ? tie_test.least : test.least;
+    Tile<Bits> tile;
+    tile.load(row, first);
+    std::uint64_t const hits = tile.template hits<NanWins>(quick, nan_test);
+    if (hits != 0) offer_hits(row, tile, first, hits, keeper);
   }
-  if (blockIdx.x == 0) {
-    std::int64_t const tail = head + vectors * width;
-    for (std::int64_t i = threadIdx.x; i < head; i += blockDim.x) keeper.offer(row_keys[i], i);
-    for (std::int64_t i = tail + threadIdx.x; i < n; i += blockDim.x)
-      keeper.offer(row_keys[i], i);
-  }
-  keeper.flush();
+}
+
+/// The keys before and behind the vectors.
+template <class Bits, class Item>
+__device__ void offer_ends(Work<Bits, Item> const& w, AlignedRow<Bits> const& row,
+                           Keeper<Bits, Item>& keeper) {
+  Bits const* const keys = row.keys - row.head;
+  std::int64_t const tail = row.head + row.vectors * AlignedRow<Bits>::width;
+  for (std::int64_t i = threadIdx.x; i < row.head; i += blockDim.x) keeper.offer(keys[i], i);
+  for (std::int64_t i = tail + threadIdx.x; i < w.problem.shape.n; i += blockDim.x)
+    keeper.offer(keys[i], i);
 }
 
 template <class Bits, class Item>
-__global__ void __launch_bounds__(tuning.stream_threads) stream(Work<Bits, Item> const w) {
+__global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
+    stream(Work<Bits, Item> const w) {
   __shared__ Held<Item> held;
+  unsigned const y = blockIdx.y;
+  AlignedRow<Bits> const row(w.problem.row_keys(y), w.problem.shape.n);
   if (threadIdx.x == 0) {
     held.count = 0;
     held.hopeless = false;
   }
+  wait_for_previous_kernel();
+  Bar<Item> bar = find_threshold(w.row_groups(y), w.plan);
+  if (w.forced == Threshold::too_high) bar = {static_cast<Item>(~Item{0}), 0};
+  if (w.forced == Threshold::too_low) bar.item = 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) w.rows[y].bar = bar;
   __syncthreads();
+  Keeper<Bits, Item> keeper(w, y, bar, held);
   if (w.map.rank.magnitude != 0 && w.map.rank.nan_rank != 0)
-    stream_row<true>(w, blockIdx.y, held);
+    stream_row<true>(w, row, keeper, held);
   else
-    stream_row<false>(w, blockIdx.y, held);
+    stream_row<false>(w, row, keeper, held);
+  if (blockIdx.x == 0) offer_ends(w, row, keeper);
+  keeper.flush();
 }
 
 // ---- finish
@@ -394,7 +492,7 @@ __device__ bool proven(Work<Bits, Item> const& w, unsigned row, std::int64_t k) 
 template <class Bits, class Item>
 __device__ void settle_boundary(Work<Bits, Item> const& w, unsigned row, Place const& place,
                                 std::int64_t k) {
-  __shared__ Item items[tuning.boundary_items];
+  __shared__ Item items[boundary_items<Item>];
   int const count = static_cast<int>(place.here);
   for (int i = threadIdx.x; i < count; i += blockDim.x) items[i] = w.row_boundary(row)[i];
   __syncthreads();
@@ -413,14 +511,17 @@ __device__ void finish_kept(Work<Bits, Item> const& w, unsigned row, Place const
   Row<Item>& state = w.rows[row];
   auto const kept = static_cast<std::int64_t>(state.counters.kept);
   Item const* const items = w.row_kept(row);
+  Bar<Item> const bar = state.bar;
   std::int64_t const stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < kept;
-       i += stride) {
-    Item const item = items[i];
-    Item const spread = (item - state.threshold) >> state.bin_shift;
-    int const bin = spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
-    if (bin > place.bin) w.emit(row, atomicAdd(&state.counters.emitted, 1ull), item);
-    if (bin == place.bin) w.row_boundary(row)[atomicAdd(&state.counters.boundary, 1u)] = item;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x; first < kept; first += stride) {
+    std::int64_t const i = first + threadIdx.x;
+    Item const item = i < kept ? items[i] : Item{0};
+    Item const spread = (item - bar.item) >> bar.bin_shift;
+    int const all = spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
+    int const bin = i < kept ? all : -1;
+    unsigned long long const slot = block_claim(&state.counters.emitted, bin > place.bin);
+    if (bin > place.bin) w.emit(row, slot, item);
+    if (bin == place.bin) w.row_boundary(row)[claim(&state.counters.boundary)] = item;
   }
   if (last_block(&state.counters.settled, gridDim.x)) settle_boundary(w, row, place, k);
 }
@@ -455,7 +556,7 @@ __device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::i
     for (int i = threadIdx.x; i < digits; i += blockDim.x)
       if (histogram[i] != 0) atomicAdd(&merged[i], static_cast<unsigned long long>(histogram[i]));
     grid.sync();
-    Place const place = block_find<digits, tuning.finish_threads>(merged, need);
+    Place const place = block_find<digits, tuning.threads>(merged, need);
     prefix = (prefix << (high - low)) | static_cast<Item>(place.bin);
     need -= place.above;
     high = low;
@@ -464,7 +565,7 @@ __device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::i
   Item const threshold = prefix << high;
   for (std::int64_t i = thread; i < size; i += threads) {
     Item const item = read(i);
-    if (item >= threshold) w.emit(row, atomicAdd(&state.counters.emitted, 1ull), item);
+    if (item >= threshold) w.emit(row, claim(&state.counters.emitted), item);
   }
 }
 
@@ -478,18 +579,19 @@ struct Outlook {
 template <class Bits, class Item>
 __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t k) {
   if (!proven(w, row, k)) return {false, false, {}};
-  Place const place = block_find<tuning.bins, tuning.finish_threads>(
+  Place const place = block_find<tuning.bins, tuning.threads>(
       w.rows[row].counters.histogram, static_cast<unsigned long long>(k));
-  return {true, place.here <= tuning.boundary_items, place};
+  return {true, place.here <= boundary_items<Item>, place};
 }
 
 template <class Bits, class Item>
-__global__ void __launch_bounds__(tuning.finish_threads) finish(Work<Bits, Item> const w) {
+__global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, Item> const w) {
   unsigned const mine = blockIdx.y;
   std::int64_t const wanted = w.problem.winners(mine);
   if (wanted > 0) {
     Outlook const outlook = look_at(w, mine, wanted);
     if (outlook.quick) finish_kept(w, mine, outlook.place, wanted);
+    if (outlook.quick && gridDim.y == 1) return;
   }
   for (unsigned row = 0; row < gridDim.y; ++row) {
     std::int64_t const k = w.problem.winners(row);
@@ -511,20 +613,32 @@ __global__ void __launch_bounds__(tuning.finish_threads) finish(Work<Bits, Item>
 
 // ---- sort and store
 
-/// Sorts each tile of a row's winners where it lies.
+/// An item's place in its tile is the number of better ones in it: counted, several threads an item.
+/// Rows of one tile are stored at once; longer ones are left in `to`, sorted by tiles.
 template <class Bits, class Item>
-__global__ void __launch_bounds__(1024) sort_tiles(Work<Bits, Item> const w) {
-  __shared__ Item held[tuning.sort_tile];
+__global__ void __launch_bounds__(1024) sort_tiles(Work<Bits, Item> const w, Item* to) {
+  constexpr int slices = tuning.sort_slices;
+  __shared__ Item tile[tuning.sort_tile];
   std::int64_t const wanted = w.problem.winners(blockIdx.y);
-  std::int64_t const begin = std::int64_t{blockIdx.x} * tuning.sort_tile;
-  if (begin >= wanted) return;
-  int const count =
-      static_cast<int>(wanted - begin < tuning.sort_tile ? wanted - begin : tuning.sort_tile);
-  Item* const items = w.winners + blockIdx.y * w.problem.shape.k + begin;
-  for (int i = threadIdx.x; i < count; i += blockDim.x) held[i] = items[i];
+  std::int64_t const first =
+      std::int64_t{blockIdx.x} * (1024 / slices) / tuning.sort_tile * tuning.sort_tile;
+  std::int64_t const rest = wanted - first;
+  int const count = static_cast<int>(rest < tuning.sort_tile ? rest : tuning.sort_tile);
+  std::int64_t const row_begin = blockIdx.y * w.problem.shape.k;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) tile[i] = w.winners[row_begin + first + i];
   __syncthreads();
-  block_sort(held, count);
-  for (int i = threadIdx.x; i < count; i += blockDim.x) items[i] = held[i];
+  int const mine = static_cast<int>(std::int64_t{blockIdx.x} * (1024 / slices) - first) +
+                   static_cast<int>(threadIdx.x) / slices;
+  Item const item = mine < count ? tile[mine] : Item{0};
+  int better = 0;
+  for (int i = threadIdx.x % slices; i < count; i += slices) better += tile[i] > item;
+  for (int mask = slices / 2; mask > 0; mask /= 2)
+    better += __shfl_xor_sync(full_warp, better, mask);
+  if (mine >= count || threadIdx.x % slices != 0) return;
+  if (w.problem.shape.k <= tuning.sort_tile)
+    w.store(blockIdx.y, better, item);
+  else
+    to[row_begin + first + better] = item;
 }
 
 /// How many items of a sorted run are better than `item`.
@@ -559,18 +673,29 @@ __global__ void __launch_bounds__(256)
   to[blockIdx.y * w.problem.shape.k + place] = item;
 }
 
-/// Stores sorted winners, and in any case the counts and what a row leaves open.
+/// Stores winners that are sorted by runs: an item's place is the number of better ones in all runs.
 template <class Bits, class Item>
-__global__ void __launch_bounds__(256) store(Work<Bits, Item> const w, Item const* sorted) {
+__global__ void __launch_bounds__(256)
+    store_runs(Work<Bits, Item> const w, Item const* from, std::int64_t run) {
+  std::int64_t const wanted = w.problem.winners(blockIdx.y);
+  std::int64_t const i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= wanted) return;
+  Item const* const row = from + blockIdx.y * w.problem.shape.k;
+  Item const item = row[i];
+  std::int64_t place = 0;
+  for (std::int64_t first = 0; first < wanted; first += run)
+    place += better_in(row + first, wanted - first < run ? wanted - first : run, item);
+  w.store(blockIdx.y, place, item);
+}
+
+/// Stores the counts and fills what a row leaves open.
+template <class Bits, class Item>
+__global__ void __launch_bounds__(256) store_missing(Work<Bits, Item> const w) {
   unsigned const row = blockIdx.y;
   std::int64_t const wanted = w.problem.winners(row);
   std::int64_t const slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (slot == 0 && w.problem.counts) w.problem.counts.store(row, wanted);
-  if (slot >= w.problem.shape.k) return;
-  if (slot >= wanted)
-    w.problem.store_missing(row, slot);
-  else if (sorted != nullptr)
-    w.store(row, slot, sorted[row * w.problem.shape.k + slot]);
+  if (slot >= wanted && slot < w.problem.shape.k) w.problem.store_missing(row, slot);
 }
 
 // ---- host side
@@ -588,24 +713,41 @@ std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
   w.rows = pieces.take<Row<Item>>(shape.rows);
   w.groups = pieces.take<Item>(shape.rows * w.plan.groups);
   w.kept = pieces.take<Item>(shape.rows * w.plan.capacity);
-  w.boundary = pieces.take<Item>(shape.rows * tuning.boundary_items);
+  w.boundary = pieces.take<Item>(shape.rows * boundary_items<Item>);
   bool const sorted = options.sorted == Sorted::yes;
   w.winners = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
   w.spare = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
   return pieces.bytes();
 }
 
+int processors(int device) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "device");
+  return count;
+}
+
 /// How many blocks of a kernel the device holds at once.
 template <class Kernel>
 int resident_blocks(int device, Kernel kernel, int threads) {
-  int blocks = 0, processors = 0;
+  int blocks = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0), "occupancy");
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "device");
-  return blocks * processors;
+  return blocks * processors(device);
 }
 
-unsigned share_of(int blocks, std::int64_t rows) {
-  return static_cast<unsigned>(std::max<std::int64_t>(1, blocks / rows));
+/// Launches a kernel that may start while the one before it still runs, and waits for it itself.
+template <class Kernel, class Argument>
+cudaError_t launch_early(Kernel kernel, dim3 grid, int threads, cudaStream_t stream,
+                         Argument const& argument) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, argument);
 }
 
 unsigned blocks_for(std::int64_t count, int each) {
@@ -613,22 +755,22 @@ unsigned blocks_for(std::int64_t count, int each) {
 }
 
 template <class Bits, class Item>
-void sort_and_store(cudaStream_t stream, Work<Bits, Item> const& w, bool sorted) {
+void sort_and_store(cudaStream_t stream, Work<Bits, Item> const& w) {
   Shape const& shape = w.problem.shape;
   auto const rows = static_cast<unsigned>(shape.rows);
   dim3 const by_slot(blocks_for(shape.k, 256), rows);
-  if (!sorted) {
-    if (shape.k_per_row || w.problem.counts)
-      store<<<by_slot, 256, 0, stream>>>(w, static_cast<Item const*>(nullptr));
-    return;
-  }
-  sort_tiles<<<dim3(blocks_for(shape.k, tuning.sort_tile), rows), 1024, 0, stream>>>(w);
-  Item *from = w.winners, *to = w.spare;
-  for (std::int64_t run = tuning.sort_tile; run < shape.k; run *= 2) {
+  if (shape.k_per_row || w.problem.counts) store_missing<<<by_slot, 256, 0, stream>>>(w);
+  if (w.winners == nullptr) return;
+  Item *from = w.spare, *to = w.winners;
+  sort_tiles<<<dim3(blocks_for(shape.k, 1024 / tuning.sort_slices), rows), 1024, 0, stream>>>(
+      w, from);
+  if (shape.k <= tuning.sort_tile) return;
+  std::int64_t run = tuning.sort_tile;
+  for (; run * tuning.final_runs < shape.k; run *= 2) {
     merge_runs<<<by_slot, 256, 0, stream>>>(w, from, to, run);
     std::swap(from, to);
   }
-  store<<<by_slot, 256, 0, stream>>>(w, from);
+  store_runs<<<by_slot, 256, 0, stream>>>(w, from, run);
 }
 
 template <class Bits, class Item>
@@ -638,22 +780,23 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   Work<Bits, Item> w{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
                      one_pass_plan(shape.n, shape.k), forced_threshold};
   lay_out(w, workspace, shape, options);
-  auto const rows = static_cast<unsigned>(shape.rows);
-  check(cudaMemset2DAsync(w.rows, sizeof(Row<Item>), 0, sizeof(Counters), shape.rows, stream),
-        "memset");
-  auto const sample_blocks = static_cast<unsigned>(w.plan.groups / (tuning.sample_threads / 32));
-  sample<<<dim3(sample_blocks, rows), tuning.sample_threads, 0, stream>>>(w);
+  auto const launch_shape = [&](int blocks) {
+    return dim3(static_cast<unsigned>(std::max<std::int64_t>(1, blocks / shape.rows)),
+                static_cast<unsigned>(shape.rows));
+  };
+  int const warps = tuning.threads / 32;
+  sample<<<launch_shape(blocks_for(w.plan.groups, warps) * shape.rows), tuning.threads, 0, stream>>>(
+      w);
   static int const stream_blocks =
-      resident_blocks(device, cuda::stream<Bits, Item>, tuning.stream_threads);
-  cuda::stream<<<dim3(share_of(stream_blocks, shape.rows), rows), tuning.stream_threads, 0,
-                 stream>>>(w);
-  static int const finish_blocks =
-      resident_blocks(device, finish<Bits, Item>, tuning.finish_threads);
+      resident_blocks(device, cuda::stream<Bits, Item>, tuning.threads);
+  check(launch_early(cuda::stream<Bits, Item>, launch_shape(stream_blocks), tuning.threads, stream, w),
+        "stream");
+  static int const finish_blocks = resident_blocks(device, finish<Bits, Item>, tuning.threads);
   void* arguments[] = {&w};
-  check(cudaLaunchCooperativeKernel(finish<Bits, Item>, dim3(share_of(finish_blocks, shape.rows), rows),
-                                    dim3(tuning.finish_threads), arguments, 0, stream),
+  check(cudaLaunchCooperativeKernel(finish<Bits, Item>, launch_shape(finish_blocks),
+                                    dim3(tuning.threads), arguments, 0, stream),
         "finish");
-  sort_and_store(stream, w, options.sorted == Sorted::yes);
+  sort_and_store(stream, w);
   check(cudaGetLastError(), "launch");
 }
 

@@ -39,6 +39,19 @@ struct RankMap {
     Bits const sign_fill = static_cast<Bits>(Bits{0} - static_cast<Bits>(key >> top));
     return static_cast<Bits>(key ^ static_cast<Bits>((sign_fill & negative) ^ always));
   }
+
+  /// Whether a rank belongs to one key alone, so that key_of finds it: not so for NaN and for a
+  /// floating-point zero.
+  KTOPK_FUNCTION constexpr bool has_one_key(Bits rank) const {
+    return minus_zero == 0 || (rank != nan_rank && rank != ordered(Bits{0}));
+  }
+  /// The key of such a rank: the inverse of ordered().
+  KTOPK_FUNCTION constexpr Bits key_of(Bits rank) const {
+    constexpr int top = std::numeric_limits<Bits>::digits - 1;
+    Bits const flipped = static_cast<Bits>(rank ^ always);
+    Bits const sign_fill = static_cast<Bits>(Bits{0} - static_cast<Bits>(flipped >> top));
+    return static_cast<Bits>(flipped ^ static_cast<Bits>(sign_fill & negative));
+  }
 };
 
 template <class T>
