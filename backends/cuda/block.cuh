@@ -20,6 +20,11 @@ __device__ inline Item128 shuffle_xor(Item128 item, int mask) {
   return (high << 64) | shuffle_xor(static_cast<Item64>(item), mask);
 }
 
+/// Asks for the 128-byte line at `address` to be brought to L2, and does not wait for it.
+__device__ inline void prefetch(void const* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
 /// Lets a kernel launched to start early do so; on architectures before sm_90 it starts when this ends.
 __device__ inline void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900

@@ -98,25 +98,20 @@ __device__ std::uint64_t scatter(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// The best of a thread's samples. Neighboring strata go to different groups, so that a row in which
-/// position and rank go together is sampled as well as any.
+/// The best of a thread's samples: a few neighbors at a scattered place of a stratum. Neighboring strata
+/// go to different groups, so that a row in which position and rank go together is sampled as well as any.
 template <class Bits, class Item>
 __device__ Item best_sample(Work<Bits, Item> const& w, unsigned row, std::int64_t group) {
-  constexpr int each = tuning.samples_per_thread;
-  std::int64_t const strata = w.plan.groups * 32 * each;
+  constexpr int neighbors = tuning.neighbors;
+  std::int64_t const strata = w.plan.groups * 32;
   auto const stratum = static_cast<std::uint64_t>(w.problem.shape.n / strata);
-  Bits const* const keys = w.problem.row_keys(row);
-  std::uint64_t places[each];
-  Bits sampled[each];
-  for (int i = 0; i < each; ++i) {
-    auto const s =
-        static_cast<std::uint64_t>((threadIdx.x % 32 * each + i) * w.plan.groups + group);
-    places[i] = s * stratum + __umul64hi(scatter(s + 0x9e3779b97f4a7c15ull), stratum);
-    sampled[i] = __ldg(keys + places[i]);
-  }
+  auto const s = static_cast<std::uint64_t>(threadIdx.x % 32 * w.plan.groups + group);
+  std::uint64_t const place =
+      s * stratum + __umul64hi(scatter(s + 0x9e3779b97f4a7c15ull), stratum - neighbors + 1);
+  Bits const* const keys = w.problem.row_keys(row) + place;
   Item best = 0;
-  for (int i = 0; i < each; ++i) {
-    Item const item = w.map(sampled[i], places[i]);
+  for (int i = 0; i < neighbors; ++i) {
+    Item const item = w.map(__ldg(keys + i), place + static_cast<unsigned>(i));
     best = item > best ? item : best;
   }
   return best;
@@ -172,7 +167,7 @@ __device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan)
   int high = highest_bit(differ) + 1;
   Item prefix = high < item_bits ? reference >> high : Item{0};
   auto need = static_cast<unsigned long long>(plan.order);
-  unsigned long long const few = need / 4 + 4;
+  unsigned long long const few = need / 8 + 2;
   while (high > 0) {
     int const low = high > digit_bits ? high - digit_bits : 0;
     unsigned const mask = (1u << (high - low)) - 1;
@@ -214,7 +209,6 @@ __device__ Vector<Bits> load_streaming(Bits const* keys) {
 template <class Item>
 struct Held {
   unsigned count;
-  bool hopeless;  // more is kept than there is room for
   Item items[held_items<Item>];
 };
 
@@ -232,6 +226,8 @@ class Keeper {
         m_held(held) {}
 
   __device__ Item threshold() const { return m_threshold; }
+  /// More is kept than there is room for: the row must be selected otherwise.
+  __device__ bool hopeless() const { return m_hopeless; }
 
   __device__ void offer(Bits key, std::int64_t position) {
     Item const item = m_map(key, static_cast<std::uint64_t>(position));
@@ -261,7 +257,7 @@ class Keeper {
     if (slot < m_capacity)
       m_kept[slot] = item;
     else
-      m_held.hopeless = true;
+      m_hopeless = true;
   }
 
   ItemMap<Bits, Item> const& m_map;
@@ -271,6 +267,7 @@ class Keeper {
   Item* m_kept;
   unsigned long long m_capacity;
   Held<Item>& m_held;
+  bool m_hopeless = false;
 };
 
 /// The stream's test, of two operations a key, which lets all through that may reach a rank: keys on
@@ -421,7 +418,7 @@ __device__ void offer_hits(AlignedRow<Bits> const& row, Tile<Bits> const& tile, 
 
 template <bool NanWins, class Bits, class Item>
 __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row,
-                           Keeper<Bits, Item>& keeper, Held<Item> const& held) {
+                           Keeper<Bits, Item>& keeper) {
   constexpr std::int64_t size = Tile<Bits>::size;
   constexpr int width = Tile<Bits>::width;
   Bits const least = w.map.rank_of(keeper.threshold());
@@ -430,7 +427,7 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
   NanTest<Bits> const nan_test(w.map.rank);
   bool const ties_only = least == std::numeric_limits<Bits>::max();
   TieCut<Item> const ties(w.map, keeper.threshold());
-  for (std::int64_t first = blockIdx.x * size; first < row.vectors && !held.hopeless;
+  for (std::int64_t first = blockIdx.x * size; first < row.vectors && !keeper.hopeless();
        first += gridDim.x * size) {
     bool const tie = ties.in(row.head + first * width, row.head + (first + size) * width);
     if (!tie && ties_only) continue;
@@ -455,16 +452,27 @@ __device__ void offer_ends(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
     keeper.offer(keys[i], i);
 }
 
+/// Brings a block's first tiles to L2, while samples and threshold are waited for.
+template <class Bits>
+__device__ void prefetch_first_tiles(AlignedRow<Bits> const& row) {
+  constexpr int line = 128 / 16;
+  if (threadIdx.x % line != 0) return;
+  for (int t = 0; t < tuning.prefetched_tiles; ++t) {
+    std::int64_t const first = (blockIdx.x + std::int64_t{t} * gridDim.x) * Tile<Bits>::size;
+    if (first + Tile<Bits>::size > row.vectors) return;
+    for (int v = 0; v < Tile<Bits>::in_flight; ++v)
+      prefetch(row.keys + Tile<Bits>::place(first, v) * Tile<Bits>::width);
+  }
+}
+
 template <class Bits, class Item>
 __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
     stream(Work<Bits, Item> const w) {
   __shared__ Held<Item> held;
   unsigned const y = blockIdx.y;
   AlignedRow<Bits> const row(w.problem.row_keys(y), w.problem.shape.n);
-  if (threadIdx.x == 0) {
-    held.count = 0;
-    held.hopeless = false;
-  }
+  prefetch_first_tiles(row);
+  if (threadIdx.x == 0) held.count = 0;
   wait_for_previous_kernel();
   Bar<Item> bar = find_threshold(w.row_groups(y), w.plan);
   if (w.forced == Threshold::too_high) bar = {static_cast<Item>(~Item{0}), 0};
@@ -473,9 +481,9 @@ __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
   __syncthreads();
   Keeper<Bits, Item> keeper(w, y, bar, held);
   if (w.map.rank.magnitude != 0 && w.map.rank.nan_rank != 0)
-    stream_row<true>(w, row, keeper, held);
+    stream_row<true>(w, row, keeper);
   else
-    stream_row<false>(w, row, keeper, held);
+    stream_row<false>(w, row, keeper);
   if (blockIdx.x == 0) offer_ends(w, row, keeper);
   keeper.flush();
 }

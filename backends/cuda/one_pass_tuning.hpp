@@ -10,9 +10,10 @@ namespace ktopk::detail::cuda {
 /// What may be tuned in the tuned one_pass. Measured on an H200 (sm_90); larger devices take more
 /// blocks by themselves, since grids follow the device's occupancy.
 struct OnePassTuning {
+  int prefetched_tiles = 3;   ///< that a block asks for while the threshold is found
   int threads = 512;          ///< of a block of the selecting kernel
   int stream_blocks = 2;      ///< of the streaming kernel, that a processor shall hold
-  int samples_per_thread = 2;
+  int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
   int held_bytes = 8192;      ///< of kept items that a block gathers before it goes to memory
   int bins = 2048;            ///< of the histogram of kept items
@@ -36,20 +37,21 @@ struct OnePassPlan {
   std::int64_t capacity;  ///< room for kept items
 };
 
-/// The order is six standard deviations above the expected number of winners among the samples, and 12
-/// more for small k. There is room for 2.5 times what is then expected to be kept.
+/// The order is 4.5 standard deviations above the expected number of winners among the samples, and 6
+/// more for small k: of 10^7 selections one is expected to fall back. There is room for six times what
+/// is then expected to be kept: where position and rank go together, neighbors count as one sample.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   constexpr OnePassTuning t = one_pass_tuning;
   std::int64_t const groups = std::clamp<std::int64_t>(n >> 10, 128, OnePassPlan::most_groups);
   double const ratio =
-      static_cast<double>(n) / static_cast<double>(groups * 32 * t.samples_per_thread);
+      static_cast<double>(n) / static_cast<double>(groups * 32 * t.neighbors);
   double const expected = static_cast<double>(k) / ratio;
-  double const order = expected + 6 * std::sqrt(expected) + 12;
+  double const order = expected + 4.5 * std::sqrt(expected) + 6;
   double const share = std::min(order / static_cast<double>(groups), 0.75);
   double const kept = -static_cast<double>(groups) * std::log1p(-share) * ratio;
   std::int64_t const most = (std::int64_t{1} << 24) + 8 * k;
   return {groups, static_cast<std::int64_t>(order),
-          std::min(static_cast<std::int64_t>(2.5 * kept) + 4096, most)};
+          std::min(static_cast<std::int64_t>(6 * kept) + 4096, most)};
 }
 
 }  // namespace ktopk::detail::cuda
