@@ -16,17 +16,15 @@ devices_of() {
   esac
 }
 
-# installed_kokkos devices...: prints the prefix of the first new enough Kokkos that has them.
+# installed_kokkos device: prints the prefix of the first new enough Kokkos that has it.
 installed_kokkos() {
-  local prefix config version device
+  local prefix config version
   for prefix in ${Kokkos_ROOT:+"$Kokkos_ROOT"} /usr/local /usr; do
     for config in "$prefix"/lib*/cmake/Kokkos "$prefix"/lib/*/cmake/Kokkos; do
       [[ -f $config/KokkosConfigVersion.cmake ]] || continue
       version=$(sed -nE 's/^ *set\(PACKAGE_VERSION "(.*)"\)/\1/Ip' "$config/KokkosConfigVersion.cmake" | head -n 1)
       at_least $oldest_kokkos "$version" || continue
-      for device in "$@"; do
-        grep -qiE "^ *set\(Kokkos_DEVICES.*\b$device\b" "$config/KokkosConfigCommon.cmake" || continue 2
-      done
+      grep -qiE "^ *set\(Kokkos_DEVICES.*\b$1\b" "$config/KokkosConfigCommon.cmake" || continue
       echo "$prefix"
       return
     done
@@ -87,7 +85,7 @@ use_kokkos() {
   read -ra devices <<<"$(devices_of "$preset")"
   [[ $preset != tsan ]] || sanitizer=thread
   kokkos=''
-  [[ $version || $sanitizer ]] || kokkos=$(installed_kokkos "${devices[@]}")
+  [[ $version || $sanitizer ]] || kokkos=$(installed_kokkos "${devices[-1]}")
   if [[ $kokkos ]]; then
     say "Kokkos for $preset: the installed one in $kokkos"
     return

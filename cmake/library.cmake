@@ -30,6 +30,8 @@ function(describe target scope)
   target_compile_features(${target} ${scope} cxx_std_20)
   if(KTOPK_HAS_CUDA)
     target_compile_features(${target} ${scope} cuda_std_20)
+    # Device code calls constexpr functions of the standard library: std::bit_cast, std::max.
+    target_compile_options(${target} ${scope} $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:--expt-relaxed-constexpr>)
   endif()
   target_include_directories(${target} ${scope}
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include;${PROJECT_BINARY_DIR}/include>"

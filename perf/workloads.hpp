@@ -40,7 +40,7 @@ KeyView<Exec, T> make_keys(Case const& c) {
     fill_on_host<Exec>(keys, input);
   } else {
     auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, keys);
-    fill_on_host<Kokkos::DefaultHostExecutionSpace>(host, input);
+    fill_on_host<Kokkos::DefaultHostExecutionSpace, T>(host, input);
     Kokkos::deep_copy(keys, host);
   }
   return keys;
