@@ -85,12 +85,13 @@ TEST_CASE("k larger than the row", "[errors]") {
   Row const row;
   Keys const values   = marked(Keys("test::values", 11));
   Index const indices = marked(Index("test::indices", 11));
+  Workspace<Exec> const workspace("test::workspace", 1 << 20);
   std::vector<std::string> const parts{"ktopk::top_k", "11", "10"};
   rejects([&] { top_k(row.exec, row.keys, values, indices); }, parts);
   rejects([&] { top_k(row.exec, row.keys, values, nothing); }, parts);
   rejects([&] { top_k(row.exec, row.keys, nothing, indices); }, parts);
   rejects([&] { top_k(row.keys, values, indices); }, parts);
-  rejects([&] { top_k(row.exec, row.keys, values, indices, {}, Workspace<Exec>("test::workspace", 1 << 20)); }, parts);
+  rejects([&] { top_k(row.exec, row.keys, values, indices, {}, workspace); }, parts);
   CHECK(still_marked(values));
   CHECK(still_marked(indices));
 }
