@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// What Kokkos does while a Recorder lives, as a profiling tool sees it.
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ktopk::testing {
+
+struct Event {
+  enum class Kind { kernel, allocation, fence, copy } kind;
+  std::string label;
+  std::uint32_t device;  ///< of kernels and fences: Kokkos::Tools::Experimental::device_id of their instance
+};
+
+/// One at a time: the callbacks of Kokkos::Tools are global.
+class Recorder {
+ public:
+  Recorder() {
+    s_current = this;
+    set(on_kernel, on_fence, on_allocation, on_copy);
+  }
+  ~Recorder() {
+    set(nullptr, nullptr, nullptr, nullptr);
+    s_current = nullptr;
+  }
+  Recorder(Recorder const&)            = delete;
+  Recorder& operator=(Recorder const&) = delete;
+
+  std::vector<Event> all(Event::Kind kind) const {
+    std::vector<Event> some;
+    std::copy_if(m_events.begin(), m_events.end(), std::back_inserter(some),
+                 [kind](Event const& event) { return event.kind == kind; });
+    return some;
+  }
+
+  bool ran(std::string_view part_of_label) const {
+    return std::any_of(m_events.begin(), m_events.end(), [&](Event const& event) {
+      return event.kind == Event::Kind::kernel && event.label.find(part_of_label) != std::string::npos;
+    });
+  }
+
+ private:
+  using Space = Kokkos::Tools::SpaceHandle;
+
+  static void set(void (*kernel)(char const*, std::uint32_t, std::uint64_t*),
+                  void (*fence)(char const*, std::uint32_t, std::uint64_t*),
+                  void (*allocation)(Space, char const*, void const*, std::uint64_t),
+                  void (*copy)(Space, char const*, void const*, Space, char const*, void const*, std::uint64_t)) {
+    namespace tools = Kokkos::Tools::Experimental;
+    tools::set_begin_parallel_for_callback(kernel);
+    tools::set_begin_parallel_reduce_callback(kernel);
+    tools::set_begin_parallel_scan_callback(kernel);
+    tools::set_begin_fence_callback(fence);
+    tools::set_allocate_data_callback(allocation);
+    tools::set_begin_deep_copy_callback(copy);
+  }
+
+  static void add(Event::Kind kind, char const* label, std::uint32_t device) {
+    std::lock_guard const lock(s_current->m_mutex);
+    s_current->m_events.push_back({kind, label, device});
+  }
+  static void on_kernel(char const* label, std::uint32_t device, std::uint64_t*) {
+    add(Event::Kind::kernel, label, device);
+  }
+  /// Kokkos fences around the callbacks themselves; that is ours, not the call's.
+  static void on_fence(char const* label, std::uint32_t device, std::uint64_t*) {
+    if (std::string_view(label).find("invoke_kokkosp_callback") == std::string_view::npos)
+      add(Event::Kind::fence, label, device);
+  }
+  static void on_allocation(Space, char const* label, void const*, std::uint64_t) {
+    add(Event::Kind::allocation, label, 0);
+  }
+  static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*, std::uint64_t) {
+    add(Event::Kind::copy, (std::string(from) + " -> " + to).c_str(), 0);
+  }
+
+  inline static Recorder* s_current = nullptr;
+  std::mutex m_mutex;
+  std::vector<Event> m_events;
+};
+
+}  // namespace ktopk::testing
