@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scratch_folder.hpp"
+
+namespace ktopk::testing {
+
+struct Outcome {
+  int status = -1;  ///< exit status, or -1 if a signal ended the command
+  std::string out;
+  std::string err;
+};
+
+/// Runs the command ktopk in a folder; it may write files of at most so many bytes.
+Outcome run_command(ScratchFolder const& folder, std::vector<std::string> arguments,
+                    long largest_file = -1);
+
+/// Skips the test where this build's Kokkos needs a device that is not there.
+void require_device();
+
+}  // namespace ktopk::testing
