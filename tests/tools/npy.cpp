@@ -144,7 +144,9 @@ TEST_CASE("npy: a header that is no such dictionary is refused") {
 }
 
 TEST_CASE("npy: foreign bytes do not reach the terminal as they are") {
-  refuses(npy_bytes(npy_header("\x1b[31m\n\xff", "(1,)"), ""), "of type '?[31m?" "?'");
+  refuses(npy_bytes(npy_header("\x1b[31m\n\xff", "(1,)"), ""),
+          "of type '?[31m?"
+          "?'");
   refuses(npy_bytes(npy_header(std::string(1000, 'f'), "(1,)"), ""),
           "'" + std::string(40, 'f') + "…'");
 }

@@ -38,8 +38,8 @@ Matrix parse_raw(std::span<std::byte const> file, KeyType type, std::string_view
   if (wanted < 0)
     throw Fault("the shape " + in_quotes(shape) + " has more keys than can be addressed");
   if (static_cast<std::size_t>(wanted) != file.size())
-    throw Fault("holds " + std::to_string(file.size()) + " bytes, but the shape " + in_quotes(shape) +
-                " of " + name(type) + " needs " + std::to_string(wanted));
+    throw Fault("holds " + std::to_string(file.size()) + " bytes, but the shape " +
+                in_quotes(shape) + " of " + name(type) + " needs " + std::to_string(wanted));
   return matrix;
 }
 
