@@ -74,7 +74,7 @@ void run_blocks(Matrix const& keys, std::int64_t k, std::int64_t rows_at_once,
     winners.indices.resize(static_cast<std::size_t>(rows * k));
     winners.values.resize(static_cast<std::size_t>(rows * k * width(keys.type)));
     selector.select(some_rows(keys, first, rows), k, winners, reading);
-    progress.hide();
+    if (sink.writes_to_terminal()) progress.hide();
     sink.take(winners);
   }
 }

@@ -33,6 +33,9 @@ class Sink {
   virtual ~Sink() = default;
   virtual void take(Winners const& winners) = 0;
   virtual void finish() = 0;
+
+  /// Whether what it writes may appear on the terminal that shows the progress.
+  virtual bool writes_to_terminal() const { return false; }
 };
 
 /// Which columns a .npy output has.

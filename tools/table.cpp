@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -37,6 +39,8 @@ class Table : public Sink {
     head();
     check(std::fflush(stdout) == 0 && std::ferror(stdout) == 0);
   }
+
+  bool writes_to_terminal() const override { return ::isatty(STDOUT_FILENO) == 1; }
 
  private:
   void head() {
