@@ -108,7 +108,7 @@ using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
 
 template <class T, class Space>
 Kokkos::View<T*, Space, Unmanaged> array_at(T* data, std::size_t size) {
-  return {data, size};
+  return Kokkos::View<T*, Space, Unmanaged>(data, size);
 }
 
 template <class T, class Space>
