@@ -40,6 +40,7 @@ Arguments select(std::string const& file, Arguments more = {}) {
 }
 
 TEST_CASE("command: files that cannot be read are refused") {
+  require_device();
   ScratchFolder const folder;
   refuses(folder, select("missing.npy"),
           "missing.npy: cannot be opened: No such file or directory\n");
@@ -48,6 +49,7 @@ TEST_CASE("command: files that cannot be read are refused") {
 }
 
 TEST_CASE("command: truncated and lying headers are refused") {
+  require_device();
   ScratchFolder const folder;
   folder.write("cut.npy", hundred_floats.substr(0, 40));
   folder.write("short.npy", hundred_floats.substr(0, hundred_floats.size() - 1));
@@ -68,6 +70,7 @@ TEST_CASE("command: truncated and lying headers are refused") {
 }
 
 TEST_CASE("command: raw keys need a type and a shape that fit, others must not have them") {
+  require_device();
   ScratchFolder const folder;
   folder.write("raw", std::string(24, 'x'));
   folder.write("a.npy", hundred_floats);
@@ -86,6 +89,7 @@ TEST_CASE("command: raw keys need a type and a shape that fit, others must not h
 }
 
 TEST_CASE("command: a k that is too large, or no number, is refused") {
+  require_device();
   ScratchFolder const folder;
   folder.write("a.npy", hundred_floats);
   folder.write("m.npy", npy_bytes(npy_header("<f4", "(10, 10)"), std::string(400, 'x')));
@@ -99,6 +103,7 @@ TEST_CASE("command: a k that is too large, or no number, is refused") {
 }
 
 TEST_CASE("command: unknown words are refused") {
+  require_device();
   ScratchFolder const folder;
   folder.write("a.npy", hundred_floats);
   refuses(folder, select("a.npy", {"--algorithm", "magic"}),
@@ -119,6 +124,7 @@ TEST_CASE("command: unknown words are refused") {
 }
 
 TEST_CASE("command: a file's name cannot break the line") {
+  require_device();
   ScratchFolder const folder;
   refuses(folder, select("a\nb\033[31m.npy"), "a?b?[31m.npy: cannot be opened");
 }

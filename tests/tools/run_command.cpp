@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <sstream>
 
 namespace ktopk::testing {
 namespace {
@@ -25,11 +26,18 @@ void limit_files(long bytes) {
 }
 
 [[noreturn]] void become_command(ScratchFolder const& folder, std::vector<std::string>& arguments) {
-  std::vector<char*> pointers{const_cast<char*>(KTOPK_COMMAND)};
+  std::vector<char*> pointers{const_cast<char*>(TEST_COMMAND)};
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  if (::chdir(folder.path(".").c_str()) == 0) ::execv(KTOPK_COMMAND, pointers.data());
+  if (::chdir(folder.path(".").c_str()) == 0) ::execv(TEST_COMMAND, pointers.data());
   ::_exit(127);
+}
+
+std::vector<std::string> split(std::string const& list) {
+  std::vector<std::string> words;
+  std::istringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
 }
 
 }  // namespace
@@ -53,7 +61,13 @@ Outcome run_command(ScratchFolder const& folder, std::vector<std::string> argume
 void require_device() {
   ScratchFolder const folder;
   auto const info = run_command(folder, {"info"});
-  if (info.out.find("no GPU can be reached") != std::string::npos) SKIP("this build needs a GPU");
+  bool const no_device = info.out.find("no GPU can be reached") != std::string::npos;
+  bool const no_driver = info.status == 127 && info.err.find("libcuda.so") != std::string::npos;
+  if (no_device || no_driver) SKIP("this build needs a GPU");
 }
+
+std::vector<std::string> backends() { return split(TEST_BACKENDS); }
+
+std::vector<std::string> algorithms() { return split(TEST_ALGORITHMS); }
 
 }  // namespace ktopk::testing

@@ -18,7 +18,11 @@ struct Outcome {
 Outcome run_command(ScratchFolder const& folder, std::vector<std::string> arguments,
                     long largest_file = -1);
 
-/// Skips the test where this build's Kokkos needs a device that is not there.
+/// Skips the test where the command needs a device, or its driver, that is not there.
 void require_device();
+
+/// What the build was configured with, in lower case.
+std::vector<std::string> backends();
+std::vector<std::string> algorithms();
 
 }  // namespace ktopk::testing
