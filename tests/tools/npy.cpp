@@ -92,6 +92,7 @@ TEST_CASE("npy: what is no .npy file, or is cut off, is refused") {
   refuses("\x93NUMP", "is not a .npy file");
   refuses("PK\x03\x04 something else", "is not a .npy file");
   auto const whole = npy_bytes(npy_header("<f4", "(2,)"), std::string(8, 'x'), GENERATE(1, 2));
+  refuses(whole.substr(0, whole.size() - 8 - 1), "follow");
   for (std::size_t size = 6; size < whole.size(); ++size) {
     CAPTURE(size);
     CHECK_THROWS_AS(parse_npy(as_file(whole.substr(0, size))), Fault);
