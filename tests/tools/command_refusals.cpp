@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+#include "npy_bytes.hpp"
+#include "run_command.hpp"
+
+namespace ktopk::testing {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+using Arguments = std::vector<std::string>;
+
+/// Exit status 2, one line on stderr that says why, nothing on stdout, no file made and none changed.
+void refuses(ScratchFolder const& folder, Arguments const& arguments, std::string const& why,
+             long largest_file = -1) {
+  CAPTURE(arguments);
+  auto names = folder.names();
+  auto const outcome = run_command(folder, arguments, largest_file);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.out.empty());
+  CHECK_THAT(outcome.err, StartsWith("ktopk: " + why));
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  CHECK(outcome.err.ends_with('\n'));
+  auto after = folder.names();
+  std::sort(names.begin(), names.end());
+  std::sort(after.begin(), after.end());
+  CHECK(after == names);
+}
+
+std::string const hundred_floats = npy_bytes(npy_header("<f4", "(100,)"), std::string(400, 'x'));
+
+Arguments select(std::string const& file, Arguments more = {}) {
+  more.insert(more.begin(), {"select", file, "-k", "3", "--output", "o.npy"});
+  return more;
+}
+
+TEST_CASE("command: files that cannot be read are refused") {
+  require_device();
+  ScratchFolder const folder;
+  refuses(folder, select("missing.npy"),
+          "missing.npy: cannot be opened: No such file or directory\n");
+  refuses(folder, select("."), ".: is a directory\n");
+  refuses(folder, select("/dev/null"), "/dev/null: is not a regular file");
+}
+
+TEST_CASE("command: truncated and lying headers are refused") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("cut.npy", hundred_floats.substr(0, 40));
+  folder.write("short.npy", hundred_floats.substr(0, hundred_floats.size() - 1));
+  folder.write("long.npy", hundred_floats + "x");
+  folder.write("other.npy", "nothing of the kind");
+  folder.write("empty.npy", "");
+  folder.write("big.npy", npy_bytes(npy_header(">f4", "(1,)"), "four"));
+  folder.write("lie.fvecs", bytes_of(std::vector<std::int32_t>{2, 0, 0, 3, 0, 0}));
+  refuses(folder, select("cut.npy"), "cut.npy: its header should have ");
+  refuses(folder, select("short.npy"),
+          "short.npy: its header promises 400 bytes of keys, but the file holds 399\n");
+  refuses(folder, select("long.npy"),
+          "long.npy: its header promises 400 bytes of keys, but the file holds 401\n");
+  refuses(folder, select("other.npy"), "other.npy: is not a .npy file");
+  refuses(folder, select("empty.npy"), "empty.npy: is not a .npy file");
+  refuses(folder, select("big.npy"), "big.npy: its keys are big-endian ('>f4')");
+  refuses(folder, select("lie.fvecs"), "lie.fvecs: row 1 has dimension 3, but row 0 has 2\n");
+}
+
+TEST_CASE("command: raw keys need a type and a shape that fit, others must not have them") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("raw", std::string(24, 'x'));
+  folder.write("a.npy", hundred_floats);
+  refuses(
+      folder, select("raw"),
+      "raw: is neither .npy nor .fvecs, .bvecs, .ivecs; raw keys need both --type and --shape\n");
+  refuses(folder, select("raw", {"--type", "f32"}), "raw: is neither");
+  refuses(folder, select("raw", {"--type", "f33", "--shape", "6"}),
+          "raw: the type 'f33' is none of f16, bf16, f32");
+  refuses(folder, select("raw", {"--type", "f32", "--shape", "2y3"}),
+          "raw: the shape '2y3' is neither n nor rowsxn");
+  refuses(folder, select("raw", {"--type", "f64", "--shape", "6"}),
+          "raw: holds 24 bytes, but the shape '6' of f64 needs 48\n");
+  refuses(folder, select("a.npy", {"--type", "f64", "--shape", "50"}),
+          "a.npy: a .npy file says its own type and shape");
+}
+
+TEST_CASE("command: a k that is too large, or no number, is refused") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("a.npy", hundred_floats);
+  folder.write("m.npy", npy_bytes(npy_header("<f4", "(10, 10)"), std::string(400, 'x')));
+  refuses(folder, {"select", "a.npy", "-k", "101"},
+          "a.npy: k = 101 is larger than the 100 keys it holds\n");
+  refuses(folder, {"select", "m.npy", "-k", "11"},
+          "m.npy: k = 11 is larger than the 10 keys of a row\n");
+  for (auto const* k : {"-1", "three", "3.5", "99999999999999999999", ""})
+    refuses(folder, {"select", "a.npy", "-k", k}, "-k: '");
+  refuses(folder, {"select", "a.npy"}, "-k is required");
+}
+
+TEST_CASE("command: unknown words are refused") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("a.npy", hundred_floats);
+  refuses(folder, select("a.npy", {"--algorithm", "magic"}),
+          "--algorithm: 'magic' is none of automatic|");
+  refuses(folder, select("a.npy", {"--backend", "abacus"}),
+          "--backend: 'abacus' is not in this build, which has ");
+  refuses(folder, select("a.npy", {"--ties", "first"}),
+          "--ties: 'first' is none of any|highest|lowest");
+  refuses(folder, select("a.npy", {"--nan", "first"}), "--nan: 'first' is none of greatest|least");
+  refuses(folder, select("a.npy", {"--columns", "all"}),
+          "--columns: 'all' is none of both|indices|values");
+  refuses(folder, select("a.npy", {"--largest"}),
+          "The following argument was not expected: --largest");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--columns", "values"},
+          "--columns requires --output");
+  refuses(folder, {"chose"}, "");
+  refuses(folder, {}, "A subcommand is required");
+}
+
+TEST_CASE("command: a file's name cannot break the line") {
+  require_device();
+  ScratchFolder const folder;
+  refuses(folder, select("a\nb\033[31m.npy"), "a?b?[31m.npy: cannot be opened");
+}
+
+TEST_CASE("command: outputs that cannot be written are refused") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("a.npy", hundred_floats);
+  folder.write("old.npy", "old");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--output", "nowhere/o.npy"},
+          "nowhere/o.npy: cannot be written: No such");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--output", "a.npy/o.npy"},
+          "a.npy/o.npy: cannot be written: Not a dir");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--output", "."}, ".: is a directory\n");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--output", "/dev/null"},
+          "/dev/null: is not a regular file\n");
+  refuses(folder, {"select", "a.npy", "-k", "100", "--output", "o.npy"},
+          "o.npy: cannot be written: File too large\n", 1000);
+  refuses(folder, {"select", "a.npy", "-k", "100", "--output", "old.npy"},
+          "old.npy: cannot be written: File too large\n", 1000);
+  CHECK(content(folder.path("old.npy")) == "old");
+}
+
+TEST_CASE("command: a standard output that is full is told") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("a.npy", hundred_floats);
+  auto const outcome = run_command(folder, {"select", "a.npy", "-k", "100"}, 100);
+  CHECK(outcome.status == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("ktopk: standard output: cannot be written"));
+}
+
+}  // namespace
+}  // namespace ktopk::testing

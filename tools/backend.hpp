@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <ktopk/options.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "files/matrix.hpp"
+#include "sink.hpp"
+
+// The door to Kokkos: backend.cpp alone includes it.
+
+namespace ktopk::tools {
+
+/// Kokkos is initialized as long as this lives. Throws Fault where the build needs a GPU and none is there.
+class KokkosSession {
+ public:
+  KokkosSession();
+  ~KokkosSession();
+  KokkosSession(KokkosSession const&) = delete;
+  KokkosSession& operator=(KokkosSession const&) = delete;
+};
+
+/// The enabled execution spaces in lower case, the default one first. Needs no session.
+std::vector<std::string> backend_names();
+
+/// What a backend runs on: "8 threads", "NVIDIA H200, 139 GiB, compute capability 9.0". Needs a session.
+std::string device_of(std::string const& backend);
+
+/// Selects from blocks of rows on one backend. Needs a session.
+class BlockSelector {
+ public:
+  virtual ~BlockSelector() = default;
+
+  /// Fills winners with the best k of every row. A host backend works on the keys where they lie, unless they are not
+  /// aligned; for a device they are copied over.
+  virtual void select(Matrix const& block, std::int64_t k, Winners& winners,
+                      Reading const& reading) = 0;
+};
+
+std::unique_ptr<BlockSelector> make_block_selector(std::string const& backend, KeyType type,
+                                                   Options const& options);
+
+/// Whether the backend works on mapped memory directly.
+bool reads_host_memory(std::string const& backend);
+
+}  // namespace ktopk::tools

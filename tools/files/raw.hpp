@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "files/matrix.hpp"
+
+namespace ktopk::tools {
+
+/// The keys of a file that holds nothing else (little-endian, row after row). shape is "n" or "rowsxn".
+/// Throws Fault if the shape cannot be read or the file has another size.
+Matrix parse_raw(std::span<std::byte const> file, KeyType type, std::string_view shape);
+
+}  // namespace ktopk::tools

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "info.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <ktopk/info.hpp>
+#include <limits>
+#include <string>
+
+#include "backend.hpp"
+#include "files/fault.hpp"
+
+namespace ktopk::tools {
+namespace {
+
+void print_backends() {
+  std::printf("\nbackends\n");
+  auto const names = backend_names();
+  for (std::string const& name : names)
+    std::printf("  %-10s  %s%s\n", name.c_str(), device_of(name).c_str(),
+                &name == &names.front() ? " (default)" : "");
+}
+
+void print_backends_or_why_not() {
+  try {
+    KokkosSession const session;
+    print_backends();
+  } catch (Fault const& fault) {
+    std::printf("\nbackends\n  none: %s\n", fault.what());
+  }
+}
+
+std::string largest(std::int64_t k) {
+  return k == std::numeric_limits<std::int64_t>::max() ? "any" : std::to_string(k);
+}
+
+void print_algorithms() {
+  std::printf("\nalgorithms\n  %-10s  %12s  %-10s  %s\n", "name", "largest k", "tuned for",
+              "what it is good for");
+  for (AlgorithmInfo const& info : algorithms())
+    std::printf("  %-10s  %12s  %-10s  %s\n", info.name, largest(info.largest_k).c_str(),
+                info.tuned_cuda ? "cuda" : "-", info.summary);
+}
+
+}  // namespace
+
+void print_info() {
+  std::string const text = configuration();
+  std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
+  print_backends_or_why_not();
+  print_algorithms();
+  if (std::fflush(stdout) != 0) throw system_fault("standard output: cannot be written");
+}
+
+}  // namespace ktopk::tools

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+
+namespace ktopk::tools {
+
+/// From now on a signal that ends the program (SIGINT, SIGTERM, SIGHUP, SIGBUS) removes the doomed file first. SIGBUS,
+/// which a mapped file raises when it has shrunk or its disk fails, ends the program with one line on stderr and status 2.
+void handle_signals(std::string const& input_path);
+
+/// The one file to remove; an empty path spares it. Paths too long to keep are not removed.
+void doom(std::string const& path);
+
+}  // namespace ktopk::tools

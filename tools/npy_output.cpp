@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstring>
+#include <vector>
+
+#include "files/npy.hpp"
+#include "files/output_file.hpp"
+#include "key_text.hpp"
+#include "sink.hpp"
+
+namespace ktopk::tools {
+namespace {
+
+std::vector<NpyField> fields(KeyType type, Columns columns) {
+  NpyField const index{"index", "i8"};
+  NpyField const value{"value", numpy_code(type)};
+  if (columns == Columns::indices) return {index};
+  if (columns == Columns::values) return {value};
+  return {index, value};
+}
+
+std::vector<std::int64_t> shape(Selection const& selection) {
+  if (selection.rank == 1) return {selection.k};
+  return {selection.rows, selection.k};
+}
+
+template <class T>
+void append(std::vector<std::byte>& bytes, T const& value) {
+  auto const* first = reinterpret_cast<std::byte const*>(&value);
+  bytes.insert(bytes.end(), first, first + sizeof value);
+}
+
+class NpyOutput : public Sink {
+ public:
+  NpyOutput(Selection const& selection, std::string const& path, Columns columns)
+      : m_type(selection.type), m_columns(columns), m_file(path) {
+    std::string const preamble = npy_preamble(fields(m_type, columns), shape(selection));
+    m_file.write(std::as_bytes(std::span(preamble)));
+  }
+
+  void take(Winners const& winners) override {
+    m_records.clear();
+    for (std::size_t i = 0; i < winners.indices.size(); ++i) {
+      if (m_columns != Columns::values) append(m_records, winners.indices[i]);
+      if (m_columns != Columns::indices)
+        append_value(winners.values.data() + static_cast<std::int64_t>(i) * width(m_type));
+    }
+    m_file.write(m_records);
+  }
+
+  void finish() override { m_file.commit(); }
+
+ private:
+  void append_value(std::byte const* key) {
+    if (m_type != KeyType::bf16) {
+      m_records.insert(m_records.end(), key, key + width(m_type));
+      return;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, key, sizeof bits);
+    append(m_records, widen_bfloat16(bits));
+  }
+
+  KeyType m_type;
+  Columns m_columns;
+  OutputFile m_file;
+  std::vector<std::byte> m_records;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_npy_output(Selection const& selection, std::string const& path,
+                                      Columns columns) {
+  return std::make_unique<NpyOutput>(selection, path, columns);
+}
+
+}  // namespace ktopk::tools
