@@ -2,22 +2,19 @@
 #pragma once
 
 #include "case.hpp"
+#include "peer_names.hpp"
 #include "workloads.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Sort.hpp>
 
-#if defined(KOKKOS_ENABLE_OPENMP) && defined(_OPENMP) && defined(__GLIBCXX__)
+#ifdef KTOPK_PERF_GNU_PARALLEL
 #include <parallel/algorithm>
-#define KTOPK_PERF_GNU_PARALLEL
 #endif
 
 #include <algorithm>
 #include <concepts>
 #include <functional>
-#include <string>
-#include <type_traits>
-#include <vector>
 
 namespace ktopk::perf {
 
@@ -81,22 +78,6 @@ void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case con
     Kokkos::deep_copy(exec, Kokkos::subview(chosen, row, Kokkos::ALL),
                       Kokkos::subview(keys, Kokkos::make_pair(c.n - c.k, c.n)));
   }
-}
-
-inline std::vector<std::string> peers_on(std::string const& backend, bool host) {
-  std::vector<std::string> peers{"Kokkos::sort"};
-  if (host) peers.insert(peers.end(), {"std::nth_element", "std::partial_sort", "priority_queue"});
-#ifdef KTOPK_PERF_GNU_PARALLEL
-  if (backend == "OpenMP") peers.push_back("__gnu_parallel::nth_element");
-#endif
-#ifdef KTOPK_PERF_CUB
-  if (backend == "Cuda") peers.push_back("cub::DeviceTopK");
-#endif
-  return peers;
-}
-
-inline bool is_peer(std::string const& method) {
-  return method.find("::") != std::string::npos || method == "priority_queue";
 }
 
 template <class Exec, class T>

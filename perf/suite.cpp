@@ -2,7 +2,7 @@
 
 #include "suite.hpp"
 
-#include "peers.hpp"
+#include "peer_names.hpp"
 
 #include "support/inputs.hpp"
 

@@ -40,10 +40,10 @@ KeyView<Exec, T> make_keys(Case const& c) {
                               c.rows, c.n);
   auto const input = testing::input_from_name(c.input).value();
   if constexpr (on_host<Exec>) {
-    fill_on_host<Exec>(keys, input);
+    fill_on_host<Exec, T>(keys, input);
   } else {
     auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, keys);
-    fill_on_host<Kokkos::DefaultHostExecutionSpace>(host, input);
+    fill_on_host<Kokkos::DefaultHostExecutionSpace, T>(host, input);
     Kokkos::deep_copy(keys, host);
   }
   return keys;
