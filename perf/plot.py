@@ -21,6 +21,15 @@ STYLE = """
 """
 
 
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def count(number):
+    """As report.count, with a real exponent."""
+    base, caret, exponent = report.count(number).partition("^")
+    return base + (exponent.translate(SUPERSCRIPT) if caret else "")
+
+
 class Axes:
     """From (n, ratio), both logarithmic, to the picture's coordinates."""
 
@@ -56,7 +65,7 @@ def draw_grid(axes, ns):
         yield f'<line class="{"grid" if power else "floor"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{2**power}</text>'
     for n in ns:
-        yield f'<text x="{axes.x(n):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{report.count(n)}</text>'
+        yield f'<text x="{axes.x(n):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count(n)}</text>'
     yield f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">keys (n)</text>'
     yield f'<text x="{LEFT - 40}" y="{TOP - 10}">time over the time to read the keys once (dashed: 1)</text>'
 
