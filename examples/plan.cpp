@@ -19,7 +19,9 @@ constexpr int peaks = 4;
 void measure(Exec const& exec, Signal const& signal, int step) {
   Kokkos::parallel_for(
       "measure", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>(exec, {0, 0}, {channels, samples}),
-      KOKKOS_LAMBDA(int c, int i) { signal(c, i) = -double((i - 100 * step - c + samples) % samples); });
+      KOKKOS_LAMBDA(int c, int i) {
+        signal(c, i) = -double((i - 100 * step - c + samples) % samples);
+      });
 }
 
 int main() {
@@ -29,14 +31,16 @@ int main() {
   Kokkos::View<int**, Kokkos::LayoutRight> const where("where", channels, peaks);
 
   ktopk::Plan<Exec> const plan(exec, ktopk::make_shape<double, int>(channels, samples, peaks));
-  std::printf("%s, with a workspace of %zu bytes\n", ktopk::name(plan.algorithm()), plan.workspace_bytes());
+  std::printf("%s, with a workspace of %zu bytes\n", ktopk::name(plan.algorithm()),
+              plan.workspace_bytes());
 
   bool right = true;
   for (int step = 0; step < 5; ++step) {
     measure(exec, signal, step);
     plan(signal, ktopk::nothing, where);  // no allocation, no fence
     auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), where);
-    std::printf("step %d: peaks of channel 7 at %d %d %d %d\n", step, indices(7, 0), indices(7, 1), indices(7, 2), indices(7, 3));
+    std::printf("step %d: peaks of channel 7 at %d %d %d %d\n", step, indices(7, 0), indices(7, 1),
+                indices(7, 2), indices(7, 3));
     for (int c = 0; c < channels; ++c)
       for (int j = 0; j < peaks; ++j) right &= indices(c, j) == 100 * step + c + j;
   }

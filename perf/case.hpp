@@ -26,20 +26,25 @@ inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : 
 
 inline char const* name(Ties ties) {
   switch (ties) {
-    case Ties::any: return "any";
-    case Ties::lowest_index: return "lowest_index";
-    default: return "highest_index";
+    case Ties::any:
+      return "any";
+    case Ties::lowest_index:
+      return "lowest_index";
+    default:
+      return "highest_index";
   }
 }
 
 /// What decides the keys: cases that share it share one buffer.
 inline std::string workload_name(Case const& c) {
-  return c.backend + "/" + c.type + "/" + c.input + "/rows:" + std::to_string(c.rows) + "/n:" + std::to_string(c.n);
+  return c.backend + "/" + c.type + "/" + c.input + "/rows:" + std::to_string(c.rows) +
+         "/n:" + std::to_string(c.n);
 }
 
 inline std::string name(Case const& c) {
-  return "top_k/" + c.backend + "/" + c.method + "/" + c.type + "/" + c.input + "/rows:" + std::to_string(c.rows) +
-         "/n:" + std::to_string(c.n) + "/k:" + std::to_string(c.k) + "/sorted:" + name(c.sorted) + "/ties:" + name(c.ties);
+  return "top_k/" + c.backend + "/" + c.method + "/" + c.type + "/" + c.input +
+         "/rows:" + std::to_string(c.rows) + "/n:" + std::to_string(c.n) +
+         "/k:" + std::to_string(c.k) + "/sorted:" + name(c.sorted) + "/ties:" + name(c.ties);
 }
 
 template <class T>

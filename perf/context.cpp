@@ -34,7 +34,9 @@ void add_configuration() {
   std::istringstream lines(ktopk::configuration());
   for (std::string line; std::getline(lines, line);) {
     auto const colon = line.find(':');
-    if (colon != std::string::npos) benchmark::AddCustomContext("ktopk " + line.substr(0, colon), trimmed(line.substr(colon + 1)));
+    if (colon != std::string::npos)
+      benchmark::AddCustomContext("ktopk " + line.substr(0, colon),
+                                  trimmed(line.substr(colon + 1)));
   }
 }
 
@@ -49,7 +51,8 @@ void add_gpu() {
   cudaDriverGetVersion(&driver);
   benchmark::AddCustomContext("gpu", device.name);
   benchmark::AddCustomContext("gpu multiprocessors", std::to_string(device.multiProcessorCount));
-  benchmark::AddCustomContext("gpu driver", std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10));
+  benchmark::AddCustomContext(
+      "gpu driver", std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10));
 }
 #endif
 
@@ -58,7 +61,8 @@ void add_gpu() {
 void add_context() {
   benchmark::AddCustomContext("cpu", cpu_model());
   benchmark::AddCustomContext("host backend", Kokkos::DefaultHostExecutionSpace::name());
-  benchmark::AddCustomContext("host threads", std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency()));
+  benchmark::AddCustomContext("host threads",
+                              std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency()));
   add_configuration();
   add_environment("OMP_PROC_BIND");
   add_environment("OMP_PLACES");

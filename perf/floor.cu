@@ -14,10 +14,12 @@ constexpr int threads = 512;
 __device__ unsigned largest_word(uint4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
 
 template <int Loads>
-__global__ void __launch_bounds__(threads) read_all(uint4 const* __restrict__ words, std::size_t count, unsigned* scratch) {
+__global__ void __launch_bounds__(threads)
+    read_all(uint4 const* __restrict__ words, std::size_t count, unsigned* scratch) {
   std::size_t const stride = std::size_t(gridDim.x) * threads * Loads;
   unsigned largest = 0;
-  for (std::size_t base = std::size_t(blockIdx.x) * threads * Loads + threadIdx.x; base < count; base += stride) {
+  for (std::size_t base = std::size_t(blockIdx.x) * threads * Loads + threadIdx.x; base < count;
+       base += stride) {
     uint4 loaded[Loads];
 #pragma unroll
     for (int j = 0; j < Loads; ++j) {
@@ -47,7 +49,8 @@ int multiprocessors() {
 }
 
 template <int Loads>
-void launch(Variant variant, uint4 const* words, std::size_t count, unsigned* scratch, cudaStream_t stream) {
+void launch(Variant variant, uint4 const* words, std::size_t count, unsigned* scratch,
+            cudaStream_t stream) {
   std::size_t const most = std::size_t(multiprocessors()) * variant.blocks_per_multiprocessor;
   std::size_t const useful = (count + threads * Loads - 1) / (threads * Loads);
   std::size_t const blocks = useful < most ? (useful > 0 ? useful : 1) : most;
@@ -58,15 +61,24 @@ void launch(Variant variant, uint4 const* words, std::size_t count, unsigned* sc
 
 int cuda_read_variants() { return static_cast<int>(sizeof variants / sizeof *variants); }
 
-void cuda_read(int variant, void const* bytes, std::size_t count, unsigned* scratch, cudaStream_t stream) {
+void cuda_read(int variant, void const* bytes, std::size_t count, unsigned* scratch,
+               cudaStream_t stream) {
   auto const* const words = static_cast<uint4 const*>(bytes);
   std::size_t const length = count / sizeof(uint4);
   Variant const chosen = variants[variant];
   switch (chosen.loads) {
-    case 1: launch<1>(chosen, words, length, scratch, stream); break;
-    case 2: launch<2>(chosen, words, length, scratch, stream); break;
-    case 4: launch<4>(chosen, words, length, scratch, stream); break;
-    default: launch<8>(chosen, words, length, scratch, stream); break;
+    case 1:
+      launch<1>(chosen, words, length, scratch, stream);
+      break;
+    case 2:
+      launch<2>(chosen, words, length, scratch, stream);
+      break;
+    case 4:
+      launch<4>(chosen, words, length, scratch, stream);
+      break;
+    default:
+      launch<8>(chosen, words, length, scratch, stream);
+      break;
   }
   if (cudaError_t const error = cudaGetLastError(); error != cudaSuccess)
     throw std::runtime_error(cudaGetErrorString(error));

@@ -26,7 +26,8 @@ namespace ktopk::perf {
 
 inline bool any_failed = false;
 
-inline void report(benchmark::State& state, Summary const& time, Summary const& floor, std::size_t bytes) {
+inline void report(benchmark::State& state, Summary const& time, Summary const& floor,
+                   std::size_t bytes) {
   state.counters["median_us"] = 1e6 * time.median;
   state.counters["best_us"] = 1e6 * time.best;
   state.counters["floor_us"] = 1e6 * floor.median;
@@ -37,8 +38,8 @@ inline void report(benchmark::State& state, Summary const& time, Summary const& 
 
 /// Measures the floor of `keys`, then `call` again and again; `prepare` comes before every call and is not timed.
 template <class Exec, class T, class Prepare, class Call>
-void measure(benchmark::State& state, Exec const& exec, KeyView<Exec, T> const& keys, Prepare const& prepare,
-             Call const& call) {
+void measure(benchmark::State& state, Exec const& exec, KeyView<Exec, T> const& keys,
+             Prepare const& prepare, Call const& call) {
   Summary const floor = read_floor<Exec, T>(exec, keys);
   Timer<Exec> const timer(exec);
   prepare();
@@ -58,9 +59,11 @@ void measure_algorithm(benchmark::State& state, Exec const& exec, Case const& c)
   auto const keys = key_cache.get<Exec, T>(c);
   KeyView<Exec, T> const values("ktopk::perf::values", c.rows, c.k);
   KeyView<Exec, Index> const indices("ktopk::perf::indices", c.rows, c.k);
-  Options const options{.sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
+  Options const options{
+      .sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
   Plan<Exec> const plan(exec, make_shape<T, Index>(c.rows, c.n, c.k), options);
-  measure<Exec, T>(state, exec, keys, [] {}, [&] { plan(keys, values, indices); });
+  measure<Exec, T>(
+      state, exec, keys, [] {}, [&] { plan(keys, values, indices); });
   state.SetLabel(name(plan.algorithm()));
   verify(exec, c, keys, values, indices);
 }
@@ -68,8 +71,8 @@ void measure_algorithm(benchmark::State& state, Exec const& exec, Case const& c)
 /// The copy of the keys that a peer may destroy.
 template <class Exec, class T>
 KeyView<Exec, T> make_scratch(KeyView<Exec, T> const& keys) {
-  return KeyView<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::scratch"), keys.extent(0),
-                          keys.extent(1));
+  return KeyView<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::scratch"),
+                          keys.extent(0), keys.extent(1));
 }
 
 template <class Exec, class T>
@@ -99,7 +102,8 @@ void measure_cub(benchmark::State& state, Kokkos::Cuda const& exec, Case const& 
   KeyView<Kokkos::Cuda, std::int32_t> const indices("ktopk::perf::indices", 1, c.k);
   CubTopK const cub{c.type, keys.data(), c.n, c.k, values.data(), indices.data()};
   if (c.rows != 1 || c.sorted == Sorted::yes || !cub.supported())
-    return state.SkipWithError("one row of f16, bf16, f32, f64 or i32, and no sorted output, is what it serves");
+    return state.SkipWithError(
+        "one row of f16, bf16, f32, f64 or i32, and no sorted output, is what it serves");
   auto const bytes = cub.workspace_bytes();
   Kokkos::View<std::byte*, Kokkos::CudaSpace> const workspace("ktopk::perf::workspace", bytes);
   measure<Kokkos::Cuda, T>(
@@ -134,7 +138,9 @@ void measure_case(benchmark::State& state, Exec const& exec, Case const& c) {
 
 template <class Exec>
 void run_case(benchmark::State& state, Case const& c) try {
-  with_key_type(c.type, [&](auto type) { measure_case<Exec, typename decltype(type)::type>(state, Exec(), c); });
+  with_key_type(c.type, [&](auto type) {
+    measure_case<Exec, typename decltype(type)::type>(state, Exec(), c);
+  });
 } catch (std::exception const& error) {
   any_failed = true;
   state.SkipWithError(error.what());

@@ -2,22 +2,19 @@
 #pragma once
 
 #include "case.hpp"
+#include "peer_names.hpp"
 #include "workloads.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Sort.hpp>
 
-#if defined(KOKKOS_ENABLE_OPENMP) && defined(_OPENMP) && defined(__GLIBCXX__)
+#ifdef KTOPK_PERF_GNU_PARALLEL
 #include <parallel/algorithm>
-#define KTOPK_PERF_GNU_PARALLEL
 #endif
 
 #include <algorithm>
 #include <concepts>
 #include <functional>
-#include <string>
-#include <type_traits>
-#include <vector>
 
 namespace ktopk::perf {
 
@@ -26,7 +23,8 @@ namespace ktopk::perf {
 
 /// The key types that peers are measured with: few, since each of them is long to compile.
 template <class T>
-inline constexpr bool peers_take = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
+inline constexpr bool peers_take =
+    std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
 
 template <class T>
 void nth_element_row(T* row, Case const& c) {
@@ -63,7 +61,8 @@ void gnu_parallel_row(T* row, Case const& c) {
 
 /// A row is one thread's work; many rows are shared out.
 template <class Exec, class T, class Row>
-void over_rows(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c, Row const& select_row) {
+void over_rows(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c,
+               Row const& select_row) {
   if (c.rows == 1) return select_row(scratch.data(), c);
   Kokkos::parallel_for("ktopk::perf::peer", Kokkos::RangePolicy<Exec>(exec, 0, c.rows),
                        [&](std::int64_t row) { select_row(&scratch(row, 0), c); });
@@ -71,7 +70,8 @@ void over_rows(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c,
 
 /// Kokkos has no descending sort of a View: ascending, and the k last are the best.
 template <class Exec, class T>
-void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c, KeyView<Exec, T> const& chosen) {
+void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c,
+                     KeyView<Exec, T> const& chosen) {
   for (std::int64_t row = 0; row < c.rows; ++row) {
     auto const keys = Kokkos::subview(scratch, row, Kokkos::ALL);
     Kokkos::sort(exec, keys);
@@ -80,27 +80,14 @@ void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case con
   }
 }
 
-inline std::vector<std::string> peers_on(std::string const& backend, bool host) {
-  std::vector<std::string> peers{"Kokkos::sort"};
-  if (host) peers.insert(peers.end(), {"std::nth_element", "std::partial_sort", "priority_queue"});
-#ifdef KTOPK_PERF_GNU_PARALLEL
-  if (backend == "OpenMP") peers.push_back("__gnu_parallel::nth_element");
-#endif
-#ifdef KTOPK_PERF_CUB
-  if (backend == "Cuda") peers.push_back("cub::DeviceTopK");
-#endif
-  return peers;
-}
-
-inline bool is_peer(std::string const& method) {
-  return method.find("::") != std::string::npos || method == "priority_queue";
-}
-
 template <class Exec, class T>
 void run_host_peer(Exec const& exec, Case const& c, KeyView<Exec, T> const& scratch) {
-  if (c.method == "std::nth_element") return over_rows<Exec, T>(exec, scratch, c, nth_element_row<T>);
-  if (c.method == "std::partial_sort") return over_rows<Exec, T>(exec, scratch, c, partial_sort_row<T>);
-  if (c.method == "priority_queue") return over_rows<Exec, T>(exec, scratch, c, priority_queue_row<T>);
+  if (c.method == "std::nth_element")
+    return over_rows<Exec, T>(exec, scratch, c, nth_element_row<T>);
+  if (c.method == "std::partial_sort")
+    return over_rows<Exec, T>(exec, scratch, c, partial_sort_row<T>);
+  if (c.method == "priority_queue")
+    return over_rows<Exec, T>(exec, scratch, c, priority_queue_row<T>);
 #ifdef KTOPK_PERF_GNU_PARALLEL
   for (std::int64_t row = 0; row < c.rows; ++row) gnu_parallel_row(&scratch(row, 0), c);
 #endif

@@ -2,11 +2,11 @@
 
 #include "peers_cub.hpp"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cub/device/device_topk.cuh>
 #include <cuda/iterator>
 #include <cuda/stream_ref>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <stdexcept>
 
@@ -15,7 +15,8 @@ namespace ktopk::perf {
 namespace {
 
 void check(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string("cub::DeviceTopK: ") + cudaGetErrorString(error));
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string("cub::DeviceTopK: ") + cudaGetErrorString(error));
 }
 
 template <class T>
@@ -23,9 +24,10 @@ void run_typed(CubTopK const& call, void* workspace, std::size_t& bytes, cudaStr
   auto const requirements = cuda::execution::require(cuda::execution::determinism::not_guaranteed,
                                                      cuda::execution::output_ordering::unsorted);
   auto const environment = cuda::std::execution::env{cuda::stream_ref{stream}, requirements};
-  check(cub::DeviceTopK::MaxPairs(workspace, bytes, static_cast<T const*>(call.keys), static_cast<T*>(call.values),
-                                  cuda::counting_iterator<std::int32_t>(0), call.indices,
-                                  static_cast<std::int32_t>(call.n), static_cast<std::int32_t>(call.k), environment));
+  check(cub::DeviceTopK::MaxPairs(
+      workspace, bytes, static_cast<T const*>(call.keys), static_cast<T*>(call.values),
+      cuda::counting_iterator<std::int32_t>(0), call.indices, static_cast<std::int32_t>(call.n),
+      static_cast<std::int32_t>(call.k), environment));
 }
 
 void run_any(CubTopK const& call, void* workspace, std::size_t& bytes, cudaStream_t stream) {
@@ -39,7 +41,8 @@ void run_any(CubTopK const& call, void* workspace, std::size_t& bytes, cudaStrea
 }  // namespace
 
 bool CubTopK::supported() const {
-  bool const built = type == "f16" || type == "bf16" || type == "f32" || type == "f64" || type == "i32";
+  bool const built =
+      type == "f16" || type == "bf16" || type == "f32" || type == "f64" || type == "i32";
   return built && n <= INT32_MAX;
 }
 

@@ -38,7 +38,8 @@ void run_on_backend(benchmark::State& state, Case const& c) {
 }
 
 void register_case(Case const& c) {
-  benchmark::RegisterBenchmark(name(c).c_str(), [c](benchmark::State& state) { run_on_backend(state, c); })
+  benchmark::RegisterBenchmark(name(c).c_str(),
+                               [c](benchmark::State& state) { run_on_backend(state, c); })
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }

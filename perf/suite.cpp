@@ -2,7 +2,7 @@
 
 #include "suite.hpp"
 
-#include "peers.hpp"
+#include "peer_names.hpp"
 
 #include "support/inputs.hpp"
 
@@ -20,10 +20,15 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::vector<std::pair<char const*, Names Suite::*>> const flags{
-    {"--backend=", &Suite::backends}, {"--method=", &Suite::methods}, {"--type=", &Suite::types},
-    {"--input=", &Suite::inputs},     {"--rows=", &Suite::rows},      {"--n=", &Suite::ns},
-    {"--k=", &Suite::ks},             {"--sorted=", &Suite::sorted},  {"--ties=", &Suite::ties}};
+std::vector<std::pair<char const*, Names Suite::*>> const flags{{"--backend=", &Suite::backends},
+                                                                {"--method=", &Suite::methods},
+                                                                {"--type=", &Suite::types},
+                                                                {"--input=", &Suite::inputs},
+                                                                {"--rows=", &Suite::rows},
+                                                                {"--n=", &Suite::ns},
+                                                                {"--k=", &Suite::ks},
+                                                                {"--sorted=", &Suite::sorted},
+                                                                {"--ties=", &Suite::ties}};
 
 Names split(std::string const& list) {
   Names names;
@@ -68,7 +73,9 @@ Names all_inputs() {
   return names;
 }
 
-Names all_types() { return {"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}; }
+Names all_types() {
+  return {"f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"};
+}
 
 Names algorithm_names() {
   Names names;
@@ -91,7 +98,8 @@ Names expand(std::string const& what, Names const& names, Names const& all) {
 
 /// "algorithms" and "peers" stand for all of them.
 Names methods_on(std::string const& backend, Names const& wanted) {
-  Names const ours = algorithm_names(), peers = peers_on(backend, backend != "Cuda" && backend != "HIP");
+  Names const ours = algorithm_names(),
+              peers = peers_on(backend, backend != "Cuda" && backend != "HIP");
   Names methods;
   for (auto const& name : wanted) {
     if (name == "algorithms") {
@@ -121,7 +129,8 @@ void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
   auto const methods = methods_on(c.backend, suite.methods);
   for (auto const& k : suite.ks)
     for (auto const& sorted : expand("value of sorted", suite.sorted, {"no", "yes"}))
-      for (auto const& ties : expand("tie rule", suite.ties, {"any", "lowest_index", "highest_index"}))
+      for (auto const& ties :
+           expand("tie rule", suite.ties, {"any", "lowest_index", "highest_index"}))
         for (auto const& method : methods) {
           c.k = number(k);
           c.sorted = sorted_from(sorted);
@@ -138,7 +147,8 @@ void print_usage() {
       "perf_top_k: times top_k and its peers, beside the time to read the keys once\n\n"
       "Lists, separated by commas; all combinations are measured (k <= n):\n"
       "  --backend=  all, Serial, OpenMP, Threads, Cuda, HIP        (all)\n"
-      "  --method=   automatic, an algorithm, a peer; algorithms and peers for all of them (automatic,peers)\n"
+      "  --method=   automatic, an algorithm, a peer; algorithms and peers for all of them "
+      "(automatic,peers)\n"
       "  --type=     all, f16 bf16 f32 f64 i8 u8 ... i64 u64        (f32)\n"
       "  --input=    all, or as tests/support/inputs.hpp names them (uniform,normal,leading_bits)\n"
       "  --rows=     1000 or 2^10                                   (1)\n"
@@ -146,7 +156,8 @@ void print_usage() {
       "  --k=                                                       (10,1000,100000)\n"
       "  --sorted=   no, yes                                        (no)\n"
       "  --ties=     any, lowest_index, highest_index               (lowest_index)\n\n"
-      "And Google Benchmark's own, among them --benchmark_filter=REGEX, --benchmark_min_time=SECONDS,\n"
+      "And Google Benchmark's own, among them --benchmark_filter=REGEX, "
+      "--benchmark_min_time=SECONDS,\n"
       "--benchmark_out=FILE.json, --benchmark_list_tests.\n");
 }
 
@@ -166,7 +177,12 @@ std::vector<Case> cases(Suite const& suite) {
       for (auto const& input : expand("input", suite.inputs, all_inputs()))
         for (auto const& rows : suite.rows)
           for (auto const& n : suite.ns)
-            add_selections(all, suite, {.backend = backend, .type = type, .input = input, .rows = number(rows), .n = number(n)});
+            add_selections(all, suite,
+                           {.backend = backend,
+                            .type = type,
+                            .input = input,
+                            .rows = number(rows),
+                            .n = number(n)});
   return all;
 }
 

@@ -81,7 +81,8 @@ template <class Exec, class Call>
 Summary measure_briefly(Timer<Exec> const& timer, Call const& call) {
   call();
   std::vector<double> seconds;
-  for (double sum = 0; seconds.size() < 5 || (seconds.size() < 101 && sum < 0.1); sum += seconds.back())
+  for (double sum = 0; seconds.size() < 5 || (seconds.size() < 101 && sum < 0.1);
+       sum += seconds.back())
     seconds.push_back(timer.seconds(call));
   return summarize(seconds);
 }

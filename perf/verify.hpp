@@ -30,16 +30,20 @@ std::int64_t count_above(Exec const& exec, T const* keys, std::int64_t n, T limi
   std::int64_t count = 0;
   auto const bound = comparable(limit);
   Kokkos::parallel_reduce(
-      "ktopk::perf::count_above", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & sum) { sum += comparable(keys[i]) > bound; }, count);
+      "ktopk::perf::count_above",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & sum) { sum += comparable(keys[i]) > bound; },
+      count);
   return count;
 }
 
 template <class Exec, class T, class I>
-std::int64_t count_strangers(Exec const& exec, T const* keys, T const* values, I const* indices, std::int64_t k) {
+std::int64_t count_strangers(Exec const& exec, T const* keys, T const* values, I const* indices,
+                             std::int64_t k) {
   std::int64_t count = 0;
   Kokkos::parallel_reduce(
-      "ktopk::perf::count_strangers", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, k),
+      "ktopk::perf::count_strangers",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, k),
       KOKKOS_LAMBDA(std::int64_t j, std::int64_t & sum) {
         sum += comparable(keys[indices[j]]) != comparable(values[j]);
       },
@@ -49,7 +53,8 @@ std::int64_t count_strangers(Exec const& exec, T const* keys, T const* values, I
 
 template <class View>
 auto on_host_copy(View const& view, std::int64_t row) {
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), Kokkos::subview(view, row, Kokkos::ALL));
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(),
+                                                        Kokkos::subview(view, row, Kokkos::ALL));
   return std::vector<typename View::non_const_value_type>(host.data(), host.data() + host.size());
 }
 
@@ -58,26 +63,31 @@ inline void require(bool holds, char const* what) {
 }
 
 template <class Exec, class T, class Indices>
-void verify_row(Exec const& exec, KeyView<Exec, T> const& keys, KeyView<Exec, T> const& values, Indices const& indices,
-                std::int64_t row) {
-  auto const n = static_cast<std::int64_t>(keys.extent(1)), k = static_cast<std::int64_t>(values.extent(1));
+void verify_row(Exec const& exec, KeyView<Exec, T> const& keys, KeyView<Exec, T> const& values,
+                Indices const& indices, std::int64_t row) {
+  auto const n = static_cast<std::int64_t>(keys.extent(1)),
+             k = static_cast<std::int64_t>(values.extent(1));
   auto positions = on_host_copy(indices, row);
   std::sort(positions.begin(), positions.end());
   require(positions.front() >= 0 && positions.back() < n, "a position is out of range");
-  require(std::adjacent_find(positions.begin(), positions.end()) == positions.end(), "a position is there twice");
-  require(count_strangers(exec, &keys(row, 0), &values(row, 0), &indices(row, 0), k) == 0, "a value is not the key there");
+  require(std::adjacent_find(positions.begin(), positions.end()) == positions.end(),
+          "a position is there twice");
+  require(count_strangers(exec, &keys(row, 0), &values(row, 0), &indices(row, 0), k) == 0,
+          "a value is not the key there");
   auto const winners = on_host_copy(values, row);
   auto const less = [](T a, T b) { return comparable(a) < comparable(b); };
   T const worst = *std::min_element(winners.begin(), winners.end(), less);
-  auto const better = std::count_if(winners.begin(), winners.end(), [&](T key) { return less(worst, key); });
+  auto const better =
+      std::count_if(winners.begin(), winners.end(), [&](T key) { return less(worst, key); });
   require(count_above(exec, &keys(row, 0), n, worst) == better, "a better key was left out");
 }
 
 template <class Exec, class T, class Indices>
-void verify(Exec const& exec, Case const& c, KeyView<Exec, T> const& keys, KeyView<Exec, T> const& values,
-            Indices const& indices) {
+void verify(Exec const& exec, Case const& c, KeyView<Exec, T> const& keys,
+            KeyView<Exec, T> const& values, Indices const& indices) {
   if (has_nans(c)) return;
-  for (std::int64_t row : {std::int64_t(0), c.rows / 2, c.rows - 1}) verify_row(exec, keys, values, indices, row);
+  for (std::int64_t row : {std::int64_t(0), c.rows / 2, c.rows - 1})
+    verify_row(exec, keys, values, indices, row);
 }
 
 }  // namespace ktopk::perf

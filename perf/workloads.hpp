@@ -21,12 +21,14 @@ inline constexpr bool on_host =
 
 /// Fills rows on the host, by those who will read them where that is possible (first touch).
 template <class Exec, class T>
-void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const& keys, testing::Input input) {
+void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const& keys,
+                  testing::Input input) {
   auto const n = static_cast<std::int64_t>(keys.extent(1));
   for (std::size_t row = 0; row < keys.extent(0); ++row) {
     testing::detail::KeySource<T> const source(input, n, 1 + row);
     T* const begin = &keys(row, 0);
-    Kokkos::parallel_for("ktopk::perf::fill", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
+    Kokkos::parallel_for("ktopk::perf::fill",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
                          [=](std::int64_t i) { begin[i] = source(i); });
   }
   Exec().fence();
@@ -34,10 +36,11 @@ void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> cons
 
 template <class Exec, class T>
 KeyView<Exec, T> make_keys(Case const& c) {
-  KeyView<Exec, T> const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::keys"), c.rows, c.n);
+  KeyView<Exec, T> const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::keys"),
+                              c.rows, c.n);
   auto const input = testing::input_from_name(c.input).value();
   if constexpr (on_host<Exec>) {
-    fill_on_host<Exec>(keys, input);
+    fill_on_host<Exec, T>(keys, input);
   } else {
     auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, keys);
     fill_on_host<Kokkos::DefaultHostExecutionSpace, T>(host, input);

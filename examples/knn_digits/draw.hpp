@@ -28,15 +28,13 @@ inline std::string draw_line(std::uint8_t const* pixels, int y) {
 /// Pictures side by side; the first stands apart.
 inline void draw(std::vector<Picture> const& pictures) {
   constexpr int column = 2 * digit_width;
-  auto const gap = [](std::size_t i) { return i == 0 ? "        " : "   "; };
-  std::printf("  ");
-  for (std::size_t i = 0; i < pictures.size(); ++i) std::printf("%-*s%s", column, pictures[i].title.c_str(), gap(i));
-  std::printf("\n");
-  for (int y = 0; y < digit_width; ++y) {
-    std::printf("  ");
-    for (std::size_t i = 0; i < pictures.size(); ++i)
-      std::printf("%s%s", draw_line(pictures[i].pixels, y).c_str(), gap(i));
-    std::printf("\n");
+  for (int y = -1; y < digit_width; ++y) {
+    std::string line;
+    for (auto const& [title, pixels] : pictures) {
+      line += line.empty() ? "  " : &title == &pictures[1].title ? "        " : "   ";
+      line += y < 0 ? title + std::string(column - title.size(), ' ') : draw_line(pixels, y);
+    }
+    std::printf("%s\n", line.c_str());
   }
   std::printf("\n");
 }

@@ -39,7 +39,8 @@ void print_usage(char const* program) {
   std::printf(
       "usage: %s [--check] [FOLDER]\n\n"
       "Classifies every handwritten digit in FOLDER by its nearest neighbors among all others.\n"
-      "  --check  neither drawings nor times; ends with an error if a figure is not the expected one,\n"
+      "  --check  neither drawings nor times; ends with an error if a figure is not the expected "
+      "one,\n"
       "           or if an algorithm on some backend finds other neighbors than the rest\n",
       program);
 }
@@ -63,7 +64,9 @@ void draw_with_neighbors(Digits const& digits, HostMatrix const& nearest, int di
   std::vector<Picture> pictures{{"digit " + std::to_string(digit), digits.pixels_of(digit)}};
   for (int j = 0; j < drawn_neighbors; ++j) {
     int const other = nearest(digit, j);
-    pictures.push_back({"a " + std::to_string(digits.labels[other]) + ": digit " + std::to_string(other), digits.pixels_of(other)});
+    pictures.push_back(
+        {"a " + std::to_string(digits.labels[other]) + ": digit " + std::to_string(other),
+         digits.pixels_of(other)});
   }
   int const taken_for = vote(digits, nearest, digit);
   std::printf("  A %d, and its nearest neighbors say %d%s\n", digits.labels[digit], taken_for,
@@ -78,7 +81,8 @@ int first_wrong(Digits const& digits, HostMatrix const& nearest) {
 }
 
 void draw_some(Digits const& digits, HostMatrix const& nearest) {
-  for (int digit : {2, digits.count() / 2, first_wrong(digits, nearest)}) draw_with_neighbors(digits, nearest, digit);
+  for (int digit : {2, digits.count() / 2, first_wrong(digits, nearest)})
+    draw_with_neighbors(digits, nearest, digit);
 }
 
 /// Prints the accuracy for each k, and tells whether all are as expected.
@@ -88,7 +92,8 @@ bool report_accuracy(Digits const& digits, Matrix<Exec> const& distances) {
   std::printf("Leave-one-out accuracy\n");
   for (auto const [k, expected] : expectations) {
     int const right = count_right(digits, neighbors(Exec(), distances, k));
-    std::printf("  k = %d   %.2f %%   %d of %d\n", k, 100.0 * right / digits.count(), right, digits.count());
+    std::printf("  k = %d   %.2f %%   %d of %d\n", k, 100.0 * right / digits.count(), right,
+                digits.count());
     as_expected &= right == expected;
   }
   if (!as_expected) std::printf("  these are not the figures expected of the UCI digits\n");
@@ -106,7 +111,8 @@ bool agrees(Exec const& exec, Digits const& digits, HostMatrix const& expected) 
   auto const matrix = distances(exec, digits);
   int const k = static_cast<int>(expected.extent(1));
   for (auto const& info : ktopk::algorithms()) {
-    if (k > info.largest_k || equal(neighbors(exec, matrix, k, nearest(info.algorithm)), expected)) continue;
+    if (k > info.largest_k || equal(neighbors(exec, matrix, k, nearest(info.algorithm)), expected))
+      continue;
     std::printf("  %s on %s finds other neighbors\n", info.name, Exec::name());
     same = false;
   }
@@ -142,7 +148,8 @@ void print_timings(std::vector<Timings> const& columns) {
   print_line("all distances", columns, [](Timings const& t) { return std::optional(t.distances); });
   auto const algorithms = ktopk::algorithms();
   for (std::size_t i = 0; i < algorithms.size(); ++i)
-    print_line((std::string("ktopk ") + algorithms[i].name).c_str(), columns, [i](Timings const& t) { return t.algorithms[i]; });
+    print_line((std::string("ktopk ") + algorithms[i].name).c_str(), columns,
+               [i](Timings const& t) { return t.algorithms[i]; });
   print_line("std::partial_sort", columns, [](Timings const& t) { return t.partial_sort; });
   print_line("std::nth_element + sort", columns, [](Timings const& t) { return t.nth_element; });
 }
@@ -152,7 +159,8 @@ void report_timings(Digits const& digits, int k) {
       "Milliseconds to find the %d nearest neighbors of all %d digits\n"
       "  The distances are in memory and the plan is made; wall clock from the call until the\n"
       "  answer is there, median of up to %d runs after one to warm up. The standard library\n"
-      "  works on a row at a time, the rows shared out over the backend's %d core%s (Serial: 1).\n\n",
+      "  works on a row at a time, the rows shared out over the backend's %d core%s (Serial: "
+      "1).\n\n",
       k, digits.count(), most_runs, Kokkos::DefaultHostExecutionSpace().concurrency(),
       Kokkos::DefaultHostExecutionSpace().concurrency() == 1 ? "" : "s");
   std::vector<Timings> columns;
@@ -162,8 +170,10 @@ void report_timings(Digits const& digits, int k) {
 
 bool run(Arguments const& arguments) {
   auto const digits = read_digits(arguments.folder);
-  std::printf("\n%d handwritten digits of 8 x 8 pixels (UCI, E. Alpaydin and C. Kaynak), each classified\n"
-              "by its nearest neighbors among all the others.\n\n", digits.count());
+  std::printf(
+      "\n%d handwritten digits of 8 x 8 pixels (UCI, E. Alpaydin and C. Kaynak), each classified\n"
+      "by its nearest neighbors among all the others.\n\n",
+      digits.count());
   Kokkos::DefaultExecutionSpace const exec;
   auto const matrix = distances(exec, digits);
   auto const nearest = neighbors(exec, matrix, drawn_neighbors);

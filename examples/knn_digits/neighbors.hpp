@@ -20,9 +20,11 @@ using HostMatrix = Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Kokkos::Hos
 template <class Exec>
 Matrix<Exec> distances(Exec const& exec, Digits const& digits) {
   int const count = digits.count();
-  Kokkos::View<std::uint8_t const**, Kokkos::LayoutRight, Kokkos::HostSpace> host(digits.pixels.data(), count, digit_pixels);
+  Kokkos::View<std::uint8_t const**, Kokkos::LayoutRight, Kokkos::HostSpace> host(
+      digits.pixels.data(), count, digit_pixels);
   auto const pixels = Kokkos::create_mirror_view_and_copy(typename Exec::memory_space(), host);
-  Matrix<Exec> result(Kokkos::view_alloc(exec, "distances", Kokkos::WithoutInitializing), count, count);
+  Matrix<Exec> result(Kokkos::view_alloc(exec, "distances", Kokkos::WithoutInitializing), count,
+                      count);
   Kokkos::parallel_for(
       "distances", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>(exec, {0, 0}, {count, count}),
       KOKKOS_LAMBDA(int a, int b) {
@@ -43,7 +45,8 @@ inline ktopk::Options nearest(ktopk::Algorithm algorithm = ktopk::Algorithm::aut
 
 /// The k nearest of every digit, nearest first; of equally near ones the one with the lowest number.
 template <class Exec>
-HostMatrix neighbors(Exec const& exec, Matrix<Exec> const& distances, int k, ktopk::Options const& options = nearest()) {
+HostMatrix neighbors(Exec const& exec, Matrix<Exec> const& distances, int k,
+                     ktopk::Options const& options = nearest()) {
   Matrix<Exec> indices("neighbors", distances.extent(0), k);
   ktopk::top_k(exec, distances, ktopk::nothing, indices, options);
   exec.fence();
@@ -59,6 +62,7 @@ inline int vote(Digits const& digits, HostMatrix const& neighbors, int digit) {
 
 inline int count_right(Digits const& digits, HostMatrix const& neighbors) {
   int right = 0;
-  for (int digit = 0; digit < digits.count(); ++digit) right += vote(digits, neighbors, digit) == digits.labels[digit];
+  for (int digit = 0; digit < digits.count(); ++digit)
+    right += vote(digits, neighbors, digit) == digits.labels[digit];
   return right;
 }

@@ -37,7 +37,8 @@ std::optional<double> time_algorithm(Exec const& exec, Matrix<Exec> const& dista
   if (k > info.largest_k) return std::nullopt;
   auto const rows = static_cast<std::int64_t>(distances.extent(0));
   Matrix<Exec> const indices("neighbors", rows, k);
-  ktopk::Plan<Exec> const plan(exec, ktopk::make_shape<std::int32_t, std::int32_t>(rows, rows, k), nearest(info.algorithm));
+  ktopk::Plan<Exec> const plan(exec, ktopk::make_shape<std::int32_t, std::int32_t>(rows, rows, k),
+                               nearest(info.algorithm));
   return median_ms([&] {
     plan(distances, ktopk::nothing, indices);
     exec.fence();
@@ -47,7 +48,8 @@ std::optional<double> time_algorithm(Exec const& exec, Matrix<Exec> const& dista
 enum class Peer { partial_sort, nth_element };
 
 /// The standard library's way to the same answer: (distance, index) pairs packed into 64 bits, the k smallest sorted.
-inline void select_with_standard_library(Peer peer, std::int32_t const* distances, int n, int k, std::int32_t* indices) {
+inline void select_with_standard_library(Peer peer, std::int32_t const* distances, int n, int k,
+                                         std::int32_t* indices) {
   thread_local std::vector<std::uint64_t> packed;
   packed.resize(n);
   for (int i = 0; i < n; ++i) packed[i] = std::uint64_t(distances[i]) << 32 | std::uint64_t(i);
@@ -58,13 +60,15 @@ inline void select_with_standard_library(Peer peer, std::int32_t const* distance
     std::nth_element(packed.begin(), middle, packed.end());
     std::sort(packed.begin(), middle);
   }
-  std::transform(packed.begin(), middle, indices, [](std::uint64_t key) { return static_cast<std::int32_t>(key); });
+  std::transform(packed.begin(), middle, indices,
+                 [](std::uint64_t key) { return static_cast<std::int32_t>(key); });
 }
 
 /// Time of the standard library, the rows shared out over the cores of Exec; none on a GPU.
 template <class Exec>
 std::optional<double> time_peer(Exec const& exec, Matrix<Exec> const& distances, int k, Peer peer) {
-  if constexpr (!Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible) {
+  if constexpr (!Kokkos::SpaceAccessibility<Kokkos::HostSpace,
+                                            typename Exec::memory_space>::accessible) {
     return std::nullopt;
   } else {
     int const n = static_cast<int>(distances.extent(0));
@@ -92,7 +96,8 @@ Timings time_backend(Exec const& exec, Digits const& digits, int k) {
   timings.backend = Exec::name();
   timings.distances = median_ms([&] { distances(exec, digits); });
   auto const matrix = distances(exec, digits);
-  for (auto const& info : ktopk::algorithms()) timings.algorithms.push_back(time_algorithm(exec, matrix, k, info));
+  for (auto const& info : ktopk::algorithms())
+    timings.algorithms.push_back(time_algorithm(exec, matrix, k, info));
   timings.partial_sort = time_peer(exec, matrix, k, Peer::partial_sort);
   timings.nth_element = time_peer(exec, matrix, k, Peer::nth_element);
   return timings;
