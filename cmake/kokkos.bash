@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash
 # How ./dev comes by a Kokkos for a preset: an installed one, or one built in the user's cache folder.
 
 oldest_kokkos=4.5.0

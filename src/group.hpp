@@ -20,19 +20,20 @@ class ThreadGroup {
  public:
   static constexpr bool is_host = true;
 
-  ThreadGroup(std::int64_t index, std::byte* shared) : m_index(index), m_shared(shared) {}
+  KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared)
+      : m_index(index), m_shared(shared) {}
 
-  std::int64_t index() const { return m_index; }
-  int rank() const { return 0; }
-  int size() const { return 1; }
-  void barrier() const {}
+  KOKKOS_FUNCTION std::int64_t index() const { return m_index; }
+  KOKKOS_FUNCTION int rank() const { return 0; }
+  KOKKOS_FUNCTION int size() const { return 1; }
+  KOKKOS_FUNCTION void barrier() const {}
   template <class T>
-  T* shared(std::size_t offset = 0) const {
+  KOKKOS_FUNCTION T* shared(std::size_t offset = 0) const {
     return reinterpret_cast<T*>(m_shared + offset);
   }
   /// Adds to memory that the group shares; returns what was there.
   template <class T>
-  T fetch_add(T* counter, T amount) const {
+  KOKKOS_FUNCTION T fetch_add(T* counter, T amount) const {
     T const before = *counter;
     *counter += amount;
     return before;
