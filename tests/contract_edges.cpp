@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "support/run.hpp"
+#include "support/contract.hpp"
 
 namespace ktopk::testing {
 namespace {

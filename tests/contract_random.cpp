@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "support/run.hpp"
+#include "support/contract.hpp"
 
 namespace ktopk::testing {
 namespace {
@@ -18,8 +18,8 @@ std::int64_t draw_size(std::int64_t most, std::uint64_t r) {
 /// Everything about a case follows from its seed.
 template <class T>
 UniformCase<T> draw_case(std::uint64_t seed) {
-  std::int64_t const n    = draw_size(300'000, random_bits(seed, 0));
-  std::int64_t const rows = draw_size(std::max<std::int64_t>(1, std::min<std::int64_t>(200, 300'000 / n)),
+  std::int64_t const n    = draw_size(400'000, random_bits(seed, 0));
+  std::int64_t const rows = draw_size(std::max<std::int64_t>(1, std::min<std::int64_t>(200, 400'000 / n)),
                                       random_bits(seed, 1));
   auto const inputs       = inputs_for<T>();
   auto const options      = all_options<T>();
@@ -39,7 +39,7 @@ TEMPLATE_LIST_TEST_CASE("random cases", "[contract][random]", KeyTypes) {
   Verdict verdict;
   std::uint64_t const first = std::uint64_t{Catch::getSeed()} << 16;
   CAPTURE(Catch::getSeed());
-  for (std::uint64_t i = 0; i < 40; ++i) hold_to_contract<TestType>(draw_case<TestType>(first + i), verdict);
+  for (std::uint64_t i = 0; i < 60; ++i) hold_to_contract<TestType>(draw_case<TestType>(first + i), verdict);
   verdict.close();
 }
 

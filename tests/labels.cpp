@@ -12,7 +12,7 @@ template <class Exec>
 struct Scene {
   using Memory = typename Exec::memory_space;
 
-  static constexpr int rows = 3, n = 5000, k = 40;
+  static constexpr int rows = 3, n = 40'000, k = 40;
 
   Kokkos::View<float**, Memory> keys{"test::keys", rows, n};
   Kokkos::View<float**, Memory> values{"test::values", rows, k};
@@ -95,6 +95,8 @@ TEST_CASE("a call's kernels and allocations are labeled and on its instance", "[
     top_k(exec, scene.keys, scene.values, scene.indices, options);
     exec.fence("test::done");
     check_kernels(record, exec);
+    check_labels(record.all(Event::Kind::region));
+    if (options.algorithm != Algorithm::automatic) CHECK(record.ran(name(options.algorithm)));
     auto const allocations = record.all(Event::Kind::allocation);
     check_labels(allocations);
     CHECK(std::count_if(allocations.begin(), allocations.end(), is_ours) == 1);
