@@ -22,9 +22,13 @@ class RowsCall {
 
  public:
   RowsCall(Exec const& exec, Question<T> const& question)
-      : m_exec(exec), m_question(question), m_keys(question.keys.size() * sizeof(T)),
-        m_values(places() * sizeof(T)), m_indices(places() * sizeof(std::int64_t)),
-        m_offsets((question.rows() + 1) * sizeof(Integer)), m_wanted(question.rows() * sizeof(Integer)),
+      : m_exec(exec),
+        m_question(question),
+        m_keys(question.keys.size() * sizeof(T)),
+        m_values(places() * sizeof(T)),
+        m_indices(places() * sizeof(std::int64_t)),
+        m_offsets((question.rows() + 1) * sizeof(Integer)),
+        m_wanted(question.rows() * sizeof(Integer)),
         m_counts(question.rows() * sizeof(Integer)) {
     m_keys.upload(question.keys);
     m_offsets.upload(std::vector<Integer>(question.begins.begin(), question.begins.end()));
@@ -38,12 +42,14 @@ class RowsCall {
   }
   Answer<T> ragged_rows_counted(Options const& options) {
     clear();
-    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), per_row(nothing, counts()), options);
+    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), per_row(nothing, counts()),
+          options);
     return fetch(true);
   }
   Answer<T> ragged_rows_wanting(Options const& options) {
     clear();
-    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), per_row(wanted(), counts()), options);
+    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), per_row(wanted(), counts()),
+          options);
     return fetch(true);
   }
   Answer<T> equal_rows_wanting(Options const& options) {
@@ -67,7 +73,8 @@ class RowsCall {
   }
   Answer<T> ragged_rows_by_plan(Options const& options) {
     clear();
-    Shape shape  = make_shape<T>(m_question.rows(), static_cast<std::int64_t>(m_question.keys.size()), m_question.width);
+    Shape shape = make_shape<T>(
+        m_question.rows(), static_cast<std::int64_t>(m_question.keys.size()), m_question.width);
     shape.ragged = true;
     shape.k_per_row = true;
     Plan<Exec> const plan(m_exec, shape, options);
@@ -77,16 +84,25 @@ class RowsCall {
 
  private:
   std::int64_t places() const { return m_question.rows() * m_question.width; }
-  auto all_keys() const { return Line<T const>(m_keys.template as<T const>(), m_question.keys.size()); }
+  auto all_keys() const {
+    return Line<T const>(m_keys.template as<T const>(), m_question.keys.size());
+  }
   auto equal_rows() const {
     return Matrix<T const>(m_keys.template as<T const>(), m_question.rows(), m_question.length(0));
   }
-  auto offsets() const { return Line<Integer const>(m_offsets.template as<Integer const>(), m_question.rows() + 1); }
-  auto wanted() const { return Line<Integer const>(m_wanted.template as<Integer const>(), m_question.rows()); }
+  auto offsets() const {
+    return Line<Integer const>(m_offsets.template as<Integer const>(), m_question.rows() + 1);
+  }
+  auto wanted() const {
+    return Line<Integer const>(m_wanted.template as<Integer const>(), m_question.rows());
+  }
   auto counts() const { return Line<Integer>(m_counts.template as<Integer>(), m_question.rows()); }
-  auto values() const { return Matrix<T>(m_values.template as<T>(), m_question.rows(), m_question.width); }
+  auto values() const {
+    return Matrix<T>(m_values.template as<T>(), m_question.rows(), m_question.width);
+  }
   auto indices() const {
-    return Matrix<std::int64_t>(m_indices.template as<std::int64_t>(), m_question.rows(), m_question.width);
+    return Matrix<std::int64_t>(m_indices.template as<std::int64_t>(), m_question.rows(),
+                                m_question.width);
   }
 
   void clear() {
@@ -97,7 +113,9 @@ class RowsCall {
 
   Answer<T> fetch(bool counted) {
     m_exec.fence();
-    Answer<T> answer{m_values.template download<T>(places()), m_indices.template download<std::int64_t>(places()), {}};
+    Answer<T> answer{m_values.template download<T>(places()),
+                     m_indices.template download<std::int64_t>(places()),
+                     {}};
     auto const counts = m_counts.template download<Integer>(m_question.rows());
     if (counted) answer.counts.assign(counts.begin(), counts.end());
     CHECK(m_values.untouched_from(places() * sizeof(T)));
@@ -112,8 +130,8 @@ class RowsCall {
 
 /// Rows of every length up to `longest`, some empty; the first key of all belongs to no row.
 template <class T>
-Question<T> ragged_question(std::int64_t rows, std::int64_t longest, std::int64_t width, Input input,
-                            std::uint64_t seed) {
+Question<T> ragged_question(std::int64_t rows, std::int64_t longest, std::int64_t width,
+                            Input input, std::uint64_t seed) {
   Question<T> question{{}, {1}, {}, width};
   for (std::int64_t row = 0; row < rows; ++row) {
     auto const length = static_cast<std::int64_t>(random_bits(seed, 2 * row) % (longest + 1));
@@ -130,7 +148,7 @@ void draw_ks(Question<T>& question, std::uint64_t seed) {
   for (std::int64_t row = 0; row < question.rows(); ++row)
     question.ks[row] = static_cast<std::int64_t>(random_bits(seed, row) % (question.width + 1));
   question.ks.front() = -3;
-  question.ks.back()  = question.width + 100;
+  question.ks.back() = question.width + 100;
 }
 
 /// Options that differ from case to case, and the default.
@@ -141,15 +159,16 @@ std::vector<Options> two_options(std::uint64_t seed) {
 }
 
 template <class T, class Ask>
-void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string const& what, Verdict& verdict,
-                  Ask const& ask) {
+void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string const& what,
+                  Verdict& verdict, Ask const& ask) {
   for (Options options : two_options<T>(seed)) {
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
       for (Algorithm algorithm : all_algorithms()) {
         options.algorithm = algorithm;
         verdict.expect(question, truth, ask(exec, options), options, [&] {
-          return std::string(exec.name()) + ", " + what + ", rows = " + std::to_string(question.rows()) +
+          return std::string(exec.name()) + ", " + what +
+                 ", rows = " + std::to_string(question.rows()) +
                  ", width = " + std::to_string(question.width) + ", seed = " + std::to_string(seed);
         });
       }
@@ -160,7 +179,8 @@ void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string c
 struct Size {
   std::int64_t rows, longest, width;
 };
-constexpr Size sizes[] = {{1, 20, 4}, {7, 40, 64}, {100, 300, 10}, {5, 5000, 1100}, {3, 60'000, 30}};
+constexpr Size sizes[] = {
+    {1, 20, 4}, {7, 40, 64}, {100, 300, 10}, {5, 5000, 1100}, {3, 60'000, 30}};
 
 }  // namespace
 
@@ -169,14 +189,20 @@ TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", Widths) {
   std::uint64_t seed = 1;
   for (Size const& size : sizes)
     for (Input input : {Input::random_bits, Input::few_values, Input::descending}) {
-      auto const question = ragged_question<TestType>(size.rows, size.longest, size.width, input, ++seed);
-      ask_everyone(question, seed, "ragged by int32", verdict, [&](auto const& exec, Options const& options) {
-        return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question).ragged_rows(options);
-      });
-      ask_everyone(question, seed, "ragged by int64, counted", verdict, [&](auto const& exec, Options const& options) {
-        return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec, question)
-            .ragged_rows_counted(options);
-      });
+      auto const question =
+          ragged_question<TestType>(size.rows, size.longest, size.width, input, ++seed);
+      ask_everyone(question, seed, "ragged by int32", verdict,
+                   [&](auto const& exec, Options const& options) {
+                     return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
+                                                                                           question)
+                         .ragged_rows(options);
+                   });
+      ask_everyone(question, seed, "ragged by int64, counted", verdict,
+                   [&](auto const& exec, Options const& options) {
+                     return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                           question)
+                         .ragged_rows_counted(options);
+                   });
     }
   verdict.close();
 }
@@ -185,16 +211,21 @@ TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Wid
   Verdict verdict;
   std::uint64_t seed = 100;
   for (Size const& size : sizes) {
-    auto question = ragged_question<TestType>(size.rows, size.longest, size.width, Input::random_bits, ++seed);
+    auto question =
+        ragged_question<TestType>(size.rows, size.longest, size.width, Input::random_bits, ++seed);
     draw_ks(question, seed);
-    ask_everyone(question, seed, "ragged, wanted and counts", verdict, [&](auto const& exec, Options const& options) {
-      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question)
-          .ragged_rows_wanting(options);
-    });
-    ask_everyone(question, seed, "ragged, by a Plan", verdict, [&](auto const& exec, Options const& options) {
-      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec, question)
-          .ragged_rows_by_plan(options);
-    });
+    ask_everyone(question, seed, "ragged, wanted and counts", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
+                                                                                         question)
+                       .ragged_rows_wanting(options);
+                 });
+    ask_everyone(question, seed, "ragged, by a Plan", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                         question)
+                       .ragged_rows_by_plan(options);
+                 });
   }
   verdict.close();
 }
@@ -202,23 +233,29 @@ TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Wid
 TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widths) {
   Verdict verdict;
   std::uint64_t seed = 200;
-  for (Size const& size : {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300}, Size{4, 3000, 2000}}) {
+  for (Size const& size :
+       {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300}, Size{4, 3000, 2000}}) {
     auto question =
-        uniform_question(make_keys<TestType>(Input::random_bits, size.rows * size.longest, ++seed), size.rows,
-                         size.longest, size.width);
-    ask_everyone(question, seed, "counted alone", verdict, [&](auto const& exec, Options const& options) {
-      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question)
-          .equal_rows_counted(options);
-    });
+        uniform_question(make_keys<TestType>(Input::random_bits, size.rows * size.longest, ++seed),
+                         size.rows, size.longest, size.width);
+    ask_everyone(
+        question, seed, "counted alone", verdict, [&](auto const& exec, Options const& options) {
+          return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question)
+              .equal_rows_counted(options);
+        });
     draw_ks(question, seed);
-    ask_everyone(question, seed, "wanted by the device", verdict, [&](auto const& exec, Options const& options) {
-      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec, question)
-          .equal_rows_wanting(options);
-    });
-    ask_everyone(question, seed, "wanted by the host", verdict, [&](auto const& exec, Options const& options) {
-      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question)
-          .equal_rows_wanting_by_host(options);
-    });
+    ask_everyone(question, seed, "wanted by the device", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                         question)
+                       .equal_rows_wanting(options);
+                 });
+    ask_everyone(question, seed, "wanted by the host", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
+                                                                                         question)
+                       .equal_rows_wanting_by_host(options);
+                 });
   }
   verdict.close();
 }
@@ -250,10 +287,11 @@ TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
 TEST_CASE("ragged rows of every other key", "[contract][rows]") {
   Verdict verdict;
   auto const question = ragged_question<std::int16_t>(20, 500, 8, Input::uniform, 300);
-  auto const truth    = solve(question, {});
+  auto const truth = solve(question, {});
   for_each_space([&](auto const& exec) {
     using Memory = typename std::decay_t<decltype(exec)>::memory_space;
-    Kokkos::View<std::int16_t**, Kokkos::LayoutRight, Memory> const pairs("test::pairs", question.keys.size(), 2);
+    Kokkos::View<std::int16_t**, Kokkos::LayoutRight, Memory> const pairs("test::pairs",
+                                                                          question.keys.size(), 2);
     auto const host = Kokkos::create_mirror_view(pairs);
     for (std::size_t i = 0; i < question.keys.size(); ++i) host(i, 1) = question.keys[i];
     Kokkos::deep_copy(pairs, host);
@@ -264,7 +302,8 @@ TEST_CASE("ragged rows of every other key", "[contract][rows]") {
     Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const indices("test::indices", 20, 8);
     for (Algorithm algorithm : all_algorithms()) {
       Options const options{.algorithm = algorithm};
-      top_k(exec, ragged(Kokkos::subview(pairs, Kokkos::ALL, 1), offsets), nothing, indices, options);
+      top_k(exec, ragged(Kokkos::subview(pairs, Kokkos::ALL, 1), offsets), nothing, indices,
+            options);
       exec.fence();
       auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
       Answer<std::int16_t> const answer{{}, {found.data(), found.data() + found.size()}, {}};

@@ -21,7 +21,7 @@ namespace {
 struct Size {
   std::int64_t rows, n, k;
 };
-constexpr Size sizes[] = {{1, 1, 1},     {1, 1000, 10},   {5, 257, 256},       {64, 100, 3},
+constexpr Size sizes[] = {{1, 1, 1},      {1, 1000, 10},     {5, 257, 256},    {64, 100, 3},
                           {100, 130, 70}, {1, 20'000, 5000}, {1, 70'001, 100}, {3, 40'000, 1}};
 
 using Digests = std::map<std::string, std::string>;
@@ -71,11 +71,11 @@ void for_each_case(Body const& body) {
   for (Size const& size : sizes)
     for (Input input : some_inputs<T>()) {
       Options const options{.order = number % 2 == 0 ? Order::largest : Order::smallest,
-                            .ties  = number / 2 % 2 == 0 ? Ties::lowest_index : Ties::highest_index,
-                            .nan   = number / 4 % 2 == 0 ? NaN::greatest : NaN::least};
+                            .ties = number / 2 % 2 == 0 ? Ties::lowest_index : Ties::highest_index,
+                            .nan = number / 4 % 2 == 0 ? NaN::greatest : NaN::least};
       std::ostringstream what;
-      what << key_name<T>() << '/' << name(input) << '/' << size.rows << 'x' << size.n << '/' << size.k << '/'
-           << number++ % 8;
+      what << key_name<T>() << '/' << name(input) << '/' << size.rows << 'x' << size.n << '/'
+           << size.k << '/' << number++ % 8;
       body(what.str(), size, make_keys<T>(input, size.rows * size.n, 42), options);
     }
 }
@@ -83,11 +83,12 @@ void for_each_case(Body const& body) {
 template <class T, class Exec>
 Digests compute(Exec const& exec, Algorithm algorithm) {
   Digests all;
-  for_each_case<T>([&](std::string const& what, Size const& size, std::vector<T> const& keys, Options options) {
-    options.algorithm = algorithm;
-    UniformCall<Exec, T> call(exec, keys, size.rows, size.n, size.k);
-    all[what] = digest_of(call(size.k, options));
-  });
+  for_each_case<T>(
+      [&](std::string const& what, Size const& size, std::vector<T> const& keys, Options options) {
+        options.algorithm = algorithm;
+        UniformCall<Exec, T> call(exec, keys, size.rows, size.n, size.k);
+        all[what] = digest_of(call(size.k, options));
+      });
   return all;
 }
 

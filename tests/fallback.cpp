@@ -23,15 +23,15 @@ void select_with(Threshold threshold, Input input, Verdict& verdict) {
   for (std::int64_t rows : {1, 2})
     for (std::int64_t k : {1, 700})
       for (Options options : all_options<T>()) {
-        options.algorithm   = Algorithm::one_pass;
+        options.algorithm = Algorithm::one_pass;
         auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
-        auto const truth    = solve(question, options);
+        auto const truth = solve(question, options);
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
           ForceThreshold const force(threshold);
           verdict.expect(question, truth, call(k, options), options, [&] {
-            return std::string(exec.name()) + ", " + name(input) + ", rows = " + std::to_string(rows) +
-                   ", k = " + std::to_string(k);
+            return std::string(exec.name()) + ", " + name(input) +
+                   ", rows = " + std::to_string(rows) + ", k = " + std::to_string(k);
           });
         });
       }

@@ -15,7 +15,8 @@ namespace ktopk::testing {
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("algorithms have names that lead back to them", "[info]") {
-  for (int i = 0; i < 12; ++i) CHECK(algorithm_from_name(name(static_cast<Algorithm>(i))) == static_cast<Algorithm>(i));
+  for (int i = 0; i < 12; ++i)
+    CHECK(algorithm_from_name(name(static_cast<Algorithm>(i))) == static_cast<Algorithm>(i));
   CHECK(std::string(name(Algorithm::one_pass)) == "one_pass");
   CHECK_FALSE(algorithm_from_name("fastest"));
   CHECK_FALSE(algorithm_from_name(""));

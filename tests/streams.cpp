@@ -17,13 +17,17 @@ class Worker {
 
  public:
   Worker(Exec const& exec, Options const& options, std::uint64_t seed)
-      : m_exec(exec), m_options(options), m_plan(exec, make_shape<float>(1, n, k), options),
-        m_keys("test::keys", n), m_values("test::values", k), m_indices("test::indices", k) {
+      : m_exec(exec),
+        m_options(options),
+        m_plan(exec, make_shape<float>(1, n, k), options),
+        m_keys("test::keys", n),
+        m_values("test::values", k),
+        m_indices("test::indices", k) {
     set_keys(seed);
   }
 
   void set_keys(std::uint64_t seed) {
-    m_question      = uniform_question(make_keys<float>(Input::uniform, n, seed), 1, n, k);
+    m_question = uniform_question(make_keys<float>(Input::uniform, n, seed), 1, n, k);
     auto const host = Kokkos::create_mirror_view(m_keys);
     std::copy(m_question.keys.begin(), m_question.keys.end(), host.data());
     Kokkos::deep_copy(m_keys, host);
@@ -37,7 +41,8 @@ class Worker {
     m_exec.fence();
     auto const value = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_values);
     auto const index = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_indices);
-    Answer<float> const answer{{value.data(), value.data() + k}, {index.data(), index.data() + k}, {}};
+    Answer<float> const answer{
+        {value.data(), value.data() + k}, {index.data(), index.data() + k}, {}};
     verdict.expect(m_question, solve(m_question, m_options), answer, m_options,
                    [&] { return std::string(m_exec.name()) + ", " + what; });
   }
@@ -104,7 +109,8 @@ TEST_CASE("two host threads, each with an instance", "[streams]") {
     if constexpr (serves_two_threads<Exec>)
       for (Algorithm algorithm : all_algorithms()) {
         auto const instances = Kokkos::Experimental::partition_space(exec, 1, 1);
-        Worker<Exec> const a(instances[0], {.algorithm = algorithm}, 1), b(instances[1], {.algorithm = algorithm}, 2);
+        Worker<Exec> const a(instances[0], {.algorithm = algorithm}, 1),
+            b(instances[1], {.algorithm = algorithm}, 2);
         std::thread other([&] {
           for (int round = 0; round < 5; ++round) b.enqueue();
         });

@@ -13,23 +13,28 @@ constexpr std::int64_t rows = 2, n = 20'000, k = 33;
 using Exec = Kokkos::DefaultExecutionSpace;
 
 template <class T>
-using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Exec::memory_space,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// `Stored` is the element type of the Views, of the same bits as T.
 template <class T, class I, class Stored>
 void select_as(Verdict& verdict) {
   Options const options{.order = Order::smallest};
-  auto const question = uniform_question(make_keys<T>(Input::random_bits, rows * n, sizeof(I)), rows, n, k);
-  auto const truth    = solve(question, options);
-  Buffer<Exec> keys(question.keys.size() * sizeof(T)), values(rows * k * sizeof(T)), indices(rows * k * sizeof(I));
+  auto const question =
+      uniform_question(make_keys<T>(Input::random_bits, rows * n, sizeof(I)), rows, n, k);
+  auto const truth = solve(question, options);
+  Buffer<Exec> keys(question.keys.size() * sizeof(T)), values(rows * k * sizeof(T)),
+      indices(rows * k * sizeof(I));
   keys.upload(question.keys);
-  top_k(Exec(), Matrix<Stored const>(keys.as<Stored>(), rows, n), Matrix<Stored>(values.as<Stored>(), rows, k),
-        Matrix<I>(indices.as<I>(), rows, k), options);
+  top_k(Exec(), Matrix<Stored const>(keys.as<Stored>(), rows, n),
+        Matrix<Stored>(values.as<Stored>(), rows, k), Matrix<I>(indices.as<I>(), rows, k), options);
   Kokkos::fence();
-  Answer<T> const answer{values.download<T>(rows * k), signed_indices(indices.download<I>(rows * k)), {}};
+  Answer<T> const answer{
+      values.download<T>(rows * k), signed_indices(indices.download<I>(rows * k)), {}};
   CHECK(values.untouched_from(rows * k * sizeof(T)));
   CHECK(indices.untouched_from(rows * k * sizeof(I)));
-  verdict.expect(question, truth, answer, options, [] { return "index of " + std::to_string(sizeof(I)) + " bytes"; });
+  verdict.expect(question, truth, answer, options,
+                 [] { return "index of " + std::to_string(sizeof(I)) + " bytes"; });
 }
 
 template <class T, class Stored = T>
@@ -51,7 +56,8 @@ TEMPLATE_LIST_TEST_CASE("every key type with every index type", "[types]", KeyTy
 TEST_CASE("integers by their other names", "[types]") {
   select_by_all_indices<std::int64_t, long long>();
   select_by_all_indices<std::uint64_t, unsigned long long>();
-  select_by_all_indices<std::conditional_t<std::is_signed_v<char>, std::int8_t, std::uint8_t>, char>();
+  select_by_all_indices<std::conditional_t<std::is_signed_v<char>, std::int8_t, std::uint8_t>,
+                        char>();
 }
 
 TEST_CASE("the half types of Kokkos where they have 16 bits", "[types]") {

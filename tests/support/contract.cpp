@@ -6,7 +6,8 @@ namespace {
 
 /// The first k places of every row of a wider answer.
 template <class T>
-Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t width, std::int64_t k) {
+Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t width,
+                       std::int64_t k) {
   Answer<T> narrow;
   for (std::int64_t row = 0; row < rows; ++row) {
     auto const value = wide.values.begin() + row * width;
@@ -30,8 +31,9 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
       options.algorithm = algorithm;
       auto const outputs = static_cast<Outputs>((k + static_cast<int>(algorithm)) % 3);
       verdict.expect(question, expected, call(k, options, outputs), options, [&] {
-        return std::string(Exec::name()) + ", " + given.what + ", rows = " + std::to_string(given.rows) +
-               ", n = " + std::to_string(given.n) + ", k = " + std::to_string(k) + ", " + name(outputs);
+        return std::string(Exec::name()) + ", " + given.what +
+               ", rows = " + std::to_string(given.rows) + ", n = " + std::to_string(given.n) +
+               ", k = " + std::to_string(k) + ", " + name(outputs);
       });
     }
   }
@@ -42,7 +44,7 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
 template <class T>
 void hold_to_contract(UniformCase<T> const& given, Verdict& verdict) {
   std::int64_t const most = *std::max_element(given.ks.begin(), given.ks.end());
-  auto const question     = uniform_question(given.keys, given.rows, given.n, most);
+  auto const question = uniform_question(given.keys, given.rows, given.n, most);
   for (Options const& options : given.options) {
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) { ask_all(exec, given, options, truth, most, verdict); });

@@ -17,7 +17,8 @@ namespace ktopk::testing {
 struct Event {
   enum class Kind { kernel, region, allocation, fence, copy } kind;
   std::string label;
-  std::uint32_t device;  ///< of kernels and fences: Kokkos::Tools::Experimental::device_id of their instance
+  std::uint32_t
+      device;  ///< of kernels and fences: Kokkos::Tools::Experimental::device_id of their instance
 };
 
 /// One at a time: the callbacks of Kokkos::Tools are global.
@@ -31,7 +32,7 @@ class Recorder {
     set(nullptr, nullptr, nullptr, nullptr, nullptr);
     s_current = nullptr;
   }
-  Recorder(Recorder const&)            = delete;
+  Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
 
   std::vector<Event> all(Event::Kind kind) const {
@@ -53,9 +54,11 @@ class Recorder {
   using Space = Kokkos::Tools::SpaceHandle;
 
   static void set(void (*kernel)(char const*, std::uint32_t, std::uint64_t*),
-                  void (*region)(char const*), void (*fence)(char const*, std::uint32_t, std::uint64_t*),
+                  void (*region)(char const*),
+                  void (*fence)(char const*, std::uint32_t, std::uint64_t*),
                   void (*allocation)(Space, char const*, void const*, std::uint64_t),
-                  void (*copy)(Space, char const*, void const*, Space, char const*, void const*, std::uint64_t)) {
+                  void (*copy)(Space, char const*, void const*, Space, char const*, void const*,
+                               std::uint64_t)) {
     namespace tools = Kokkos::Tools::Experimental;
     tools::set_begin_parallel_for_callback(kernel);
     tools::set_begin_parallel_reduce_callback(kernel);
@@ -82,7 +85,8 @@ class Recorder {
   static void on_allocation(Space, char const* label, void const*, std::uint64_t) {
     add(Event::Kind::allocation, label, 0);
   }
-  static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*, std::uint64_t) {
+  static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*,
+                      std::uint64_t) {
     add(Event::Kind::copy, (std::string(from) + " -> " + to).c_str(), 0);
   }
 

@@ -20,8 +20,9 @@
 
 namespace ktopk::testing {
 
-using KeyTypes = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16, std::int32_t,
-                            std::uint32_t, float, std::int64_t, std::uint64_t, double>;
+using KeyTypes =
+    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16,
+               std::int32_t, std::uint32_t, float, std::int64_t, std::uint64_t, double>;
 
 template <class T>
 std::string key_name() {
@@ -75,7 +76,9 @@ inline std::string describe(Options const& o) {
   std::string text = name(o.algorithm);
   text += o.order == Order::largest ? ", largest" : ", smallest";
   text += o.sorted == Sorted::yes ? ", sorted" : ", unsorted";
-  text += o.ties == Ties::any ? ", any tie" : o.ties == Ties::lowest_index ? ", lowest index" : ", highest index";
+  text += o.ties == Ties::any            ? ", any tie"
+          : o.ties == Ties::lowest_index ? ", lowest index"
+                                         : ", highest index";
   return text + (o.nan == NaN::greatest ? ", NaN greatest" : ", NaN least");
 }
 
@@ -97,9 +100,7 @@ class Buffer {
   }
 
   /// Marks every byte, so that what a call leaves unwritten is seen.
-  void clear() {
-    Kokkos::deep_copy(m_device, mark);
-  }
+  void clear() { Kokkos::deep_copy(m_device, mark); }
 
   template <class T>
   void upload(std::vector<T> const& items) {
@@ -119,13 +120,14 @@ class Buffer {
   /// Whether bytes from `used` on are still marked; of the last download.
   bool untouched_from(std::size_t used) const {
     auto const* const first = m_host.data();
-    return std::all_of(first + used, first + m_host.extent(0), [](unsigned char byte) { return byte == mark; });
+    return std::all_of(first + used, first + m_host.extent(0),
+                       [](unsigned char byte) { return byte == mark; });
   }
 
  private:
-  static constexpr std::size_t guard  = 64;
+  static constexpr std::size_t guard = 64;
   static constexpr unsigned char mark = 0xa5;
-  using View                          = Kokkos::View<unsigned char*, Memory>;
+  using View = Kokkos::View<unsigned char*, Memory>;
 
   View m_device;
   decltype(Kokkos::create_mirror_view(std::declval<View>())) m_host;
@@ -141,22 +143,28 @@ template <class I>
 std::vector<std::int64_t> signed_indices(std::vector<I> const& indices) {
   std::vector<std::int64_t> all;
   all.reserve(indices.size());
-  for (I index : indices) all.push_back(index == static_cast<I>(-1) ? -1 : static_cast<std::int64_t>(index));
+  for (I index : indices)
+    all.push_back(index == static_cast<I>(-1) ? -1 : static_cast<std::int64_t>(index));
   return all;
 }
 
 /// The same rows asked again and again, for any k up to `most`.
 template <class Exec, class T>
 class UniformCall {
-  using Memory  = typename Exec::memory_space;
-  using Borrow  = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  using Keys    = Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow>;
-  using Values  = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow>;
+  using Memory = typename Exec::memory_space;
+  using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using Keys = Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow>;
+  using Values = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow>;
   using Indices = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory, Borrow>;
 
  public:
-  UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows, std::int64_t n, std::int64_t most)
-      : m_exec(exec), m_rows(rows), m_n(n), m_keys(keys.size() * sizeof(T)), m_values(rows * most * sizeof(T)),
+  UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows, std::int64_t n,
+              std::int64_t most)
+      : m_exec(exec),
+        m_rows(rows),
+        m_n(n),
+        m_keys(keys.size() * sizeof(T)),
+        m_values(rows * most * sizeof(T)),
         m_indices(rows * most * sizeof(std::int64_t)) {
     m_keys.upload(keys);
   }
@@ -177,12 +185,14 @@ class UniformCall {
  private:
   Answer<T> fetch(std::size_t places, Outputs outputs) {
     Answer<T> answer;
-    auto values  = m_values.template download<T>(places);
+    auto values = m_values.template download<T>(places);
     auto indices = m_indices.template download<std::int64_t>(places);
     if (outputs != Outputs::indices) answer.values = std::move(values);
     if (outputs != Outputs::values) answer.indices = std::move(indices);
-    if (!m_values.untouched_from(answer.values.size() * sizeof(T))) FAIL("values written past their end");
-    if (!m_indices.untouched_from(answer.indices.size() * sizeof(std::int64_t))) FAIL("indices written past their end");
+    if (!m_values.untouched_from(answer.values.size() * sizeof(T)))
+      FAIL("values written past their end");
+    if (!m_indices.untouched_from(answer.indices.size() * sizeof(std::int64_t)))
+      FAIL("indices written past their end");
     return answer;
   }
 
@@ -195,8 +205,8 @@ class UniformCall {
 class Verdict {
  public:
   template <class T, class Describe>
-  void expect(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer, Options const& options,
-              Describe const& what) {
+  void expect(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer,
+              Options const& options, Describe const& what) {
     std::string const wrong = check(question, truth, answer, options);
     ++m_checked;
     if (wrong.empty()) return;
