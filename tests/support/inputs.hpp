@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// Hostile inputs by name, for every key type. Key i of an input depends on (name, n, i, seed) alone, so that rows can be
-/// filled in any order and by any number of threads. No libm is used except in `normal`, so all others are the same on every machine.
+/// Hostile inputs by name, for every key type. Key i of an input depends on (name, n, i, seed) alone,
+/// so that rows can be filled in any order and by any number of threads. No libm is used except in
+/// `normal`, so all others are the same on every machine.
 
 #include <ktopk/float16.hpp>
 
@@ -29,7 +30,7 @@ enum class Input {
   bucket_killer,  ///< exponentially spread: between min and max, buckets peel a key or two a round
   few_values,     ///< four values
   outliers,       ///< a narrow cluster and a few keys far away on both sides
-  winners_last,  ///< the last 1/64 of the row above all the rest, for largest; below it, for smallest: see descending
+  winners_last,  ///< the last 1/64 of the row stands above all the rest
   random_bits,   ///< any pattern: for floats NaNs, infinities, denormals among them
   extremes,      ///< the ends of the type's range and their neighbors
   nans,          ///< uniform, every eighth a NaN: both signs, quiet and signaling, several payloads
