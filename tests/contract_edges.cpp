@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "support/run.hpp"
+#include "support/contract.hpp"
 
 namespace ktopk::testing {
 namespace {
@@ -33,15 +33,17 @@ template <class T>
 void around(std::int64_t power, std::int64_t rows, Verdict& verdict) {
   for (std::int64_t n : {power - 1, power, power + 1})
     for (Input input : inputs_for<T>()) {
-      std::uint64_t const seed = static_cast<std::uint64_t>(1000 * n + 10 * rows) + static_cast<std::uint64_t>(input);
+      std::uint64_t const seed =
+          static_cast<std::uint64_t>(1000 * n + 10 * rows) + static_cast<std::uint64_t>(input);
       std::vector<T> keys;
       for (std::int64_t row = 0; row < rows; ++row) {
         auto const next = make_keys<T>(input, n, seed + row);
         keys.insert(keys.end(), next.begin(), next.end());
       }
-      hold_to_contract<T>({std::string(name(input)) + ", seed " + std::to_string(seed), std::move(keys), rows, n,
-                           draw_edge_ks(n, 2, seed), draw_options<T>(1, seed)},
-                          verdict);
+      hold_to_contract<T>(
+          {std::string(name(input)) + ", seed " + std::to_string(seed), std::move(keys), rows, n,
+           draw_edge_ks(n, 2, seed), draw_options<T>(1, seed)},
+          verdict);
     }
 }
 
@@ -49,7 +51,8 @@ void around(std::int64_t power, std::int64_t rows, Verdict& verdict) {
 
 TEMPLATE_LIST_TEST_CASE("rows beside block sizes", "[contract][edges]", KeyTypes) {
   Verdict verdict;
-  for (std::int64_t power : {64, 128, 256, 512, 1024, 2048, 4096}) around<TestType>(power, 1, verdict);
+  for (std::int64_t power : {64, 128, 256, 512, 1024, 2048, 4096})
+    around<TestType>(power, 1, verdict);
   verdict.close();
 }
 
@@ -66,9 +69,10 @@ TEMPLATE_LIST_TEST_CASE("a row of 2^16 keys, more or less one", "[contract][edge
   auto const inputs = inputs_for<TestType>();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     std::int64_t const n = 65535 + static_cast<std::int64_t>(i) % 3;
-    hold_to_contract<TestType>({std::string(name(inputs[i])) + ", seed 5", make_keys<TestType>(inputs[i], n, 5), 1, n,
-                                draw_edge_ks(n, 2, i), draw_options<TestType>(1, i)},
-                               verdict);
+    hold_to_contract<TestType>(
+        {std::string(name(inputs[i])) + ", seed 5", make_keys<TestType>(inputs[i], n, 5), 1, n,
+         draw_edge_ks(n, 2, i), draw_options<TestType>(1, i)},
+        verdict);
   }
   verdict.close();
 }
@@ -81,7 +85,11 @@ TEMPLATE_LIST_TEST_CASE("ties across the threshold", "[contract][edges]", KeyTyp
     for (std::int64_t k : {1, 10, 1300, 2500, 4999})
       for (std::int64_t rows : {1, 3}) {
         std::vector<TestType> keys = make_keys<TestType>(input, rows * n, 7);
-        hold_to_contract<TestType>({std::string(name(input)) + ", seed 7", std::move(keys), rows, n, {k},
+        hold_to_contract<TestType>({std::string(name(input)) + ", seed 7",
+                                    std::move(keys),
+                                    rows,
+                                    n,
+                                    {k},
                                     {{.ties = Ties::lowest_index},
                                      {.order = Order::smallest, .ties = Ties::highest_index},
                                      {.sorted = Sorted::no, .ties = Ties::highest_index},

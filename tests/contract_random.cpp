@@ -4,26 +4,27 @@
 
 #include <cmath>
 
-#include "support/run.hpp"
+#include "support/contract.hpp"
 
 namespace ktopk::testing {
 namespace {
 
 /// Draws from [1, most], each order of magnitude equally likely.
 std::int64_t draw_size(std::int64_t most, std::uint64_t r) {
-  double const exponent = static_cast<double>(r >> 11) * 0x1p-53 * std::log2(static_cast<double>(most) + 1);
+  double const exponent =
+      static_cast<double>(r >> 11) * 0x1p-53 * std::log2(static_cast<double>(most) + 1);
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::exp2(exponent)), 1, most);
 }
 
 /// Everything about a case follows from its seed.
 template <class T>
 UniformCase<T> draw_case(std::uint64_t seed) {
-  std::int64_t const n    = draw_size(300'000, random_bits(seed, 0));
-  std::int64_t const rows = draw_size(std::max<std::int64_t>(1, std::min<std::int64_t>(200, 300'000 / n)),
-                                      random_bits(seed, 1));
-  auto const inputs       = inputs_for<T>();
-  auto const options      = all_options<T>();
-  Input const input       = inputs[random_bits(seed, 2) % inputs.size()];
+  std::int64_t const n = draw_size(400'000, random_bits(seed, 0));
+  std::int64_t const rows = draw_size(
+      std::max<std::int64_t>(1, std::min<std::int64_t>(200, 400'000 / n)), random_bits(seed, 1));
+  auto const inputs = inputs_for<T>();
+  auto const options = all_options<T>();
+  Input const input = inputs[random_bits(seed, 2) % inputs.size()];
   return {std::string(name(input)) + ", seed " + std::to_string(seed),
           make_keys<T>(input, rows * n, seed),
           rows,
@@ -39,7 +40,8 @@ TEMPLATE_LIST_TEST_CASE("random cases", "[contract][random]", KeyTypes) {
   Verdict verdict;
   std::uint64_t const first = std::uint64_t{Catch::getSeed()} << 16;
   CAPTURE(Catch::getSeed());
-  for (std::uint64_t i = 0; i < 40; ++i) hold_to_contract<TestType>(draw_case<TestType>(first + i), verdict);
+  for (std::uint64_t i = 0; i < 60; ++i)
+    hold_to_contract<TestType>(draw_case<TestType>(first + i), verdict);
   verdict.close();
 }
 

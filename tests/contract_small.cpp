@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "support/run.hpp"
+#include "support/contract.hpp"
 
 namespace ktopk::testing {
 namespace {
@@ -27,25 +27,30 @@ std::vector<std::int64_t> some_ks(std::int64_t n) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("every option on every small row, all inputs in one call", "[contract][small]", KeyTypes) {
+TEMPLATE_LIST_TEST_CASE("every option on every small row, all inputs in one call",
+                        "[contract][small]", KeyTypes) {
   Verdict verdict;
   auto const rows = static_cast<std::int64_t>(inputs_for<TestType>().size());
   for (std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40})
-    hold_to_contract<TestType>({"a row of every input, seed 1", one_row_each<TestType>(n, 1), rows, n, some_ks(n),
-                                all_options<TestType>()},
+    hold_to_contract<TestType>({"a row of every input, seed 1", one_row_each<TestType>(n, 1), rows,
+                                n, some_ks(n), all_options<TestType>()},
                                verdict);
   verdict.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("every small row alone", "[contract][small]", KeyTypes) {
   Verdict verdict;
-  auto const inputs  = inputs_for<TestType>();
+  auto const inputs = inputs_for<TestType>();
   auto const options = all_options<TestType>();
   for (std::int64_t n = 1; n <= 40; ++n)
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       std::uint64_t const draw = random_bits(2, n * 100 + i);
-      hold_to_contract<TestType>({std::string(name(inputs[i])) + ", seed 3", make_keys<TestType>(inputs[i], n, 3), 1, n,
-                                  {static_cast<std::int64_t>(1 + draw % n)}, {options[(draw >> 32) % options.size()]}},
+      hold_to_contract<TestType>({std::string(name(inputs[i])) + ", seed 3",
+                                  make_keys<TestType>(inputs[i], n, 3),
+                                  1,
+                                  n,
+                                  {static_cast<std::int64_t>(1 + draw % n)},
+                                  {options[(draw >> 32) % options.size()]}},
                                  verdict);
     }
   verdict.close();

@@ -24,12 +24,18 @@ constexpr int ways = 6;
 
 Placement place(int way, std::int64_t rows, std::int64_t columns) {
   switch (way) {
-    case right: return {rows, columns, 0, columns, 1};
-    case left: return {rows, columns, 0, 1, rows};
-    case part_of_right: return {rows, columns, columns + 3, columns + 1, 1};
-    case part_of_left: return {rows, columns, 3 * rows, 1, rows + 2};
-    case every_other: return {rows, columns, 1, 2 * columns, 2};
-    default: return {rows, columns, 5, 2, 2 * rows + 1};
+    case right:
+      return {rows, columns, 0, columns, 1};
+    case left:
+      return {rows, columns, 0, 1, rows};
+    case part_of_right:
+      return {rows, columns, columns + 3, columns + 1, 1};
+    case part_of_left:
+      return {rows, columns, 3 * rows, 1, rows + 2};
+    case every_other:
+      return {rows, columns, 1, 2 * columns, 2};
+    default:
+      return {rows, columns, 5, 2, 2 * rows + 1};
   }
 }
 
@@ -64,8 +70,8 @@ class Placed {
   }
 
   auto strided() const {
-    return view<Kokkos::LayoutStride>(
-        Kokkos::LayoutStride(m_where.rows, m_where.row_stride, m_where.columns, m_where.column_stride));
+    return view<Kokkos::LayoutStride>(Kokkos::LayoutStride(m_where.rows, m_where.row_stride,
+                                                           m_where.columns, m_where.column_stride));
   }
 
   /// `Layout` is the layout of the placement: right or left.
@@ -77,7 +83,8 @@ class Placed {
  private:
   template <class Layout>
   auto view(Layout const& layout) const {
-    return Kokkos::View<T**, Layout, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+    return Kokkos::View<T**, Layout, typename Exec::memory_space,
+                        Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
         m_buffer.template as<T>() + m_where.first, layout);
   }
 
@@ -95,8 +102,8 @@ struct Scene {
 
   template <class Layout>
   void ask_packed(Exec const& exec, Options const& options) {
-    top_k(exec, keys.template packed<Layout>(), values.template packed<Layout>(), indices.template packed<Layout>(),
-          options);
+    top_k(exec, keys.template packed<Layout>(), values.template packed<Layout>(),
+          indices.template packed<Layout>(), options);
     exec.fence();
   }
 
@@ -107,14 +114,16 @@ struct Scene {
 };
 
 template <class Exec, class T>
-void ask_every_way(Exec const& exec, Question<T> const& question, std::int64_t n, Verdict& verdict) {
-  auto const truth        = solve(question, {});
+void ask_every_way(Exec const& exec, Question<T> const& question, std::int64_t n,
+                   Verdict& verdict) {
+  auto const truth = solve(question, {});
   std::int64_t const rows = question.rows(), k = question.width;
   for (int of_keys = 0; of_keys < ways; ++of_keys)
     for (int of_values = 0; of_values < ways; ++of_values)
       for (Algorithm algorithm : all_algorithms()) {
         int const of_indices = of_keys < 2 ? of_values : (of_keys + of_values) % ways;
-        Scene<Exec, T> scene{Placed<Exec, T>(place(of_keys, rows, n)), Placed<Exec, T>(place(of_values, rows, k)),
+        Scene<Exec, T> scene{Placed<Exec, T>(place(of_keys, rows, n)),
+                             Placed<Exec, T>(place(of_values, rows, k)),
                              Placed<Exec, std::int64_t>(place(of_indices, rows, k))};
         scene.keys.write(question.keys);
         Options const options{.algorithm = algorithm};
@@ -125,8 +134,9 @@ void ask_every_way(Exec const& exec, Question<T> const& question, std::int64_t n
         else
           scene.ask_strided(exec, options);
         verdict.expect(question, truth, scene.answer(), options, [&] {
-          return std::string(Exec::name()) + ", keys by way " + std::to_string(of_keys) + ", values by way " +
-                 std::to_string(of_values) + ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n);
+          return std::string(Exec::name()) + ", keys by way " + std::to_string(of_keys) +
+                 ", values by way " + std::to_string(of_values) +
+                 ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n);
         });
       }
 }
@@ -139,36 +149,41 @@ TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract]
     for (auto [rows, n, k] : {std::tuple(1, 700, 5), std::tuple(4, 300, 300), std::tuple(9, 33, 7),
                               std::tuple(2, 20'000, 30)})
       ask_every_way(exec,
-                    uniform_question(make_keys<TestType>(Input::uniform, rows * n, 11), rows, n, k), n, verdict);
+                    uniform_question(make_keys<TestType>(Input::uniform, rows * n, 11), rows, n, k),
+                    n, verdict);
   });
   verdict.close();
 }
 
 TEST_CASE("rows and columns of a matrix as Views of rank 1, keys const", "[contract][views]") {
   Verdict verdict;
-  auto const keys     = make_keys<float>(Input::few_values, 1500, 13);
+  auto const keys = make_keys<float>(Input::few_values, 1500, 13);
   auto const question = uniform_question(keys, 1, 1500, 20);
-  auto const truth    = solve(question, {});
+  auto const truth = solve(question, {});
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     auto const ask = [&](auto matrix_of_layout, bool column) {
       auto const matrix = matrix_of_layout;
-      auto const host   = Kokkos::create_mirror_view(matrix);
+      auto const host = Kokkos::create_mirror_view(matrix);
       for (int i = 0; i < 1500; ++i) (column ? host(i, 1) : host(1, i)) = keys[i];
       Kokkos::deep_copy(matrix, host);
       Buffer<Exec> values(20 * sizeof(float)), indices(20 * sizeof(std::int64_t));
-      Kokkos::View<float*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const value(
-          values.template as<float>(), 20);
-      Kokkos::View<std::int64_t*, typename Exec::memory_space> const index(indices.template as<std::int64_t>(), 20);
+      Kokkos::View<float*, typename Exec::memory_space,
+                   Kokkos::MemoryTraits<Kokkos::Unmanaged>> const value(values.template as<float>(),
+                                                                        20);
+      Kokkos::View<std::int64_t*, typename Exec::memory_space> const index(
+          indices.template as<std::int64_t>(), 20);
       typename std::decay_t<decltype(matrix)>::const_type const read_only = matrix;
       if (column)
         top_k(exec, Kokkos::subview(read_only, Kokkos::ALL, 1), value, index);
       else
         top_k(exec, Kokkos::subview(read_only, 1, Kokkos::ALL), value, index);
       exec.fence();
-      Answer<float> const answer{values.template download<float>(20), indices.template download<std::int64_t>(20), {}};
-      verdict.expect(question, truth, answer, {},
-                     [&] { return std::string(exec.name()) + (column ? ", a column" : ", a row"); });
+      Answer<float> const answer{
+          values.template download<float>(20), indices.template download<std::int64_t>(20), {}};
+      verdict.expect(question, truth, answer, {}, [&] {
+        return std::string(exec.name()) + (column ? ", a column" : ", a row");
+      });
     };
     using Memory = typename Exec::memory_space;
     ask(Kokkos::View<float**, Kokkos::LayoutLeft, Memory>("test::matrix", 1500, 3), true);
@@ -185,21 +200,24 @@ TEST_CASE("rows that are not aligned", "[contract][views]") {
     using Exec = std::decay_t<decltype(exec)>;
     for (std::int64_t n : {1000, 1001, 40'003})
       for (std::int64_t shift : {1, 2, 3, 5, 7}) {
-        auto const question = uniform_question(make_keys<std::uint8_t>(Input::normal, n, 17), 1, n, 12);
-        auto const truth    = solve(question, {});
+        auto const question =
+            uniform_question(make_keys<std::uint8_t>(Input::normal, n, 17), 1, n, 12);
+        auto const truth = solve(question, {});
         Placed<Exec, std::uint8_t> all({1, n, shift, n, 1});
         all.write(question.keys);
         auto const keys = Kokkos::subview(all.strided(), 0, Kokkos::ALL);
         for (Algorithm algorithm : all_algorithms()) {
           Options const options{.algorithm = algorithm};
           Buffer<Exec> indices(12 * 8);
-          Kokkos::View<std::int64_t*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const out(
-              indices.template as<std::int64_t>(), 12);
+          Kokkos::View<std::int64_t*, typename Exec::memory_space,
+                       Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
+              out(indices.template as<std::int64_t>(), 12);
           top_k(exec, keys, nothing, out, options);
           exec.fence();
           Answer<std::uint8_t> const answer{{}, indices.template download<std::int64_t>(12), {}};
-          verdict.expect(question, truth, answer, options,
-                         [&] { return std::string(exec.name()) + ", shifted by " + std::to_string(shift); });
+          verdict.expect(question, truth, answer, options, [&] {
+            return std::string(exec.name()) + ", shifted by " + std::to_string(shift);
+          });
         }
       }
   });
@@ -208,10 +226,11 @@ TEST_CASE("rows that are not aligned", "[contract][views]") {
 
 TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]") {
   for_each_space([&](auto const& exec) {
-    using Exec   = std::decay_t<decltype(exec)>;
+    using Exec = std::decay_t<decltype(exec)>;
     using Memory = typename Exec::memory_space;
     for (Algorithm algorithm : all_algorithms())
-      for (auto [rows, n] : {std::pair(0, 0), std::pair(0, 10), std::pair(3, 0), std::pair(3, 10)}) {
+      for (auto [rows, n] :
+           {std::pair(0, 0), std::pair(0, 10), std::pair(3, 0), std::pair(3, 10)}) {
         Options const options{.algorithm = algorithm};
         INFO(exec.name() << ", " << describe(options) << ", rows = " << rows << ", n = " << n);
         Kokkos::View<float**, Memory> const keys("test::keys", rows, n);
@@ -237,19 +256,22 @@ TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]")
 TEST_CASE("the call without an instance gives the same answer", "[contract][views]") {
   Verdict verdict;
   auto const question = uniform_question(make_keys<float>(Input::uniform, 9000, 19), 3, 3000, 25);
-  auto const truth    = solve(question, {});
+  auto const truth = solve(question, {});
   for_each_space([&](auto const& exec) {
-    using Exec   = std::decay_t<decltype(exec)>;
+    using Exec = std::decay_t<decltype(exec)>;
     using Device = Kokkos::Device<Exec, typename Exec::memory_space>;
     Kokkos::View<float**, Kokkos::LayoutRight, Device> const keys("test::keys", 3, 3000);
-    Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Device> const indices("test::indices", 3, 25);
+    Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Device> const indices("test::indices", 3,
+                                                                             25);
     auto const host = Kokkos::create_mirror_view(keys);
     std::copy(question.keys.begin(), question.keys.end(), host.data());
     Kokkos::deep_copy(keys, host);
     top_k(keys, nothing, indices);
     auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
     Answer<float> const answer{
-        {}, signed_indices(std::vector<std::uint32_t>(found.data(), found.data() + found.size())), {}};
+        {},
+        signed_indices(std::vector<std::uint32_t>(found.data(), found.data() + found.size())),
+        {}};
     verdict.expect(question, truth, answer, {}, [&] { return std::string(exec.name()); });
   });
   verdict.close();

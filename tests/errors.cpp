@@ -10,11 +10,11 @@
 namespace ktopk::testing {
 namespace {
 
-using Exec   = Kokkos::DefaultExecutionSpace;
+using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
-using Keys   = Kokkos::View<float*, Memory>;
-using Keys2  = Kokkos::View<float**, Kokkos::LayoutRight, Memory>;
-using Index  = Kokkos::View<std::int64_t*, Memory>;
+using Keys = Kokkos::View<float*, Memory>;
+using Keys2 = Kokkos::View<float**, Kokkos::LayoutRight, Memory>;
+using Index = Kokkos::View<std::int64_t*, Memory>;
 using Index2 = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory>;
 
 template <class T>
@@ -48,14 +48,15 @@ void rejects(Call const& call, std::vector<std::string> const& parts) {
     }
     CHECK(record.all(Event::Kind::kernel).empty());
   }
-  for (std::string const& part : parts) CHECK_THAT(message, Catch::Matchers::ContainsSubstring(part));
+  for (std::string const& part : parts)
+    CHECK_THAT(message, Catch::Matchers::ContainsSubstring(part));
 }
 
 /// A row of 10 keys with outputs for 4, all marked.
 struct Row {
   Exec exec;
-  Keys keys     = marked(Keys("test::keys", 10));
-  Keys values   = marked(Keys("test::values", 4));
+  Keys keys = marked(Keys("test::keys", 10));
+  Keys values = marked(Keys("test::values", 4));
   Index indices = marked(Index("test::indices", 4));
 
   void check_untouched() const {
@@ -68,8 +69,8 @@ struct Row {
 /// Three rows of 10 keys with outputs for 4, all marked.
 struct Batch {
   Exec exec;
-  Keys2 keys     = marked(Keys2("test::keys", 3, 10));
-  Keys2 values   = marked(Keys2("test::values", 3, 4));
+  Keys2 keys = marked(Keys2("test::keys", 3, 10));
+  Keys2 values = marked(Keys2("test::values", 3, 4));
   Index2 indices = marked(Index2("test::indices", 3, 4));
 
   void check_untouched() const {
@@ -83,7 +84,7 @@ struct Batch {
 
 TEST_CASE("k larger than the row", "[errors]") {
   Row const row;
-  Keys const values   = marked(Keys("test::values", 11));
+  Keys const values = marked(Keys("test::values", 11));
   Index const indices = marked(Index("test::indices", 11));
   Workspace<Exec> const workspace("test::workspace", 1 << 20);
   std::vector<std::string> const parts{"ktopk::top_k", "11", "10"};
@@ -107,14 +108,16 @@ TEST_CASE("k larger than uniform rows, with a k for each row", "[errors]") {
   Batch const batch;
   Keys2 const values = marked(Keys2("test::values", 3, 12));
   Index const wanted("test::wanted", 3);
-  rejects([&] { top_k(batch.exec, batch.keys, values, nothing, per_row(wanted)); }, {"ktopk::top_k", "12", "10"});
+  rejects([&] { top_k(batch.exec, batch.keys, values, nothing, per_row(wanted)); },
+          {"ktopk::top_k", "12", "10"});
   CHECK(still_marked(values));
 }
 
 TEST_CASE("values and indices of different k", "[errors]") {
   Row const row;
   Keys const values = marked(Keys("test::values", 5));
-  rejects([&] { top_k(row.exec, row.keys, values, row.indices); }, {"ktopk::top_k", "5", "4", "values"});
+  rejects([&] { top_k(row.exec, row.keys, values, row.indices); },
+          {"ktopk::top_k", "5", "4", "values"});
   CHECK(still_marked(values));
   row.check_untouched();
 }
@@ -122,7 +125,8 @@ TEST_CASE("values and indices of different k", "[errors]") {
 TEST_CASE("values with another number of rows", "[errors]") {
   Batch const batch;
   Keys2 const values = marked(Keys2("test::values", 2, 4));
-  rejects([&] { top_k(batch.exec, batch.keys, values, batch.indices); }, {"ktopk::top_k", "rows of values", "2", "3"});
+  rejects([&] { top_k(batch.exec, batch.keys, values, batch.indices); },
+          {"ktopk::top_k", "rows of values", "2", "3"});
   CHECK(still_marked(values));
   batch.check_untouched();
 }
@@ -139,7 +143,8 @@ TEST_CASE("indices with another number of rows", "[errors]") {
 TEST_CASE("values over the keys", "[errors]") {
   Row const row;
   Borrowed<float*> const values(row.keys.data() + 8, 2);
-  rejects([&] { top_k(row.exec, row.keys, values, nothing); }, {"ktopk::top_k", "keys", "values", "overlap", "8 bytes"});
+  rejects([&] { top_k(row.exec, row.keys, values, nothing); },
+          {"ktopk::top_k", "keys", "values", "overlap", "8 bytes"});
   row.check_untouched();
 }
 
@@ -161,13 +166,18 @@ TEST_CASE("values over the indices", "[errors]") {
 
 TEST_CASE("counts over the keys, the values and the indices", "[errors]") {
   Batch const batch;
-  auto const counts_at = [](void* place) { return Borrowed<std::int32_t*>(static_cast<std::int32_t*>(place), 3); };
-  auto const call      = [&](void* place) {
+  auto const counts_at = [](void* place) {
+    return Borrowed<std::int32_t*>(static_cast<std::int32_t*>(place), 3);
+  };
+  auto const call = [&](void* place) {
     top_k(batch.exec, batch.keys, batch.values, batch.indices, per_row(nothing, counts_at(place)));
   };
-  rejects([&] { call(batch.keys.data()); }, {"ktopk::top_k", "counts", "keys", "overlap", "12 bytes"});
-  rejects([&] { call(batch.values.data()); }, {"ktopk::top_k", "counts", "values", "overlap", "12 bytes"});
-  rejects([&] { call(batch.indices.data()); }, {"ktopk::top_k", "counts", "indices", "overlap", "12 bytes"});
+  rejects([&] { call(batch.keys.data()); },
+          {"ktopk::top_k", "counts", "keys", "overlap", "12 bytes"});
+  rejects([&] { call(batch.values.data()); },
+          {"ktopk::top_k", "counts", "values", "overlap", "12 bytes"});
+  rejects([&] { call(batch.indices.data()); },
+          {"ktopk::top_k", "counts", "indices", "overlap", "12 bytes"});
   batch.check_untouched();
 }
 
@@ -183,8 +193,10 @@ TEST_CASE("a 32-bit index type too small for the row", "[errors]") {
   Kokkos::View<std::int8_t*, Memory> const some("test::some", 8);
   std::int64_t const n = (std::int64_t{1} << 31) + 1;
   Borrowed<std::int8_t*> const keys(some.data(), n);
-  Kokkos::View<std::int32_t*, Memory> const indices = marked(Kokkos::View<std::int32_t*, Memory>("test::indices", 4));
-  rejects([&] { top_k(Exec(), keys, nothing, indices); }, {"ktopk::top_k", "index type", "2147483647", "2147483648"});
+  Kokkos::View<std::int32_t*, Memory> const indices =
+      marked(Kokkos::View<std::int32_t*, Memory>("test::indices", 4));
+  rejects([&] { top_k(Exec(), keys, nothing, indices); },
+          {"ktopk::top_k", "index type", "2147483647", "2147483648"});
   CHECK(still_marked(indices));
 
   Borrowed<std::int8_t*> const more(some.data(), 2 * n);
@@ -206,8 +218,10 @@ TEST_CASE("rows longer than 2^40", "[errors]") {
   Kokkos::View<std::int8_t*, Memory> const some("test::some", 8);
   std::int64_t const n = (std::int64_t{1} << 40) + 1;
   Borrowed<std::int8_t*> const keys(some.data(), n);
-  Kokkos::View<std::int8_t*, Memory> const values = marked(Kokkos::View<std::int8_t*, Memory>("test::values", 4));
-  rejects([&] { top_k(Exec(), keys, values, nothing); }, {"ktopk::top_k", std::to_string(n), std::to_string(n - 1)});
+  Kokkos::View<std::int8_t*, Memory> const values =
+      marked(Kokkos::View<std::int8_t*, Memory>("test::values", 4));
+  rejects([&] { top_k(Exec(), keys, values, nothing); },
+          {"ktopk::top_k", std::to_string(n), std::to_string(n - 1)});
   CHECK(still_marked(values));
 }
 
@@ -224,11 +238,12 @@ TEST_CASE("a workspace too small", "[errors]") {
 TEST_CASE("wanted and counts of another number of rows", "[errors]") {
   Batch const batch;
   Index const four = marked(Index("test::four", 4));
-  Index const two  = marked(Index("test::two", 2));
+  Index const two = marked(Index("test::two", 2));
   rejects([&] { top_k(batch.exec, batch.keys, batch.values, batch.indices, per_row(four)); },
           {"ktopk::top_k", "wanted", "4", "3"});
-  rejects([&] { top_k(batch.exec, batch.keys, batch.values, batch.indices, per_row(nothing, two)); },
-          {"ktopk::top_k", "counts", "2", "3"});
+  rejects(
+      [&] { top_k(batch.exec, batch.keys, batch.values, batch.indices, per_row(nothing, two)); },
+      {"ktopk::top_k", "counts", "2", "3"});
   CHECK(still_marked(two));
   batch.check_untouched();
 }
@@ -236,8 +251,11 @@ TEST_CASE("wanted and counts of another number of rows", "[errors]") {
 TEST_CASE("offsets without an entry", "[errors]") {
   Batch const batch;
   Keys const keys("test::keys", 10);
-  rejects([&] { top_k(batch.exec, ragged(keys, Index("test::offsets", 0)), batch.values, batch.indices); },
-          {"ktopk::top_k", "offsets", "0", "1"});
+  rejects(
+      [&] {
+        top_k(batch.exec, ragged(keys, Index("test::offsets", 0)), batch.values, batch.indices);
+      },
+      {"ktopk::top_k", "offsets", "0", "1"});
   batch.check_untouched();
 }
 
@@ -256,8 +274,10 @@ TEST_CASE("a Plan for more than the row has", "[errors]") {
 }
 
 TEST_CASE("workspace_bytes of a shape that cannot be", "[errors]") {
-  rejects([] { (void)workspace_bytes(Exec(), make_shape<float>(1, 10, 11)); }, {"ktopk::workspace_bytes", "11", "10"});
-  rejects([] { (void)workspace_bytes(Exec(), make_shape<float>(1, -10, 0)); }, {"ktopk::workspace_bytes", "-10"});
+  rejects([] { (void)workspace_bytes(Exec(), make_shape<float>(1, 10, 11)); },
+          {"ktopk::workspace_bytes", "11", "10"});
+  rejects([] { (void)workspace_bytes(Exec(), make_shape<float>(1, -10, 0)); },
+          {"ktopk::workspace_bytes", "-10"});
 }
 
 TEST_CASE("a Plan called with Views of another shape", "[errors]") {
@@ -266,7 +286,8 @@ TEST_CASE("a Plan called with Views of another shape", "[errors]") {
     return Plan<Exec>(batch.exec, make_shape<float>(rows, n, k));
   };
   auto const rows = plan(2, 10, 4);
-  rejects([&] { rows(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "rows", "3", "2"});
+  rejects([&] { rows(batch.keys, batch.values, batch.indices); },
+          {"ktopk::Plan", "rows", "3", "2"});
   auto const n = plan(3, 9, 4);
   rejects([&] { n(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "n is", "10", "9"});
   auto const k = plan(3, 10, 3);
@@ -279,8 +300,8 @@ TEST_CASE("a Plan called with Views of another shape", "[errors]") {
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 TEST_CASE("a strided wanted on the host", "[errors]") {
   Batch const batch;
-  Kokkos::View<std::int64_t*, Kokkos::LayoutStride, Kokkos::HostSpace> const wanted("test::wanted",
-                                                                                    Kokkos::LayoutStride(3, 2));
+  Kokkos::View<std::int64_t*, Kokkos::LayoutStride, Kokkos::HostSpace> const wanted(
+      "test::wanted", Kokkos::LayoutStride(3, 2));
   rejects([&] { top_k(batch.exec, batch.keys, batch.values, batch.indices, per_row(wanted)); },
           {"ktopk::top_k", "wanted", "3", "2"});
   batch.check_untouched();

@@ -12,7 +12,7 @@ template <class Exec>
 struct Scene {
   using Memory = typename Exec::memory_space;
 
-  static constexpr int rows = 3, n = 5000, k = 40;
+  static constexpr int rows = 3, n = 40'000, k = 40;
 
   Kokkos::View<float**, Memory> keys{"test::keys", rows, n};
   Kokkos::View<float**, Memory> values{"test::values", rows, k};
@@ -44,7 +44,8 @@ bool is_ours(Event const& event) { return event.label.rfind("ktopk::", 0) == 0; 
 
 /// Kokkos keeps scratch memory of its own, which grows when a kernel first asks for it, and fences when it frees.
 bool is_kokkos_own(Event const& event) {
-  return event.label.rfind("Kokkos::", 0) == 0 || event.label.find("Space::impl_deallocate") != std::string::npos;
+  return event.label.rfind("Kokkos::", 0) == 0 ||
+         event.label.find("Space::impl_deallocate") != std::string::npos;
 }
 
 void check_labels(std::vector<Event> const& events) {
@@ -95,6 +96,8 @@ TEST_CASE("a call's kernels and allocations are labeled and on its instance", "[
     top_k(exec, scene.keys, scene.values, scene.indices, options);
     exec.fence("test::done");
     check_kernels(record, exec);
+    check_labels(record.all(Event::Kind::region));
+    if (options.algorithm != Algorithm::automatic) CHECK(record.ran(name(options.algorithm)));
     auto const allocations = record.all(Event::Kind::allocation);
     check_labels(allocations);
     CHECK(std::count_if(allocations.begin(), allocations.end(), is_ours) == 1);
@@ -162,8 +165,9 @@ TEST_CASE("the call without an instance fences before and after", "[labels]") {
     Recorder const record;
     top_k(scene.keys, scene.values, scene.indices);
     auto const fences = record.all(Event::Kind::fence);
-    auto const count  = [&](std::string_view label) {
-      return std::count_if(fences.begin(), fences.end(), [&](Event const& fence) { return fence.label == label; });
+    auto const count = [&](std::string_view label) {
+      return std::count_if(fences.begin(), fences.end(),
+                           [&](Event const& fence) { return fence.label == label; });
     };
     CHECK(count("ktopk::top_k: before") >= 1);
     CHECK(count("ktopk::top_k: after") >= 1);
@@ -185,13 +189,15 @@ TEST_CASE("the workspace of one_pass is bounded in n", "[labels][workspace]") {
   });
 }
 
-TEST_CASE("a workspace of exactly workspace_bytes suffices, at any alignment", "[labels][workspace]") {
+TEST_CASE("a workspace of exactly workspace_bytes suffices, at any alignment",
+          "[labels][workspace]") {
   for_each_algorithm_and_space([](auto const& exec, Options const& options) {
     using Exec = std::decay_t<decltype(exec)>;
     Scene<Exec> const scene;
     std::size_t const bytes = workspace_bytes(exec, scene.shape, options);
     Buffer<Exec> buffer(bytes + 1);
-    auto const place = Kokkos::View<std::byte*, typename Exec::memory_space>(buffer.template as<std::byte>() + 1, bytes);
+    auto const place = Kokkos::View<std::byte*, typename Exec::memory_space>(
+        buffer.template as<std::byte>() + 1, bytes);
     top_k(exec, scene.keys, scene.values, scene.indices, options, place);
     exec.fence();
     auto const seen = buffer.template download<unsigned char>(bytes + 1);

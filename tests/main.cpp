@@ -3,6 +3,7 @@
 
 #include <catch2/catch_session.hpp>
 
+#include <cstdlib>
 #include <iostream>
 
 namespace {
@@ -22,6 +23,15 @@ bool device_present() {
 #endif
 }
 
+/// Two threads unless the environment says otherwise: tests run side by side.
+Kokkos::InitializationSettings settings() {
+  Kokkos::InitializationSettings settings;
+  settings.set_disable_warnings(true);
+  if (std::getenv("OMP_NUM_THREADS") == nullptr && std::getenv("KOKKOS_NUM_THREADS") == nullptr)
+    settings.set_num_threads(2);
+  return settings;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,6 +45,6 @@ int main(int argc, char** argv) {
     std::cerr << "no device for the Kokkos of this build: skipped\n";
     return skipped;
   }
-  Kokkos::ScopeGuard const kokkos;
+  Kokkos::ScopeGuard const kokkos(settings());
   return session.run();
 }

@@ -17,7 +17,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Positions = std::vector<std::int64_t>;
 
-constexpr float nan_key  = std::numeric_limits<float>::quiet_NaN();
+constexpr float nan_key = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 template <class T>
@@ -60,7 +60,8 @@ TEST_CASE("NaN is greatest or least, and all NaNs are equal", "[oracle]") {
 TEST_CASE("the zeros are equal", "[oracle]") {
   std::vector<float> const keys{-0.0F, 0.0F, -1e-45F, 1e-45F, -0.0F};
   CHECK(best(keys, 5) == Positions{3, 0, 1, 4, 2});
-  CHECK(best(keys, 4, {.order = Order::smallest, .ties = Ties::highest_index}) == Positions{2, 4, 1, 0});
+  CHECK(best(keys, 4, {.order = Order::smallest, .ties = Ties::highest_index}) ==
+        Positions{2, 4, 1, 0});
 }
 
 TEST_CASE("integers at their ends", "[oracle]") {
@@ -88,14 +89,14 @@ TEST_CASE("16-bit floats are read as their formats say", "[oracle]") {
 TEST_CASE("conversions of the storage types agree with the formats", "[oracle]") {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     auto const pattern = static_cast<std::uint16_t>(bits);
-    auto const half    = float16::from_bits(pattern);
-    auto const brain   = bfloat16::from_bits(pattern);
-    bool const right   = is_nan(number(half))
-                             ? is_nan(static_cast<float>(half))
-                             : static_cast<float>(half) == number(half) && float16(number(half)).bits() == pattern;
-    bool const right_b = is_nan(number(brain))
-                             ? is_nan(static_cast<float>(brain))
-                             : static_cast<float>(brain) == number(brain) && bfloat16(number(brain)).bits() == pattern;
+    auto const half = float16::from_bits(pattern);
+    auto const brain = bfloat16::from_bits(pattern);
+    bool const right = is_nan(number(half)) ? is_nan(static_cast<float>(half))
+                                            : static_cast<float>(half) == number(half) &&
+                                                  float16(number(half)).bits() == pattern;
+    bool const right_b = is_nan(number(brain)) ? is_nan(static_cast<float>(brain))
+                                               : static_cast<float>(brain) == number(brain) &&
+                                                     bfloat16(number(brain)).bits() == pattern;
     if (!right || !right_b) FAIL("pattern " << bits);
   }
   CHECK(float16(65519.0F).bits() == 0x7bff);
@@ -151,21 +152,25 @@ TEST_CASE("the check knows values that are no keys", "[oracle]") {
   Options const options{.ties = Ties::any};
   auto const truth = solve(question, options);
   CHECK(check(question, truth, Answer<float>{{0.0F, 0.0F}, {}, {}}, options).empty());
-  CHECK_THAT(check(question, truth, Answer<float>{{0.0F, -0.0F}, {}, {}}, options), ContainsSubstring("no key"));
+  CHECK_THAT(check(question, truth, Answer<float>{{0.0F, -0.0F}, {}, {}}, options),
+             ContainsSubstring("no key"));
 }
 
 TEST_CASE("the check wants the worst key behind a short row", "[oracle]") {
   Question<std::int32_t> const question{{7}, {0, 1}, {2}, 2};
   auto const truth = solve(question, {});
-  CHECK_THAT(check(question, truth, Answer<std::int32_t>{{7, 0}, {0, -1}, {}}, {}), ContainsSubstring("has ended"));
-  CHECK_THAT(check(question, truth, Answer<std::int32_t>{{}, {0, 0}, {}}, {}), ContainsSubstring("has ended"));
+  CHECK_THAT(check(question, truth, Answer<std::int32_t>{{7, 0}, {0, -1}, {}}, {}),
+             ContainsSubstring("has ended"));
+  CHECK_THAT(check(question, truth, Answer<std::int32_t>{{}, {0, 0}, {}}, {}),
+             ContainsSubstring("has ended"));
 }
 
 TEST_CASE("ties any may leave a set, not a rank out of order", "[oracle]") {
   auto const question = uniform_question<int>({1, 2, 3}, 1, 3, 2);
   Options const sorted{.ties = Ties::any};
   Options const unsorted{.sorted = Sorted::no, .ties = Ties::any};
-  CHECK(check(question, solve(question, unsorted), Answer<int>{{2, 3}, {1, 2}, {}}, unsorted).empty());
+  CHECK(check(question, solve(question, unsorted), Answer<int>{{2, 3}, {1, 2}, {}}, unsorted)
+            .empty());
   CHECK_THAT(check(question, solve(question, sorted), Answer<int>{{2, 3}, {1, 2}, {}}, sorted),
              ContainsSubstring("rank"));
 }
@@ -180,8 +185,10 @@ TEMPLATE_LIST_TEST_CASE("inputs hold what their names say", "[inputs]", Floats) 
   CHECK(count(Input::nans, [](auto x) { return is_nan(x); }) > 400);
   CHECK(count(Input::mostly_nans, [](auto x) { return is_nan(x); }) > 3000);
   CHECK(count(Input::uniform, [](auto x) { return !(x >= 0 && x <= 1); }) == 0);
-  CHECK(count(Input::infinities, [](auto x) { return x == static_cast<decltype(x)>(infinity); }) > 100);
-  CHECK(count(Input::infinities, [](auto x) { return x == -static_cast<decltype(x)>(infinity); }) > 100);
+  CHECK(count(Input::infinities, [](auto x) { return x == static_cast<decltype(x)>(infinity); }) >
+        100);
+  CHECK(count(Input::infinities, [](auto x) { return x == -static_cast<decltype(x)>(infinity); }) >
+        100);
   CHECK(count(Input::zeros, [](auto x) { return x == 0 && std::signbit(x); }) > 1000);
   CHECK(count(Input::denormals, [](auto x) { return !(std::abs(x) < 1e-4) || is_nan(x); }) == 0);
 }

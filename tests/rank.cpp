@@ -14,8 +14,9 @@
 namespace ktopk::testing {
 namespace {
 
-using Narrow = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16>;
-using Wide   = std::tuple<std::int32_t, std::uint32_t, float, std::int64_t, std::uint64_t, double>;
+using Narrow =
+    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16>;
+using Wide = std::tuple<std::int32_t, std::uint32_t, float, std::int64_t, std::uint64_t, double>;
 
 template <class T>
 ktopk::detail::bits_of<T> bits_of_key(T key) {
@@ -33,13 +34,13 @@ std::vector<Options> orders() {
 template <class T>
 void check_order(std::vector<T> keys, Options const& options) {
   auto const better = [&](T a, T b) { return is_better(number(a), number(b), options); };
-  auto const rank   = ktopk::detail::make_rank_map<T>(options);
+  auto const rank = ktopk::detail::make_rank_map<T>(options);
   std::sort(keys.begin(), keys.end(), better);
   int wrong = 0;
   for (std::size_t i = 1; i < keys.size(); ++i) {
     auto const before = rank(bits_of_key(keys[i - 1]));
-    auto const after  = rank(bits_of_key(keys[i]));
-    bool const right  = better(keys[i - 1], keys[i]) ? before > after : before == after;
+    auto const after = rank(bits_of_key(keys[i]));
+    bool const right = better(keys[i - 1], keys[i]) ? before > after : before == after;
     if (!right) ++wrong;
   }
   CHECK(wrong == 0);
@@ -78,8 +79,8 @@ TEST_CASE("items put the position behind the rank", "[rank]") {
   float const low = 1.0F, high = 2.0F;
   for (std::int64_t n : {1, 2, 3, 4, 5, 1024, 1025}) {
     auto const first = ktopk::detail::make_item_map<std::uint64_t>(rank, n, Ties::lowest_index);
-    auto const last  = ktopk::detail::make_item_map<std::uint64_t>(rank, n, Ties::highest_index);
-    auto const end   = static_cast<std::uint64_t>(n - 1);
+    auto const last = ktopk::detail::make_item_map<std::uint64_t>(rank, n, Ties::highest_index);
+    auto const end = static_cast<std::uint64_t>(n - 1);
     CHECK(first(bits_of_key(high), end) > first(bits_of_key(low), 0));
     CHECK(last(bits_of_key(high), 0) > last(bits_of_key(low), end));
     if (n > 1) {

@@ -19,7 +19,8 @@ class Digest {
     if constexpr (sizeof(T) == 2) bits = std::bit_cast<std::uint16_t>(item);
     if constexpr (sizeof(T) == 4) bits = std::bit_cast<std::uint32_t>(item);
     if constexpr (sizeof(T) == 8) bits = std::bit_cast<std::uint64_t>(item);
-    for (std::size_t byte = 0; byte < sizeof(T); ++byte) add_byte(static_cast<std::uint8_t>(bits >> (8 * byte)));
+    for (std::size_t byte = 0; byte < sizeof(T); ++byte)
+      add_byte(static_cast<std::uint8_t>(bits >> (8 * byte)));
   }
 
   template <class T>

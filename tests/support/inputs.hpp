@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// Hostile inputs by name, for every key type. Key i of an input depends on (name, n, i, seed) alone, so that rows can be
-/// filled in any order and by any number of threads. No libm is used except in `normal`, so all others are the same on every machine.
+/// Hostile inputs by name, for every key type. Key i of an input depends on (name, n, i, seed) alone,
+/// so that rows can be filled in any order and by any number of threads. No libm is used except in
+/// `normal`, so all others are the same on every machine.
 
 #include <ktopk/float16.hpp>
 
@@ -20,8 +21,8 @@
 namespace ktopk::testing {
 
 enum class Input {
-  uniform,        ///< floats in [0, 1), integers over their whole range
-  normal,         ///< mean 0 (unsigned: middle of the range), deviation 1 (integers: 1/16 of the range)
+  uniform,  ///< floats in [0, 1), integers over their whole range
+  normal,   ///< mean 0 (unsigned: middle of the range), deviation 1 (integers: 1/16 of the range)
   all_equal,
   ascending,
   descending,
@@ -29,23 +30,34 @@ enum class Input {
   bucket_killer,  ///< exponentially spread: between min and max, buckets peel a key or two a round
   few_values,     ///< four values
   outliers,       ///< a narrow cluster and a few keys far away on both sides
-  winners_last,   ///< the last 1/64 of the row above all the rest, for largest; below it, for smallest: see descending
-  random_bits,    ///< any pattern: for floats NaNs, infinities, denormals among them
-  extremes,       ///< the ends of the type's range and their neighbors
-  nans,           ///< uniform, every eighth a NaN: both signs, quiet and signaling, several payloads
-  mostly_nans,    ///< seven of eight are NaNs
-  infinities,     ///< uniform, with infinities of both signs
-  zeros,          ///< both zeros and the smallest denormals
+  winners_last,  ///< the last 1/64 of the row stands above all the rest
+  random_bits,   ///< any pattern: for floats NaNs, infinities, denormals among them
+  extremes,      ///< the ends of the type's range and their neighbors
+  nans,          ///< uniform, every eighth a NaN: both signs, quiet and signaling, several payloads
+  mostly_nans,   ///< seven of eight are NaNs
+  infinities,    ///< uniform, with infinities of both signs
+  zeros,         ///< both zeros and the smallest denormals
   denormals,
 };
 
 inline constexpr std::array<std::pair<Input, char const*>, 17> input_table{{
-    {Input::uniform, "uniform"},         {Input::normal, "normal"},         {Input::all_equal, "all_equal"},
-    {Input::ascending, "ascending"},     {Input::descending, "descending"}, {Input::leading_bits, "leading_bits"},
-    {Input::bucket_killer, "bucket_killer"}, {Input::few_values, "few_values"}, {Input::outliers, "outliers"},
-    {Input::winners_last, "winners_last"}, {Input::random_bits, "random_bits"}, {Input::extremes, "extremes"},
-    {Input::nans, "nans"},               {Input::mostly_nans, "mostly_nans"}, {Input::infinities, "infinities"},
-    {Input::zeros, "zeros"},             {Input::denormals, "denormals"},
+    {Input::uniform, "uniform"},
+    {Input::normal, "normal"},
+    {Input::all_equal, "all_equal"},
+    {Input::ascending, "ascending"},
+    {Input::descending, "descending"},
+    {Input::leading_bits, "leading_bits"},
+    {Input::bucket_killer, "bucket_killer"},
+    {Input::few_values, "few_values"},
+    {Input::outliers, "outliers"},
+    {Input::winners_last, "winners_last"},
+    {Input::random_bits, "random_bits"},
+    {Input::extremes, "extremes"},
+    {Input::nans, "nans"},
+    {Input::mostly_nans, "mostly_nans"},
+    {Input::infinities, "infinities"},
+    {Input::zeros, "zeros"},
+    {Input::denormals, "denormals"},
 }};
 
 inline char const* name(Input input) {
@@ -75,7 +87,8 @@ namespace detail {
 template <std::size_t Bytes>
 using BitsOf = std::conditional_t<
     Bytes == 1, std::uint8_t,
-    std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
+    std::conditional_t<Bytes == 2, std::uint16_t,
+                       std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 
 /// What the generators need to know of a float format.
 template <class T>
@@ -100,29 +113,43 @@ struct FloatFormat<double> {
 template <class T>
 class KeySource {
  public:
-  using Bits                 = BitsOf<sizeof(T)>;
+  using Bits = BitsOf<sizeof(T)>;
   static constexpr int width = 8 * static_cast<int>(sizeof(T));
   static constexpr bool floating =
       std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-  KeySource(Input input, std::int64_t n, std::uint64_t seed) : m_input(input), m_n(n), m_seed(seed) {}
+  KeySource(Input input, std::int64_t n, std::uint64_t seed)
+      : m_input(input), m_n(n), m_seed(seed) {}
 
   T operator()(std::int64_t i) const {
     std::uint64_t const r = random_bits(m_seed, static_cast<std::uint64_t>(i));
     switch (m_input) {
-      case Input::uniform: return uniform(r);
-      case Input::normal: return normal(i);
-      case Input::all_equal: return in_range(0.625);
-      case Input::ascending: return in_range(fraction_of(i));
-      case Input::descending: return in_range(fraction_of(m_n - 1 - i));
-      case Input::leading_bits: return leading_bits(r);
-      case Input::bucket_killer: return bucket_killer(i);
-      case Input::few_values: return in_range(0.25 * static_cast<double>(r >> 62));
-      case Input::outliers: return in_range(r % 256 == 0 ? unit(r) : 0.5 + unit(r) / 1024);
-      case Input::winners_last: return in_range(i >= m_n - m_n / 64 - 1 ? 0.75 + unit(r) / 4 : unit(r) / 2);
-      case Input::random_bits: return from_bits(static_cast<Bits>(r));
-      case Input::extremes: return extreme(r);
-      default: return special(r);
+      case Input::uniform:
+        return uniform(r);
+      case Input::normal:
+        return normal(i);
+      case Input::all_equal:
+        return in_range(0.625);
+      case Input::ascending:
+        return in_range(fraction_of(i));
+      case Input::descending:
+        return in_range(fraction_of(m_n - 1 - i));
+      case Input::leading_bits:
+        return leading_bits(r);
+      case Input::bucket_killer:
+        return bucket_killer(i);
+      case Input::few_values:
+        return in_range(0.25 * static_cast<double>(r >> 62));
+      case Input::outliers:
+        return in_range(r % 256 == 0 ? unit(r) : 0.5 + unit(r) / 1024);
+      case Input::winners_last:
+        return in_range(i >= m_n - m_n / 64 - 1 ? 0.75 + unit(r) / 4 : unit(r) / 2);
+      case Input::random_bits:
+        return from_bits(static_cast<Bits>(r));
+      case Input::extremes:
+        return extreme(r);
+      default:
+        return special(r);
     }
   }
 
@@ -131,7 +158,9 @@ class KeySource {
 
   static double unit(std::uint64_t r) { return static_cast<double>(r >> 11) * 0x1p-53; }
 
-  double fraction_of(std::int64_t i) const { return static_cast<double>(i) / static_cast<double>(m_n); }
+  double fraction_of(std::int64_t i) const {
+    return static_cast<double>(i) / static_cast<double>(m_n);
+  }
 
   static T from_double(double x) {
     if constexpr (std::is_floating_point_v<T>)
@@ -147,7 +176,7 @@ class KeySource {
     } else {
       double const steps = x * std::ldexp(1.0, width);
       double const limit = std::ldexp(1.0, width) - 1;
-      Bits const up      = steps >= limit ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(steps);
+      Bits const up = steps >= limit ? static_cast<Bits>(~Bits{0}) : static_cast<Bits>(steps);
       return from_ordered(up);
     }
   }
@@ -179,42 +208,53 @@ class KeySource {
 
   static T leading_bits(std::uint64_t r) {
     constexpr int equal = width >= 32 ? 20 : width * 5 / 8;
-    Bits const pattern  = static_cast<Bits>(UINT64_C(0x3f9d4b6a5c3e1d78) >> (64 - width));
-    Bits const tail     = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> equal);
+    Bits const pattern = static_cast<Bits>(UINT64_C(0x3f9d4b6a5c3e1d78) >> (64 - width));
+    Bits const tail = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> equal);
     return from_bits(static_cast<Bits>((pattern & ~tail) | (static_cast<Bits>(r) & tail)));
   }
 
   /// The top places, scattered over the row, each many times farther from zero than the next.
   T bucket_killer(std::int64_t i) const {
-    std::uint64_t const n     = static_cast<std::uint64_t>(m_n);
+    std::uint64_t const n = static_cast<std::uint64_t>(m_n);
     std::uint64_t const place = (static_cast<std::uint64_t>(i) * 7919 + m_seed % n) % n;
     if constexpr (floating) {
       constexpr int exponent_bits = FloatFormat<T>::exponent_bits;
       constexpr int fraction_bits = width - 1 - exponent_bits;
-      constexpr int step          = exponent_bits == 5 ? 1 : 4;
-      constexpr int top           = (1 << exponent_bits) - 2;
-      int const exponent = std::max(1, top - step * static_cast<int>(std::min<std::uint64_t>(place, top)));
+      constexpr int step = exponent_bits == 5 ? 1 : 4;
+      constexpr int top = (1 << exponent_bits) - 2;
+      int const exponent =
+          std::max(1, top - step * static_cast<int>(std::min<std::uint64_t>(place, top)));
       return from_bits(static_cast<Bits>(static_cast<Bits>(exponent) << fraction_bits));
     } else {
-      return from_ordered(static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> std::min<std::uint64_t>(place, width - 1)));
+      return from_ordered(static_cast<Bits>(static_cast<Bits>(~Bits{0}) >>
+                                            std::min<std::uint64_t>(place, width - 1)));
     }
   }
 
   static T extreme(std::uint64_t r) {
     if constexpr (floating) {
-      constexpr Bits one      = Bits{1};
-      constexpr Bits sign     = static_cast<Bits>(one << (width - 1));
+      constexpr Bits one = Bits{1};
+      constexpr Bits sign = static_cast<Bits>(one << (width - 1));
       constexpr Bits infinity = infinity_bits();
       constexpr Bits smallest = static_cast<Bits>(one << fraction_bits());
-      constexpr std::array<Bits, 7> table{infinity, static_cast<Bits>(infinity - 1), static_cast<Bits>(infinity - 2),
-                                          smallest, static_cast<Bits>(smallest - 1), one, Bits{0}};
-      return from_bits(static_cast<Bits>(table[r % table.size()] | ((r >> 32) % 2 != 0 ? sign : Bits{0})));
+      constexpr std::array<Bits, 7> table{
+          infinity, static_cast<Bits>(infinity - 1), static_cast<Bits>(infinity - 2),
+          smallest, static_cast<Bits>(smallest - 1), one,
+          Bits{0}};
+      return from_bits(
+          static_cast<Bits>(table[r % table.size()] | ((r >> 32) % 2 != 0 ? sign : Bits{0})));
     } else {
-      constexpr Bits all    = static_cast<Bits>(~Bits{0});
+      constexpr Bits all = static_cast<Bits>(~Bits{0});
       constexpr Bits middle = static_cast<Bits>(Bits{1} << (width - 1));
-      constexpr std::array<Bits, 9> table{Bits{0}, Bits{1}, Bits{2}, static_cast<Bits>(middle - 1), middle,
-                                          static_cast<Bits>(middle + 1), static_cast<Bits>(all - 2),
-                                          static_cast<Bits>(all - 1), all};
+      constexpr std::array<Bits, 9> table{Bits{0},
+                                          Bits{1},
+                                          Bits{2},
+                                          static_cast<Bits>(middle - 1),
+                                          middle,
+                                          static_cast<Bits>(middle + 1),
+                                          static_cast<Bits>(all - 2),
+                                          static_cast<Bits>(all - 1),
+                                          all};
       return from_bits(table[r % table.size()]);
     }
   }
@@ -236,11 +276,17 @@ class KeySource {
     if constexpr (floating) {
       Bits const sign = static_cast<Bits>((r >> 63) << (width - 1));
       switch (m_input) {
-        case Input::nans: return r % 8 == 0 ? nan(r) : uniform(r);
-        case Input::mostly_nans: return r % 8 != 0 ? nan(r) : uniform(r);
-        case Input::infinities: return r % 8 == 0 ? from_bits(static_cast<Bits>(infinity_bits() | sign)) : uniform(r);
-        case Input::zeros: return from_bits(static_cast<Bits>((r % 4 == 0 ? 1 : 0) | sign));
-        default: return from_bits(static_cast<Bits>((static_cast<Bits>(r) & ((Bits{1} << fraction_bits()) - 1)) | sign));
+        case Input::nans:
+          return r % 8 == 0 ? nan(r) : uniform(r);
+        case Input::mostly_nans:
+          return r % 8 != 0 ? nan(r) : uniform(r);
+        case Input::infinities:
+          return r % 8 == 0 ? from_bits(static_cast<Bits>(infinity_bits() | sign)) : uniform(r);
+        case Input::zeros:
+          return from_bits(static_cast<Bits>((r % 4 == 0 ? 1 : 0) | sign));
+        default:
+          return from_bits(static_cast<Bits>(
+              (static_cast<Bits>(r) & ((Bits{1} << fraction_bits()) - 1)) | sign));
       }
     } else {
       return in_range(0.25 * static_cast<double>(r >> 62));
@@ -252,7 +298,8 @@ class KeySource {
     constexpr std::array<Bits, 4> payloads{quiet, static_cast<Bits>(quiet | 1), Bits{1},
                                            static_cast<Bits>((quiet << 1) - 1)};
     Bits const sign = static_cast<Bits>((r >> 63) << (width - 1));
-    return from_bits(static_cast<Bits>(infinity_bits() | payloads[(r >> 32) % payloads.size()] | sign));
+    return from_bits(
+        static_cast<Bits>(infinity_bits() | payloads[(r >> 32) % payloads.size()] | sign));
   }
 
   Input m_input;

@@ -27,14 +27,17 @@ inline constexpr bool is_float_key =
 /// The number that a 16-bit pattern stands for: one sign bit, then exponent, then fraction.
 inline float decode16(std::uint16_t bits, int exponent_bits) {
   int const fraction_bits = 15 - exponent_bits;
-  int const bias          = (1 << (exponent_bits - 1)) - 1;
-  int const exponent      = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
-  int const fraction      = bits & ((1 << fraction_bits) - 1);
-  float const sign        = (bits >> 15) != 0 ? -1.0F : 1.0F;
+  int const bias = (1 << (exponent_bits - 1)) - 1;
+  int const exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
+  int const fraction = bits & ((1 << fraction_bits) - 1);
+  float const sign = (bits >> 15) != 0 ? -1.0F : 1.0F;
   if (exponent == (1 << exponent_bits) - 1)
-    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), 1 - bias - fraction_bits);
-  return sign * std::ldexp(static_cast<float>(fraction + (1 << fraction_bits)), exponent - bias - fraction_bits);
+    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN()
+                         : sign * std::numeric_limits<float>::infinity();
+  if (exponent == 0)
+    return sign * std::ldexp(static_cast<float>(fraction), 1 - bias - fraction_bits);
+  return sign * std::ldexp(static_cast<float>(fraction + (1 << fraction_bits)),
+                           exponent - bias - fraction_bits);
 }
 
 /// A key as a C++ number with the same order.
@@ -69,7 +72,8 @@ bool is_greater(Number a, Number b, NaN rule) {
 /// Whether a is wanted before b, whatever their positions.
 template <class Number>
 bool is_better(Number a, Number b, Options const& options) {
-  return options.order == Order::largest ? is_greater(a, b, options.nan) : is_greater(b, a, options.nan);
+  return options.order == Order::largest ? is_greater(a, b, options.nan)
+                                         : is_greater(b, a, options.nan);
 }
 
 template <class T>
@@ -82,12 +86,14 @@ template <class T>
 T worst_key(Order order) {
   if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
     std::uint16_t const infinity = std::is_same_v<T, float16> ? 0x7c00 : 0x7f80;
-    return T::from_bits(order == Order::largest ? static_cast<std::uint16_t>(infinity | 0x8000) : infinity);
+    return T::from_bits(order == Order::largest ? static_cast<std::uint16_t>(infinity | 0x8000)
+                                                : infinity);
   } else if constexpr (std::is_floating_point_v<T>) {
     auto const infinity = std::numeric_limits<T>::infinity();
     return order == Order::largest ? -infinity : infinity;
   } else {
-    return order == Order::largest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+    return order == Order::largest ? std::numeric_limits<T>::lowest()
+                                   : std::numeric_limits<T>::max();
   }
 }
 
@@ -108,7 +114,8 @@ struct Question {
 };
 
 template <class T>
-Question<T> uniform_question(std::vector<T> keys, std::int64_t rows, std::int64_t n, std::int64_t k) {
+Question<T> uniform_question(std::vector<T> keys, std::int64_t rows, std::int64_t n,
+                             std::int64_t k) {
   Question<T> question{std::move(keys), {}, std::vector<std::int64_t>(rows, k), k};
   for (std::int64_t row = 0; row <= rows; ++row) question.begins.push_back(row * n);
   return question;
@@ -124,7 +131,8 @@ struct Answer {
 
 /// Positions of the k best keys of a row, best first, equal keys in the order of the tie rule (any: lowest first).
 template <class T>
-std::vector<std::int64_t> winners(T const* keys, std::int64_t n, std::int64_t k, Options const& options) {
+std::vector<std::int64_t> winners(T const* keys, std::int64_t n, std::int64_t k,
+                                  Options const& options) {
   using Candidate = std::pair<decltype(number(*keys)), std::int64_t>;
   std::vector<Candidate> candidates;
   candidates.reserve(n);
@@ -135,7 +143,8 @@ std::vector<std::int64_t> winners(T const* keys, std::int64_t n, std::int64_t k,
     return options.ties == Ties::highest_index ? a.second > b.second : a.second < b.second;
   };
   auto const last = candidates.begin() + std::min(k, n);
-  if (last != candidates.end()) std::nth_element(candidates.begin(), last, candidates.end(), before);
+  if (last != candidates.end())
+    std::nth_element(candidates.begin(), last, candidates.end(), before);
   std::sort(candidates.begin(), last, before);
   std::vector<std::int64_t> positions;
   for (auto it = candidates.begin(); it != last; ++it) positions.push_back(it->second);
@@ -147,7 +156,8 @@ template <class T>
 Answer<T> solve(Question<T> const& question, Options const& options) {
   Answer<T> answer;
   for (std::int64_t row = 0; row < question.rows(); ++row) {
-    auto const best = winners(question.row(row), question.length(row), question.count(row), options);
+    auto const best =
+        winners(question.row(row), question.length(row), question.count(row), options);
     answer.counts.push_back(question.count(row));
     for (std::int64_t place = 0; place < question.width; ++place) {
       bool const real = place < question.count(row);
@@ -178,13 +188,21 @@ struct BitsLess {
 template <class T>
 class RowCheck {
  public:
-  RowCheck(Question<T> const& question, Answer<T> const& truth, Options const& options, std::int64_t row)
-      : m_keys(question.row(row)), m_n(question.length(row)), m_count(question.count(row)), m_width(question.width),
-        m_first(row * question.width), m_truth(truth), m_options(options), m_row(row) {}
+  RowCheck(Question<T> const& question, Answer<T> const& truth, Options const& options,
+           std::int64_t row)
+      : m_keys(question.row(row)),
+        m_n(question.length(row)),
+        m_count(question.count(row)),
+        m_width(question.width),
+        m_first(row * question.width),
+        m_truth(truth),
+        m_options(options),
+        m_row(row) {}
 
   std::string run(Answer<T> const& answer) const {
     if (!answer.counts.empty() && answer.counts[m_row] != m_count)
-      return fail(-1) + "count " + std::to_string(answer.counts[m_row]) + ", not " + std::to_string(m_count);
+      return fail(-1) + "count " + std::to_string(answer.counts[m_row]) + ", not " +
+             std::to_string(m_count);
     std::string wrong = check_fill(answer);
     if (wrong.empty() && !answer.indices.empty()) wrong = check_indices(answer);
     if (wrong.empty() && !answer.values.empty()) wrong = check_values(answer);
@@ -203,22 +221,27 @@ class RowCheck {
   std::string check_fill(Answer<T> const& answer) const {
     for (std::int64_t place = m_count; place < m_width; ++place) {
       if (!answer.indices.empty() && answer.indices[m_first + place] != -1)
-        return fail(place) + "index " + std::to_string(answer.indices[m_first + place]) + " where the row has ended";
+        return fail(place) + "index " + std::to_string(answer.indices[m_first + place]) +
+               " where the row has ended";
       if (!answer.values.empty() && !same_bits(answer.values[m_first + place], true_value(place)))
-        return fail(place) + "value " + bits_text(answer.values[m_first + place]) + " where the row has ended";
+        return fail(place) + "value " + bits_text(answer.values[m_first + place]) +
+               " where the row has ended";
     }
     return {};
   }
 
   /// Valid, unique, and belonging to their values; then the winners in place, as a set, or only as ranks.
   std::string check_indices(Answer<T> const& answer) const {
-    std::vector<std::int64_t> got(answer.indices.begin() + m_first, answer.indices.begin() + m_first + m_count);
+    std::vector<std::int64_t> got(answer.indices.begin() + m_first,
+                                  answer.indices.begin() + m_first + m_count);
     for (std::int64_t place = 0; place < m_count; ++place) {
       if (got[place] < 0 || got[place] >= m_n)
-        return fail(place) + "index " + std::to_string(got[place]) + " of a row of " + std::to_string(m_n);
+        return fail(place) + "index " + std::to_string(got[place]) + " of a row of " +
+               std::to_string(m_n);
       if (!answer.values.empty() && !same_bits(answer.values[m_first + place], m_keys[got[place]]))
-        return fail(place) + "value " + bits_text(answer.values[m_first + place]) + " but the key at index " +
-               std::to_string(got[place]) + " is " + bits_text(m_keys[got[place]]);
+        return fail(place) + "value " + bits_text(answer.values[m_first + place]) +
+               " but the key at index " + std::to_string(got[place]) + " is " +
+               bits_text(m_keys[got[place]]);
     }
     auto unique = got;
     std::sort(unique.begin(), unique.end());
@@ -229,14 +252,16 @@ class RowCheck {
       for (auto index : got) values.push_back(m_keys[index]);
       return check_ranks(std::move(values));
     }
-    std::vector<std::int64_t> want(m_truth.indices.begin() + m_first, m_truth.indices.begin() + m_first + m_count);
+    std::vector<std::int64_t> want(m_truth.indices.begin() + m_first,
+                                   m_truth.indices.begin() + m_first + m_count);
     if (m_options.sorted == Sorted::no) {
       got = unique;
       std::sort(want.begin(), want.end());
     }
     for (std::int64_t place = 0; place < m_count; ++place)
       if (got[place] != want[place])
-        return fail(place) + "index " + std::to_string(got[place]) + ", not " + std::to_string(want[place]);
+        return fail(place) + "index " + std::to_string(got[place]) + ", not " +
+               std::to_string(want[place]);
     return {};
   }
 
@@ -247,7 +272,8 @@ class RowCheck {
       std::string wrong = check_ranks(got);
       return wrong.empty() ? check_taken_from_keys(std::move(got)) : wrong;
     }
-    std::vector<T> want(m_truth.values.begin() + m_first, m_truth.values.begin() + m_first + m_count);
+    std::vector<T> want(m_truth.values.begin() + m_first,
+                        m_truth.values.begin() + m_first + m_count);
     if (m_options.sorted == Sorted::no) {
       std::sort(got.begin(), got.end(), BitsLess<T>());
       std::sort(want.begin(), want.end(), BitsLess<T>());
@@ -259,11 +285,14 @@ class RowCheck {
   }
 
   std::string check_ranks(std::vector<T> got) const {
-    auto const better = [&](T const& a, T const& b) { return is_better(number(a), number(b), m_options); };
+    auto const better = [&](T const& a, T const& b) {
+      return is_better(number(a), number(b), m_options);
+    };
     if (m_options.sorted == Sorted::no) std::sort(got.begin(), got.end(), better);
     for (std::int64_t place = 0; place < m_count; ++place)
       if (better(got[place], true_value(place)) || better(true_value(place), got[place]))
-        return fail(place) + "key " + bits_text(got[place]) + " has not the rank of " + bits_text(true_value(place));
+        return fail(place) + "key " + bits_text(got[place]) + " has not the rank of " +
+               bits_text(true_value(place));
     return {};
   }
 
@@ -271,8 +300,10 @@ class RowCheck {
     std::vector<T> keys(m_keys, m_keys + m_n);
     std::sort(keys.begin(), keys.end(), BitsLess<T>());
     std::sort(got.begin(), got.end(), BitsLess<T>());
-    bool const taken = std::includes(keys.begin(), keys.end(), got.begin(), got.end(), BitsLess<T>());
-    return taken ? std::string() : fail(-1) + "a value that is no key of the row, or more often than in the row";
+    bool const taken =
+        std::includes(keys.begin(), keys.end(), got.begin(), got.end(), BitsLess<T>());
+    return taken ? std::string()
+                 : fail(-1) + "a value that is no key of the row, or more often than in the row";
   }
 
   T const* m_keys;

@@ -15,9 +15,10 @@
 namespace ktopk::testing {
 
 struct Event {
-  enum class Kind { kernel, allocation, fence, copy } kind;
+  enum class Kind { kernel, region, allocation, fence, copy } kind;
   std::string label;
-  std::uint32_t device;  ///< of kernels and fences: Kokkos::Tools::Experimental::device_id of their instance
+  std::uint32_t
+      device;  ///< of kernels and fences: Kokkos::Tools::Experimental::device_id of their instance
 };
 
 /// One at a time: the callbacks of Kokkos::Tools are global.
@@ -25,13 +26,13 @@ class Recorder {
  public:
   Recorder() {
     s_current = this;
-    set(on_kernel, on_fence, on_allocation, on_copy);
+    set(on_kernel, on_region, on_fence, on_allocation, on_copy);
   }
   ~Recorder() {
-    set(nullptr, nullptr, nullptr, nullptr);
+    set(nullptr, nullptr, nullptr, nullptr, nullptr);
     s_current = nullptr;
   }
-  Recorder(Recorder const&)            = delete;
+  Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
 
   std::vector<Event> all(Event::Kind kind) const {
@@ -41,9 +42,11 @@ class Recorder {
     return some;
   }
 
+  /// Whether a kernel, or a region of kernels that Kokkos does not see, has this in its label.
   bool ran(std::string_view part_of_label) const {
     return std::any_of(m_events.begin(), m_events.end(), [&](Event const& event) {
-      return event.kind == Event::Kind::kernel && event.label.find(part_of_label) != std::string::npos;
+      bool const runs = event.kind == Event::Kind::kernel || event.kind == Event::Kind::region;
+      return runs && event.label.find(part_of_label) != std::string::npos;
     });
   }
 
@@ -51,13 +54,16 @@ class Recorder {
   using Space = Kokkos::Tools::SpaceHandle;
 
   static void set(void (*kernel)(char const*, std::uint32_t, std::uint64_t*),
+                  void (*region)(char const*),
                   void (*fence)(char const*, std::uint32_t, std::uint64_t*),
                   void (*allocation)(Space, char const*, void const*, std::uint64_t),
-                  void (*copy)(Space, char const*, void const*, Space, char const*, void const*, std::uint64_t)) {
+                  void (*copy)(Space, char const*, void const*, Space, char const*, void const*,
+                               std::uint64_t)) {
     namespace tools = Kokkos::Tools::Experimental;
     tools::set_begin_parallel_for_callback(kernel);
     tools::set_begin_parallel_reduce_callback(kernel);
     tools::set_begin_parallel_scan_callback(kernel);
+    tools::set_push_region_callback(region);
     tools::set_begin_fence_callback(fence);
     tools::set_allocate_data_callback(allocation);
     tools::set_begin_deep_copy_callback(copy);
@@ -70,6 +76,7 @@ class Recorder {
   static void on_kernel(char const* label, std::uint32_t device, std::uint64_t*) {
     add(Event::Kind::kernel, label, device);
   }
+  static void on_region(char const* label) { add(Event::Kind::region, label, 0); }
   /// Kokkos fences around the callbacks themselves; that is ours, not the call's.
   static void on_fence(char const* label, std::uint32_t device, std::uint64_t*) {
     if (std::string_view(label).find("invoke_kokkosp_callback") == std::string_view::npos)
@@ -78,7 +85,8 @@ class Recorder {
   static void on_allocation(Space, char const* label, void const*, std::uint64_t) {
     add(Event::Kind::allocation, label, 0);
   }
-  static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*, std::uint64_t) {
+  static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*,
+                      std::uint64_t) {
     add(Event::Kind::copy, (std::string(from) + " -> " + to).c_str(), 0);
   }
 

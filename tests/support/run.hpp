@@ -20,8 +20,9 @@
 
 namespace ktopk::testing {
 
-using KeyTypes = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16, std::int32_t,
-                            std::uint32_t, float, std::int64_t, std::uint64_t, double>;
+using KeyTypes =
+    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16,
+               std::int32_t, std::uint32_t, float, std::int64_t, std::uint64_t, double>;
 
 template <class T>
 std::string key_name() {
@@ -75,7 +76,9 @@ inline std::string describe(Options const& o) {
   std::string text = name(o.algorithm);
   text += o.order == Order::largest ? ", largest" : ", smallest";
   text += o.sorted == Sorted::yes ? ", sorted" : ", unsorted";
-  text += o.ties == Ties::any ? ", any tie" : o.ties == Ties::lowest_index ? ", lowest index" : ", highest index";
+  text += o.ties == Ties::any            ? ", any tie"
+          : o.ties == Ties::lowest_index ? ", lowest index"
+                                         : ", highest index";
   return text + (o.nan == NaN::greatest ? ", NaN greatest" : ", NaN least");
 }
 
@@ -97,9 +100,7 @@ class Buffer {
   }
 
   /// Marks every byte, so that what a call leaves unwritten is seen.
-  void clear() {
-    Kokkos::deep_copy(m_device, mark);
-  }
+  void clear() { Kokkos::deep_copy(m_device, mark); }
 
   template <class T>
   void upload(std::vector<T> const& items) {
@@ -119,13 +120,14 @@ class Buffer {
   /// Whether bytes from `used` on are still marked; of the last download.
   bool untouched_from(std::size_t used) const {
     auto const* const first = m_host.data();
-    return std::all_of(first + used, first + m_host.extent(0), [](unsigned char byte) { return byte == mark; });
+    return std::all_of(first + used, first + m_host.extent(0),
+                       [](unsigned char byte) { return byte == mark; });
   }
 
  private:
-  static constexpr std::size_t guard  = 64;
+  static constexpr std::size_t guard = 64;
   static constexpr unsigned char mark = 0xa5;
-  using View                          = Kokkos::View<unsigned char*, Memory>;
+  using View = Kokkos::View<unsigned char*, Memory>;
 
   View m_device;
   decltype(Kokkos::create_mirror_view(std::declval<View>())) m_host;
@@ -141,23 +143,29 @@ template <class I>
 std::vector<std::int64_t> signed_indices(std::vector<I> const& indices) {
   std::vector<std::int64_t> all;
   all.reserve(indices.size());
-  for (I index : indices) all.push_back(index == static_cast<I>(-1) ? -1 : static_cast<std::int64_t>(index));
+  for (I index : indices)
+    all.push_back(index == static_cast<I>(-1) ? -1 : static_cast<std::int64_t>(index));
   return all;
 }
 
 /// The same rows asked again and again, for any k up to `most`.
-template <class Exec, class T, class I = std::int64_t>
+template <class Exec, class T>
 class UniformCall {
-  using Memory  = typename Exec::memory_space;
-  using Borrow  = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  using Keys    = Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow>;
-  using Values  = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow>;
-  using Indices = Kokkos::View<I**, Kokkos::LayoutRight, Memory, Borrow>;
+  using Memory = typename Exec::memory_space;
+  using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using Keys = Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow>;
+  using Values = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow>;
+  using Indices = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory, Borrow>;
 
  public:
-  UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows, std::int64_t n, std::int64_t most)
-      : m_exec(exec), m_rows(rows), m_n(n), m_keys(keys.size() * sizeof(T)), m_values(rows * most * sizeof(T)),
-        m_indices(rows * most * sizeof(I)) {
+  UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows, std::int64_t n,
+              std::int64_t most)
+      : m_exec(exec),
+        m_rows(rows),
+        m_n(n),
+        m_keys(keys.size() * sizeof(T)),
+        m_values(rows * most * sizeof(T)),
+        m_indices(rows * most * sizeof(std::int64_t)) {
     m_keys.upload(keys);
   }
 
@@ -166,7 +174,7 @@ class UniformCall {
     m_indices.clear();
     Keys const keys(m_keys.template as<T const>(), m_rows, m_n);
     Values const values(m_values.template as<T>(), m_rows, k);
-    Indices const indices(m_indices.template as<I>(), m_rows, k);
+    Indices const indices(m_indices.template as<std::int64_t>(), m_rows, k);
     if (outputs == Outputs::both) top_k(m_exec, keys, values, indices, options);
     if (outputs == Outputs::values) top_k(m_exec, keys, values, nothing, options);
     if (outputs == Outputs::indices) top_k(m_exec, keys, nothing, indices, options);
@@ -177,12 +185,14 @@ class UniformCall {
  private:
   Answer<T> fetch(std::size_t places, Outputs outputs) {
     Answer<T> answer;
-    auto values  = m_values.template download<T>(places);
-    auto indices = m_indices.template download<I>(places);
+    auto values = m_values.template download<T>(places);
+    auto indices = m_indices.template download<std::int64_t>(places);
     if (outputs != Outputs::indices) answer.values = std::move(values);
-    if (outputs != Outputs::values) answer.indices = signed_indices(indices);
-    if (!m_values.untouched_from(answer.values.size() * sizeof(T))) FAIL("values written past their end");
-    if (!m_indices.untouched_from(answer.indices.size() * sizeof(I))) FAIL("indices written past their end");
+    if (outputs != Outputs::values) answer.indices = std::move(indices);
+    if (!m_values.untouched_from(answer.values.size() * sizeof(T)))
+      FAIL("values written past their end");
+    if (!m_indices.untouched_from(answer.indices.size() * sizeof(std::int64_t)))
+      FAIL("indices written past their end");
     return answer;
   }
 
@@ -195,8 +205,8 @@ class UniformCall {
 class Verdict {
  public:
   template <class T, class Describe>
-  void expect(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer, Options const& options,
-              Describe const& what) {
+  void expect(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer,
+              Options const& options, Describe const& what) {
     std::string const wrong = check(question, truth, answer, options);
     ++m_checked;
     if (wrong.empty()) return;
@@ -210,58 +220,5 @@ class Verdict {
  private:
   int m_checked = 0, m_wrong = 0;
 };
-
-/// The first k places of every row of a wider answer.
-template <class T>
-Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t width, std::int64_t k) {
-  Answer<T> narrow;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    auto const value = wide.values.begin() + row * width;
-    auto const index = wide.indices.begin() + row * width;
-    narrow.values.insert(narrow.values.end(), value, value + k);
-    narrow.indices.insert(narrow.indices.end(), index, index + k);
-    narrow.counts.push_back(k);
-  }
-  return narrow;
-}
-
-/// Rows of n keys and what is to be asked of them.
-template <class T>
-struct UniformCase {
-  std::string what;  ///< for messages: input and seed
-  std::vector<T> keys;
-  std::int64_t rows, n;
-  std::vector<std::int64_t> ks;
-  std::vector<Options> options;
-};
-
-/// Asks every algorithm on one space for every k by every options, and checks the answers.
-template <class Exec, class T>
-void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Answer<T> const& truth,
-             std::int64_t most, Verdict& verdict) {
-  UniformCall<Exec, T> call(exec, given.keys, given.rows, given.n, most);
-  for (std::int64_t k : given.ks) {
-    auto const question = uniform_question(given.keys, given.rows, given.n, k);
-    auto const expected = first_places(truth, given.rows, most, k);
-    for (Algorithm algorithm : all_algorithms()) {
-      options.algorithm = algorithm;
-      auto const outputs = static_cast<Outputs>((k + static_cast<int>(algorithm)) % 3);
-      verdict.expect(question, expected, call(k, options, outputs), options, [&] {
-        return std::string(Exec::name()) + ", " + given.what + ", rows = " + std::to_string(given.rows) +
-               ", n = " + std::to_string(given.n) + ", k = " + std::to_string(k) + ", " + name(outputs);
-      });
-    }
-  }
-}
-
-template <class T>
-void hold_to_contract(UniformCase<T> const& given, Verdict& verdict) {
-  std::int64_t const most = *std::max_element(given.ks.begin(), given.ks.end());
-  auto const question     = uniform_question(given.keys, given.rows, given.n, most);
-  for (Options const& options : given.options) {
-    auto const truth = solve(question, options);
-    for_each_space([&](auto const& exec) { ask_all(exec, given, options, truth, most, verdict); });
-  }
-}
 
 }  // namespace ktopk::testing

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "support/run.hpp"
+
+namespace ktopk::testing {
+namespace {
+
+/// One key type of each width.
+using Widths = std::tuple<std::uint8_t, float16, float, std::int64_t>;
+
+/// Ragged rows or rows that ask for different k, on one space.
+template <class Exec, class T, class Integer>
+class RowsCall {
+  using Memory = typename Exec::memory_space;
+  using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  template <class Item>
+  using Line = Kokkos::View<Item*, Memory, Borrow>;
+  template <class Item>
+  using Matrix = Kokkos::View<Item**, Kokkos::LayoutRight, Memory, Borrow>;
+
+ public:
+  RowsCall(Exec const& exec, Question<T> const& question)
+      : m_exec(exec),
+        m_question(question),
+        m_keys(question.keys.size() * sizeof(T)),
+        m_values(places() * sizeof(T)),
+        m_indices(places() * sizeof(std::int64_t)),
+        m_offsets((question.rows() + 1) * sizeof(Integer)),
+        m_wanted(question.rows() * sizeof(Integer)),
+        m_counts(question.rows() * sizeof(Integer)) {
+    m_keys.upload(question.keys);
+    m_offsets.upload(std::vector<Integer>(question.begins.begin(), question.begins.end()));
+    m_wanted.upload(std::vector<Integer>(question.ks.begin(), question.ks.end()));
+  }
+
+  Answer<T> ragged_rows(Options const& options) {
+    clear();
+    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), options);
+    return fetch(false);
+  }
+  Answer<T> ragged_rows_counted(Options const& options) {
+    clear();
+    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), per_row(nothing, counts()),
+          options);
+    return fetch(true);
+  }
+  Answer<T> ragged_rows_wanting(Options const& options) {
+    clear();
+    top_k(m_exec, ragged(all_keys(), offsets()), values(), indices(), per_row(wanted(), counts()),
+          options);
+    return fetch(true);
+  }
+  Answer<T> equal_rows_wanting(Options const& options) {
+    clear();
+    top_k(m_exec, equal_rows(), values(), indices(), per_row(wanted(), counts()), options);
+    return fetch(true);
+  }
+  Answer<T> equal_rows_wanting_by_host(Options const& options) {
+    clear();
+    Kokkos::View<Integer*, Kokkos::HostSpace> const host("test::wanted", m_question.rows());
+    std::copy(m_question.ks.begin(), m_question.ks.end(), host.data());
+    top_k(m_exec, equal_rows(), values(), indices(), per_row(host), options);
+    return fetch(false);
+  }
+  Answer<T> equal_rows_counted(Options const& options) {
+    clear();
+    top_k(m_exec, equal_rows(), values(), nothing, per_row(nothing, counts()), options);
+    Answer<T> answer = fetch(true);
+    answer.indices.clear();
+    return answer;
+  }
+  Answer<T> ragged_rows_by_plan(Options const& options) {
+    clear();
+    Shape shape = make_shape<T>(
+        m_question.rows(), static_cast<std::int64_t>(m_question.keys.size()), m_question.width);
+    shape.ragged = true;
+    shape.k_per_row = true;
+    Plan<Exec> const plan(m_exec, shape, options);
+    plan(ragged(all_keys(), offsets()), values(), indices(), per_row(wanted(), counts()));
+    return fetch(true);
+  }
+
+ private:
+  std::int64_t places() const { return m_question.rows() * m_question.width; }
+  auto all_keys() const {
+    return Line<T const>(m_keys.template as<T const>(), m_question.keys.size());
+  }
+  auto equal_rows() const {
+    return Matrix<T const>(m_keys.template as<T const>(), m_question.rows(), m_question.length(0));
+  }
+  auto offsets() const {
+    return Line<Integer const>(m_offsets.template as<Integer const>(), m_question.rows() + 1);
+  }
+  auto wanted() const {
+    return Line<Integer const>(m_wanted.template as<Integer const>(), m_question.rows());
+  }
+  auto counts() const { return Line<Integer>(m_counts.template as<Integer>(), m_question.rows()); }
+  auto values() const {
+    return Matrix<T>(m_values.template as<T>(), m_question.rows(), m_question.width);
+  }
+  auto indices() const {
+    return Matrix<std::int64_t>(m_indices.template as<std::int64_t>(), m_question.rows(),
+                                m_question.width);
+  }
+
+  void clear() {
+    m_values.clear();
+    m_indices.clear();
+    m_counts.clear();
+  }
+
+  Answer<T> fetch(bool counted) {
+    m_exec.fence();
+    Answer<T> answer{m_values.template download<T>(places()),
+                     m_indices.template download<std::int64_t>(places()),
+                     {}};
+    auto const counts = m_counts.template download<Integer>(m_question.rows());
+    if (counted) answer.counts.assign(counts.begin(), counts.end());
+    CHECK(m_values.untouched_from(places() * sizeof(T)));
+    CHECK(m_counts.untouched_from(counted ? m_question.rows() * sizeof(Integer) : 0));
+    return answer;
+  }
+
+  Exec m_exec;
+  Question<T> const& m_question;
+  Buffer<Exec> m_keys, m_values, m_indices, m_offsets, m_wanted, m_counts;
+};
+
+/// Rows of every length up to `longest`, some empty; the first key of all belongs to no row.
+template <class T>
+Question<T> ragged_question(std::int64_t rows, std::int64_t longest, std::int64_t width,
+                            Input input, std::uint64_t seed) {
+  Question<T> question{{}, {1}, {}, width};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto const length = static_cast<std::int64_t>(random_bits(seed, 2 * row) % (longest + 1));
+    question.begins.push_back(question.begins.back() + (row % 5 == 3 ? 0 : length));
+    question.ks.push_back(width);
+  }
+  question.keys = make_keys<T>(input, question.begins.back() + 2, seed);
+  return question;
+}
+
+/// Every row asks for its own k; one for fewer than none, one for more than there are places.
+template <class T>
+void draw_ks(Question<T>& question, std::uint64_t seed) {
+  for (std::int64_t row = 0; row < question.rows(); ++row)
+    question.ks[row] = static_cast<std::int64_t>(random_bits(seed, row) % (question.width + 1));
+  question.ks.front() = -3;
+  question.ks.back() = question.width + 100;
+}
+
+/// Options that differ from case to case, and the default.
+template <class T>
+std::vector<Options> two_options(std::uint64_t seed) {
+  auto const all = all_options<T>();
+  return {Options{}, all[random_bits(seed, 1000) % all.size()]};
+}
+
+template <class T, class Ask>
+void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string const& what,
+                  Verdict& verdict, Ask const& ask) {
+  for (Options options : two_options<T>(seed)) {
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) {
+      for (Algorithm algorithm : all_algorithms()) {
+        options.algorithm = algorithm;
+        verdict.expect(question, truth, ask(exec, options), options, [&] {
+          return std::string(exec.name()) + ", " + what +
+                 ", rows = " + std::to_string(question.rows()) +
+                 ", width = " + std::to_string(question.width) + ", seed = " + std::to_string(seed);
+        });
+      }
+    });
+  }
+}
+
+struct Size {
+  std::int64_t rows, longest, width;
+};
+constexpr Size sizes[] = {
+    {1, 20, 4}, {7, 40, 64}, {100, 300, 10}, {5, 5000, 1100}, {3, 60'000, 30}};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", Widths) {
+  Verdict verdict;
+  std::uint64_t seed = 1;
+  for (Size const& size : sizes)
+    for (Input input : {Input::random_bits, Input::few_values, Input::descending}) {
+      auto const question =
+          ragged_question<TestType>(size.rows, size.longest, size.width, input, ++seed);
+      ask_everyone(question, seed, "ragged by int32", verdict,
+                   [&](auto const& exec, Options const& options) {
+                     return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
+                                                                                           question)
+                         .ragged_rows(options);
+                   });
+      ask_everyone(question, seed, "ragged by int64, counted", verdict,
+                   [&](auto const& exec, Options const& options) {
+                     return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                           question)
+                         .ragged_rows_counted(options);
+                   });
+    }
+  verdict.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Widths) {
+  Verdict verdict;
+  std::uint64_t seed = 100;
+  for (Size const& size : sizes) {
+    auto question =
+        ragged_question<TestType>(size.rows, size.longest, size.width, Input::random_bits, ++seed);
+    draw_ks(question, seed);
+    ask_everyone(question, seed, "ragged, wanted and counts", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
+                                                                                         question)
+                       .ragged_rows_wanting(options);
+                 });
+    ask_everyone(question, seed, "ragged, by a Plan", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                         question)
+                       .ragged_rows_by_plan(options);
+                 });
+  }
+  verdict.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widths) {
+  Verdict verdict;
+  std::uint64_t seed = 200;
+  for (Size const& size :
+       {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300}, Size{4, 3000, 2000}}) {
+    auto question =
+        uniform_question(make_keys<TestType>(Input::random_bits, size.rows * size.longest, ++seed),
+                         size.rows, size.longest, size.width);
+    ask_everyone(
+        question, seed, "counted alone", verdict, [&](auto const& exec, Options const& options) {
+          return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question)
+              .equal_rows_counted(options);
+        });
+    draw_ks(question, seed);
+    ask_everyone(question, seed, "wanted by the device", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                         question)
+                       .equal_rows_wanting(options);
+                 });
+    ask_everyone(question, seed, "wanted by the host", verdict,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
+                                                                                         question)
+                       .equal_rows_wanting_by_host(options);
+                 });
+  }
+  verdict.close();
+}
+
+TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
+  for_each_space([](auto const& exec) {
+    using Memory = typename std::decay_t<decltype(exec)>::memory_space;
+    Kokkos::View<float*, Memory> const keys("test::keys", 0);
+    for (int rows : {0, 3})
+      for (Algorithm algorithm : all_algorithms()) {
+        Kokkos::View<std::int32_t*, Memory> const offsets("test::offsets", rows + 1);
+        Kokkos::View<float**, Memory> const values("test::values", rows, 2);
+        Kokkos::View<std::uint32_t**, Memory> const indices("test::indices", rows, 2);
+        Options const options{.order = Order::smallest, .algorithm = algorithm};
+        INFO(exec.name() << ", " << describe(options) << ", rows = " << rows);
+        CHECK_NOTHROW(top_k(exec, ragged(keys, offsets), values, indices, options));
+        exec.fence();
+        auto const value = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
+        auto const index = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
+        for (int row = 0; row < rows; ++row)
+          for (int place = 0; place < 2; ++place) {
+            CHECK(value(row, place) == std::numeric_limits<float>::infinity());
+            CHECK(index(row, place) == std::numeric_limits<std::uint32_t>::max());
+          }
+      }
+  });
+}
+
+TEST_CASE("ragged rows of every other key", "[contract][rows]") {
+  Verdict verdict;
+  auto const question = ragged_question<std::int16_t>(20, 500, 8, Input::uniform, 300);
+  auto const truth = solve(question, {});
+  for_each_space([&](auto const& exec) {
+    using Memory = typename std::decay_t<decltype(exec)>::memory_space;
+    Kokkos::View<std::int16_t**, Kokkos::LayoutRight, Memory> const pairs("test::pairs",
+                                                                          question.keys.size(), 2);
+    auto const host = Kokkos::create_mirror_view(pairs);
+    for (std::size_t i = 0; i < question.keys.size(); ++i) host(i, 1) = question.keys[i];
+    Kokkos::deep_copy(pairs, host);
+    Kokkos::View<std::int64_t*, Memory> const offsets("test::offsets", question.begins.size());
+    auto const host_offsets = Kokkos::create_mirror_view(offsets);
+    std::copy(question.begins.begin(), question.begins.end(), host_offsets.data());
+    Kokkos::deep_copy(offsets, host_offsets);
+    Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const indices("test::indices", 20, 8);
+    for (Algorithm algorithm : all_algorithms()) {
+      Options const options{.algorithm = algorithm};
+      top_k(exec, ragged(Kokkos::subview(pairs, Kokkos::ALL, 1), offsets), nothing, indices,
+            options);
+      exec.fence();
+      auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
+      Answer<std::int16_t> const answer{{}, {found.data(), found.data() + found.size()}, {}};
+      verdict.expect(question, truth, answer, options, [&] { return std::string(exec.name()); });
+    }
+  });
+  verdict.close();
+}
+
+}  // namespace ktopk::testing

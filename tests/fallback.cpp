@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/detail/testing.hpp>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "support/recorder.hpp"
+#include "support/run.hpp"
+
+// one_pass with a threshold that lets nothing pass, or more than there is room for. What it has kept is then of no use,
+// so a right answer can only be radix's.
+
+namespace ktopk::testing {
+namespace {
+
+using ktopk::detail::ForceThreshold;
+using ktopk::detail::Threshold;
+using Widths = std::tuple<std::uint8_t, float16, float, double>;
+
+template <class T>
+void select_with(Threshold threshold, Input input, Verdict& verdict) {
+  std::int64_t const n = 30'011;
+  for (std::int64_t rows : {1, 2})
+    for (std::int64_t k : {1, 700})
+      for (Options options : all_options<T>()) {
+        options.algorithm = Algorithm::one_pass;
+        auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
+          ForceThreshold const force(threshold);
+          verdict.expect(question, truth, call(k, options), options, [&] {
+            return std::string(exec.name()) + ", " + name(input) +
+                   ", rows = " + std::to_string(rows) + ", k = " + std::to_string(k);
+          });
+        });
+      }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a threshold too high falls back", "[fallback]", Widths) {
+  Verdict verdict;
+  select_with<TestType>(Threshold::too_high, Input::uniform, verdict);
+  verdict.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("a threshold too low falls back", "[fallback]", Widths) {
+  Verdict verdict;
+  select_with<TestType>(Threshold::too_low, Input::uniform, verdict);
+  verdict.close();
+}
+
+TEST_CASE("equal keys fall back as the tie rule says", "[fallback]") {
+  Verdict verdict;
+  for (Threshold threshold : {Threshold::too_high, Threshold::too_low})
+    select_with<float>(threshold, Input::all_equal, verdict);
+  verdict.close();
+}
+
+TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, 50'021, 5), 1, 50'021, 40);
+    ForceThreshold const force(Threshold::too_high);
+    Recorder const record;
+    call(40, {.algorithm = Algorithm::one_pass});
+    INFO(exec.name());
+    CHECK(record.ran("one_pass"));
+    if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("ktopk::radix"));
+  });
+}
+
+TEST_CASE("the force ends with its scope", "[fallback]") {
+  { ForceThreshold const force(Threshold::too_low); }
+  CHECK(ktopk::detail::forced_threshold == Threshold::sampled);
+}
+
+}  // namespace ktopk::testing

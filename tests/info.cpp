@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/ktopk.hpp>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "support/run.hpp"
+
+namespace ktopk::testing {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("algorithms have names that lead back to them", "[info]") {
+  for (int i = 0; i < 12; ++i)
+    CHECK(algorithm_from_name(name(static_cast<Algorithm>(i))) == static_cast<Algorithm>(i));
+  CHECK(std::string(name(Algorithm::one_pass)) == "one_pass");
+  CHECK_FALSE(algorithm_from_name("fastest"));
+  CHECK_FALSE(algorithm_from_name(""));
+}
+
+TEST_CASE("the rooms of this build", "[info]") {
+  std::set<Algorithm> seen;
+  for (auto const& info : algorithms()) {
+    CHECK(std::string(info.name) == name(info.algorithm));
+    CHECK(std::string(info.summary).size() > 10);
+    CHECK(info.largest_k > 0);
+    CHECK(info.algorithm != Algorithm::automatic);
+    CHECK(seen.insert(info.algorithm).second);
+  }
+  for (Algorithm wanted : {Algorithm::one_pass, Algorithm::radix, Algorithm::heap, Algorithm::sort})
+    CHECK(seen.count(wanted) == 1);
+}
+
+TEST_CASE("the backends are Kokkos's enabled spaces", "[info]") {
+  std::vector<std::string> spaces;
+  for_each_space([&](auto const& exec) { spaces.emplace_back(exec.name()); });
+  auto backends = ktopk::backends();
+  std::sort(spaces.begin(), spaces.end());
+  std::sort(backends.begin(), backends.end());
+  CHECK(backends == spaces);
+}
+
+TEST_CASE("version and configuration", "[info]") {
+  std::string const number = version();
+  CHECK(std::count(number.begin(), number.end(), '.') == 2);
+  std::string const text = configuration();
+  CHECK_THAT(text, ContainsSubstring("version: " + number));
+  CHECK_THAT(text, ContainsSubstring("kokkos: "));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK_THAT(line, ContainsSubstring(": "));
+}
+
+TEST_CASE("a Plan never leaves the choice open", "[info]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    for (std::int64_t n : {1, 100, 100'000}) {
+      Plan<Exec> const plan(exec, make_shape<float>(2, n, 1));
+      CHECK(plan.algorithm() != Algorithm::automatic);
+      CHECK(plan.workspace_bytes() == workspace_bytes(exec, plan.shape()));
+      CHECK(plan.shape() == make_shape<float>(2, n, 1));
+    }
+    Plan<Exec> const sorting(exec, make_shape<float>(2, 100, 1), {.algorithm = Algorithm::sort});
+    CHECK(sorting.algorithm() == Algorithm::sort);
+  });
+}
+
+}  // namespace ktopk::testing

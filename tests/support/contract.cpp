@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/contract.hpp"
+
+namespace ktopk::testing {
+namespace {
+
+/// The first k places of every row of a wider answer.
+template <class T>
+Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t width,
+                       std::int64_t k) {
+  Answer<T> narrow;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto const value = wide.values.begin() + row * width;
+    auto const index = wide.indices.begin() + row * width;
+    narrow.values.insert(narrow.values.end(), value, value + k);
+    narrow.indices.insert(narrow.indices.end(), index, index + k);
+    narrow.counts.push_back(k);
+  }
+  return narrow;
+}
+
+/// Asks every algorithm on one space for every k by every options, and checks the answers.
+template <class Exec, class T>
+void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Answer<T> const& truth,
+             std::int64_t most, Verdict& verdict) {
+  UniformCall<Exec, T> call(exec, given.keys, given.rows, given.n, most);
+  for (std::int64_t k : given.ks) {
+    auto const question = uniform_question(given.keys, given.rows, given.n, k);
+    auto const expected = first_places(truth, given.rows, most, k);
+    for (Algorithm algorithm : all_algorithms()) {
+      options.algorithm = algorithm;
+      auto const outputs = static_cast<Outputs>((k + static_cast<int>(algorithm)) % 3);
+      verdict.expect(question, expected, call(k, options, outputs), options, [&] {
+        return std::string(Exec::name()) + ", " + given.what +
+               ", rows = " + std::to_string(given.rows) + ", n = " + std::to_string(given.n) +
+               ", k = " + std::to_string(k) + ", " + name(outputs);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void hold_to_contract(UniformCase<T> const& given, Verdict& verdict) {
+  std::int64_t const most = *std::max_element(given.ks.begin(), given.ks.end());
+  auto const question = uniform_question(given.keys, given.rows, given.n, most);
+  for (Options const& options : given.options) {
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) { ask_all(exec, given, options, truth, most, verdict); });
+  }
+}
+
+template void hold_to_contract(UniformCase<std::int8_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::uint8_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::int16_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::uint16_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<float16> const&, Verdict&);
+template void hold_to_contract(UniformCase<bfloat16> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::int32_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::uint32_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<float> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::int64_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<std::uint64_t> const&, Verdict&);
+template void hold_to_contract(UniformCase<double> const&, Verdict&);
+
+}  // namespace ktopk::testing
