@@ -4,9 +4,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <ktopk/float16.hpp>
 #include <ktopk/top_k.hpp>
-#include <span>
+#include <thread>
 #include <type_traits>
 
 #include "files/fault.hpp"
@@ -251,7 +252,13 @@ void require_gpu() {
 
 KokkosSession::KokkosSession() {
   require_gpu();
-  Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
+  auto settings = Kokkos::InitializationSettings().set_disable_warnings(true);
+#ifdef KOKKOS_ENABLE_THREADS
+  // Where Kokkos has no hwloc, its Threads would be one.
+  if (std::getenv("KOKKOS_NUM_THREADS") == nullptr)
+    settings.set_num_threads(static_cast<int>(std::thread::hardware_concurrency()));
+#endif
+  Kokkos::initialize(settings);
 }
 
 KokkosSession::~KokkosSession() { Kokkos::finalize(); }

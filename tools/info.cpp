@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <ktopk/info.hpp>
-#include <limits>
 #include <string>
 
 #include "backend.hpp"
@@ -31,7 +30,8 @@ void print_backends_or_why_not() {
 }
 
 std::string largest(std::int64_t k) {
-  return k == std::numeric_limits<std::int64_t>::max() ? "any" : std::to_string(k);
+  constexpr std::int64_t longest_row = std::int64_t{1} << 40;
+  return k >= longest_row ? "any" : std::to_string(k);
 }
 
 void print_algorithms() {

@@ -33,6 +33,14 @@ void limit_files(long bytes) {
   ::_exit(127);
 }
 
+bool lacks_device() {
+  ScratchFolder const folder;
+  auto const info = run_command(folder, {"info"});
+  bool const no_device = info.out.find("no GPU can be reached") != std::string::npos;
+  bool const no_driver = info.status == 127 && info.err.find("libcuda.so") != std::string::npos;
+  return no_device || no_driver;
+}
+
 std::vector<std::string> split(std::string const& list) {
   std::vector<std::string> words;
   std::istringstream stream(list);
@@ -59,11 +67,8 @@ Outcome run_command(ScratchFolder const& folder, std::vector<std::string> argume
 }
 
 void require_device() {
-  ScratchFolder const folder;
-  auto const info = run_command(folder, {"info"});
-  bool const no_device = info.out.find("no GPU can be reached") != std::string::npos;
-  bool const no_driver = info.status == 127 && info.err.find("libcuda.so") != std::string::npos;
-  if (no_device || no_driver) SKIP("this build needs a GPU");
+  static bool const missing = lacks_device();
+  if (missing) SKIP("this build needs a GPU");
 }
 
 std::vector<std::string> backends() { return split(TEST_BACKENDS); }
