@@ -4,6 +4,7 @@
 
 #include "context.hpp"
 #include "measure.hpp"
+#include "peer_names.hpp"
 #include "suite.hpp"
 
 #include <benchmark/benchmark.h>
@@ -11,35 +12,24 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdio>
-#include <cstring>
 #include <exception>
 
 namespace {
 
 using namespace ktopk::perf;
 
-void run_on_backend(benchmark::State& state, Case const& c) {
-#ifdef KOKKOS_ENABLE_SERIAL
-  if (c.backend == Kokkos::Serial::name()) return run_case<Kokkos::Serial>(state, c);
-#endif
-#ifdef KOKKOS_ENABLE_OPENMP
-  if (c.backend == Kokkos::OpenMP::name()) return run_case<Kokkos::OpenMP>(state, c);
-#endif
-#ifdef KOKKOS_ENABLE_THREADS
-  if (c.backend == Kokkos::Threads::name()) return run_case<Kokkos::Threads>(state, c);
-#endif
-#ifdef KOKKOS_ENABLE_CUDA
-  if (c.backend == Kokkos::Cuda::name()) return run_case<Kokkos::Cuda>(state, c);
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-  if (c.backend == Kokkos::HIP::name()) return run_case<Kokkos::HIP>(state, c);
-#endif
-  state.SkipWithError("this backend is not measured");
+bool any_failed = false;
+
+void run_case(benchmark::State& state, Case const& c) try {
+  is_peer(c.method) ? measure_peer(state, c) : measure_algorithm(state, c);
+} catch (std::exception const& error) {
+  any_failed = true;
+  state.SkipWithError(error.what());
 }
 
 void register_case(Case const& c) {
   benchmark::RegisterBenchmark(name(c).c_str(),
-                               [c](benchmark::State& state) { run_on_backend(state, c); })
+                               [c](benchmark::State& state) { run_case(state, c); })
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }

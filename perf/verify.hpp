@@ -51,6 +51,12 @@ std::int64_t count_strangers(Exec const& exec, T const* keys, T const* values, I
   return count;
 }
 
+/// The row's address. View::operator() refuses to tell it where the memory is a GPU's.
+template <class T, class... Properties>
+T* row_begin(Kokkos::View<T**, Properties...> const& view, std::int64_t row) {
+  return view.data() + row * static_cast<std::int64_t>(view.stride(0));
+}
+
 template <class View>
 auto on_host_copy(View const& view, std::int64_t row) {
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(),
@@ -72,14 +78,15 @@ void verify_row(Exec const& exec, KeyView<Exec, T> const& keys, KeyView<Exec, T>
   require(positions.front() >= 0 && positions.back() < n, "a position is out of range");
   require(std::adjacent_find(positions.begin(), positions.end()) == positions.end(),
           "a position is there twice");
-  require(count_strangers(exec, &keys(row, 0), &values(row, 0), &indices(row, 0), k) == 0,
+  require(count_strangers(exec, row_begin(keys, row), row_begin(values, row),
+                          row_begin(indices, row), k) == 0,
           "a value is not the key there");
   auto const winners = on_host_copy(values, row);
   auto const less = [](T a, T b) { return comparable(a) < comparable(b); };
   T const worst = *std::min_element(winners.begin(), winners.end(), less);
   auto const better =
       std::count_if(winners.begin(), winners.end(), [&](T key) { return less(worst, key); });
-  require(count_above(exec, &keys(row, 0), n, worst) == better, "a better key was left out");
+  require(count_above(exec, row_begin(keys, row), n, worst) == better, "a better key was left out");
 }
 
 template <class Exec, class T, class Indices>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#pragma once
-
-#include "case.hpp"
-#include "peer_names.hpp"
-#include "workloads.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Sort.hpp>
 
+#include "measure.hpp"
+#include "peer_names.hpp"
+#include "verify.hpp"
+#ifdef KTOPK_PERF_CUB
+#include "peers_cub.hpp"
+#endif
 #ifdef KTOPK_PERF_GNU_PARALLEL
 #include <parallel/algorithm>
 #endif
@@ -17,6 +18,8 @@
 #include <functional>
 
 namespace ktopk::perf {
+
+namespace {
 
 // What others offer. Every peer gets a scratch copy of the keys, which it may destroy, and puts the k largest of each row in
 // front of the row (values alone: positions, which ktopk finds too, would cost it more).
@@ -91,6 +94,73 @@ void run_host_peer(Exec const& exec, Case const& c, KeyView<Exec, T> const& scra
 #ifdef KTOPK_PERF_GNU_PARALLEL
   for (std::int64_t row = 0; row < c.rows; ++row) gnu_parallel_row(&scratch(row, 0), c);
 #endif
+}
+
+/// The copy of the keys that a peer may destroy.
+template <class Exec, class T>
+KeyView<Exec, T> make_scratch(KeyView<Exec, T> const& keys) {
+  return KeyView<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::scratch"),
+                          keys.extent(0), keys.extent(1));
+}
+
+template <class Exec, class T>
+void measure_sort(benchmark::State& state, Exec const& exec, Case const& c) {
+  auto const keys = key_cache.get<Exec, T>(c);
+  auto const scratch = make_scratch<Exec, T>(keys);
+  KeyView<Exec, T> const chosen("ktopk::perf::chosen", c.rows, c.k);
+  measure<Exec, T>(
+      state, exec, keys, [&] { Kokkos::deep_copy(exec, scratch, keys); },
+      [&] { sort_and_choose<Exec, T>(exec, scratch, c, chosen); });
+}
+
+template <class Exec, class T>
+void measure_host_peer(benchmark::State& state, Exec const& exec, Case const& c) {
+  auto const keys = key_cache.get<Exec, T>(c);
+  auto const scratch = make_scratch<Exec, T>(keys);
+  measure<Exec, T>(
+      state, exec, keys, [&] { Kokkos::deep_copy(exec, scratch, keys); },
+      [&] { run_host_peer<Exec, T>(exec, c, scratch); });
+}
+
+#ifdef KTOPK_PERF_CUB
+template <class T>
+void measure_cub(benchmark::State& state, Kokkos::Cuda const& exec, Case const& c) {
+  auto const keys = key_cache.get<Kokkos::Cuda, T>(c);
+  KeyView<Kokkos::Cuda, T> const values("ktopk::perf::values", 1, c.k);
+  KeyView<Kokkos::Cuda, std::int32_t> const indices("ktopk::perf::indices", 1, c.k);
+  CubTopK const cub{c.type, keys.data(), c.n, c.k, values.data(), indices.data()};
+  if (c.rows != 1 || c.sorted == Sorted::yes || !cub.supported())
+    return state.SkipWithError(
+        "one row of f16, bf16, f32, f64 or i32, and no sorted output, is what it serves");
+  auto const bytes = cub.workspace_bytes();
+  Kokkos::View<std::byte*, Kokkos::CudaSpace> const workspace("ktopk::perf::workspace", bytes);
+  measure<Kokkos::Cuda, T>(
+      state, exec, keys, [] {}, [&] { cub.run(workspace.data(), bytes, exec.cuda_stream()); });
+  verify(exec, c, keys, values, indices);
+}
+#endif
+
+template <class Exec, class T>
+void measure_typed(benchmark::State& state, Exec const& exec, Case const& c) {
+#ifdef KTOPK_PERF_CUB
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
+    if (c.method == "cub::DeviceTopK") return measure_cub<T>(state, exec, c);
+#endif
+  if constexpr (!peers_take<T>) {
+    state.SkipWithError("peers are measured with f32, f64 and i32");
+  } else {
+    if (has_nans(c)) return state.SkipWithError("peers do not order NaNs");
+    if (c.method == "Kokkos::sort") return measure_sort<Exec, T>(state, exec, c);
+    if constexpr (on_host<Exec>) measure_host_peer<Exec, T>(state, exec, c);
+  }
+}
+
+}  // namespace
+
+void measure_peer(benchmark::State& state, Case const& c) {
+  with_backend_and_type(state, c, [&]<class Exec, class T>(Exec const& exec, KeyType<T>) {
+    measure_typed<Exec, T>(state, exec, c);
+  });
 }
 
 }  // namespace ktopk::perf
