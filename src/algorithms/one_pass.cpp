@@ -97,7 +97,7 @@ struct KeepReaching {
   Item const* thresholds;
   Item* kept;
   Verdict* verdicts;
-  Filter<Bits> filter;
+  HostLoops<Bits> loops;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -108,7 +108,7 @@ struct KeepReaching {
     Appender<Item, Group::is_host> out(kept + row * capacity, &verdicts[row].kept, capacity);
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((for_each_reaching(
-                             filter, keys, problem.key_step, map, range.begin, range.end,
+                             loops, keys, problem.key_step, map, range.begin, range.end,
                              filter_block, [&] { return threshold; },
                              [&](Item item) { if (item >= threshold) out.add(item); });))
     } else {
@@ -182,7 +182,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
          KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds, work.kept,
-                                  work.verdicts, pick_filter<Bits>()});
+                                  work.verdicts, pick_host_loops<Bits>()});
   launch_each("ktopk::one_pass::judge", exec, shape.rows,
               Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.verdicts});
 }
