@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <ktopk/detail/rank.hpp>
 
@@ -153,6 +155,86 @@ HostLoops<Bits> pick_host_loops() {
 #endif
   return {filter_portable<Bits>, digits_portable<Bits>};
 }
+
+/// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
+template <class Bits, class Item>
+struct KeyScan {
+  HostLoops<Bits> loops;
+  Bits const* keys;
+  std::int64_t step;
+  ItemMap<Bits, Item> map;
+
+  /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    Bits packed[filter_block];
+    for (std::int64_t first = begin; first < end; first += filter_block) {
+      int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
+      Bits const* from = keys + first * step;
+      if (step != 1) {
+        for (int i = 0; i < count; ++i) packed[i] = from[i * step];
+        from = packed;
+      }
+      body(from, first, count);
+    }
+  }
+
+  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone.
+  void count_top(std::int64_t begin, std::int64_t end, int low, int bins,
+                 unsigned* histogram) const {
+    constexpr int most_bins = 1 << 11;
+    unsigned other[3 * most_bins];
+    std::fill(other, other + 3 * bins, 0u);
+    std::uint16_t digits[filter_block];
+    blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
+      loops.digits(from, count, map.rank, low - map.position_bits, digits);
+      int i = 0;
+      for (; i + 4 <= count; i += 4) {
+        ++histogram[digits[i]];
+        ++other[digits[i + 1]];
+        ++other[bins + digits[i + 2]];
+        ++other[2 * bins + digits[i + 3]];
+      }
+      for (; i < count; ++i) ++histogram[digits[i]];
+    });
+    for (int b = 0; b < bins; ++b)
+      histogram[b] += other[b] + other[bins + b] + other[2 * bins + b];
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found, first), as WinnerSink::put_hits takes it, for what is
+  /// above and not passed to edge.
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+      auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
+      Bits least;
+      if (!map.rank_to_reach(floor, b, e, least)) return;
+      Bits const most = map.rank_of(ceiling);
+      bool const most_is_above = map.join(most, b) > ceiling && map.join(most, e - 1) > ceiling;
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        if (most_is_above || most < std::numeric_limits<Bits>::max()) {
+          Bits const sure = static_cast<Bits>(most_is_above ? most : most + 1);
+          int const found = loops.filter(from, count, map.rank, ranks_from(sure), hits);
+          if (found > 0) above(from, hits, found, first);
+        }
+      }
+      if (least > most || (least == most && most_is_above)) return;
+      RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      for (int h = 0; h < found; ++h)
+        edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+    });
+  }
+};
 
 /// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
 /// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys.

@@ -131,8 +131,11 @@ template <class Item>
 struct HeapPieces {
   HeapPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace), winners(pieces, shape, options), parts(parts_for(device, shape)) {
-    heaps = winners.items;
-    if (parts == 1) return;
+    if (parts == 1) {
+      if (winners.items == nullptr) winners.items = pieces.take<Item>(shape.rows * shape.k);
+      heaps = winners.items;
+      return;
+    }
     std::int64_t const most = shape.rows * parts * shape.k;
     heaps = pieces.take<Item>(most);
     list = pieces.take<Item>(most);
@@ -180,7 +183,7 @@ void Heap<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     if (work.parts > 1)
       radix_select(exec,
                    ListSource<Bits, Item>{problem, work.list, work.parts * shape.k, work.verdicts},
-                   map.width(), work.scratch, work.winners.items);
+                   work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
     arrange(exec, problem, map, work.winners);
   });
 }
