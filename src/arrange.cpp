@@ -13,24 +13,22 @@ struct WinnerRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.winners(row); }
 };
 
+/// Stores the winners of a list, if there is one, and all that belongs beside them.
 template <class Bits, class Item>
 struct StoreWinners {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  WinnerSink<Bits, Item> sink;
   Item const* items;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    Problem<Bits> const& problem = sink.problem;
     std::int64_t const k = problem.shape.k;
     std::int64_t const row = i / k, slot = i % k;
     std::int64_t const real = problem.winners(row);
     if (slot == 0 && problem.counts) problem.counts.store(row, real);
-    if (slot >= real) {
+    if (slot >= real)
       problem.store_missing(row, slot);
-      return;
-    }
-    std::uint64_t const position = map.position(items[i]);
-    Bits const key = problem.row_keys(row)[static_cast<std::int64_t>(position) * problem.key_step];
-    problem.store(row, slot, key, position);
+    else if (items != nullptr)
+      sink.store(row, slot, items[i]);
   }
 };
 
@@ -42,8 +40,10 @@ void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item>
   if (winners.spare != nullptr)
     items = sort_items(exec, WinnerRows<Bits>{problem}, shape.rows, shape.k, winners.items,
                        winners.spare);
+  bool const complete = !problem.offsets && !problem.wanted && !problem.counts;
+  if (items == nullptr && complete) return;
   launch_each("ktopk::arrange::store", exec, shape.rows * shape.k,
-              StoreWinners<Bits, Item>{problem, map, items});
+              StoreWinners<Bits, Item>{{problem, map, nullptr}, items});
 }
 
 #define KTOPK_ARRANGE_ITEM(Space, Bits, Item)                                             \

@@ -146,48 +146,58 @@ KOKKOS_INLINE_FUNCTION Range part_of(std::int64_t n, std::int64_t part, std::int
   return {begin, end};
 }
 
-/// Appends items to a list that many groups fill. On a host it gathers some first, so that threads
-/// seldom meet at the counter; `capacity` bounds what is stored, not what is counted.
-template <class Item, bool IsHost>
+template <class Item>
+struct PutInList {
+  Item* list;
+  KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
+};
+
+/// Appends items to what many groups fill by put(slot, item). On a host it gathers some first, so that
+/// threads seldom meet at the counter; `capacity` bounds what is put, not what is counted.
+template <class Item, bool IsHost, class Put = PutInList<Item>>
 class Appender;
 
-template <class Item>
-class Appender<Item, false> {
+template <class Item, class Put>
+class Appender<Item, false, Put> {
  public:
-  KOKKOS_FUNCTION Appender(Item* list, unsigned long long* count, std::int64_t capacity)
-      : m_list(list), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
-  KOKKOS_FUNCTION void add(Item item) {
+  KOKKOS_FUNCTION Appender(Put const& put, unsigned long long* count, std::int64_t capacity)
+      : m_put(put), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
+  KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
+    if (!wanted) return;
     unsigned long long const slot = Kokkos::atomic_fetch_add(m_count, 1ull);
-    if (slot < m_capacity) m_list[slot] = item;
+    if (slot < m_capacity) m_put(static_cast<std::int64_t>(slot), item);
   }
   KOKKOS_FUNCTION void flush() {}
 
  private:
-  Item* m_list;
+  Put m_put;
   unsigned long long* m_count;
   unsigned long long m_capacity;
 };
 
-template <class Item>
-class Appender<Item, true> {
+template <class Item, class Put>
+class Appender<Item, true, Put> {
  public:
-  KOKKOS_FUNCTION Appender(Item* list, unsigned long long* count, std::int64_t capacity)
-      : m_list(list), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
-  KOKKOS_FUNCTION void add(Item item) {
-    m_held[m_holds++] = item;
+  KOKKOS_FUNCTION Appender(Put const& put, unsigned long long* count, std::int64_t capacity)
+      : m_put(put), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
+  /// Without a branch on `wanted`, which nobody can foretell.
+  KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
+    m_held[m_holds] = item;
+    m_holds += wanted;
     if (m_holds == room) flush();
   }
   KOKKOS_FUNCTION void flush() {
     if (m_holds == 0) return;
     unsigned long long const slot =
         Kokkos::atomic_fetch_add(m_count, static_cast<unsigned long long>(m_holds));
-    for (int i = 0; i < m_holds && slot + i < m_capacity; ++i) m_list[slot + i] = m_held[i];
+    for (int i = 0; i < m_holds && slot + i < m_capacity; ++i)
+      m_put(static_cast<std::int64_t>(slot) + i, m_held[i]);
     m_holds = 0;
   }
 
  private:
   static constexpr int room = 256;
-  Item* m_list;
+  Put m_put;
   unsigned long long* m_count;
   unsigned long long m_capacity;
   int m_holds = 0;

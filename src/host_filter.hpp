@@ -1,90 +1,245 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include <ktopk/detail/rank.hpp>
 
-// The inner loop of every host room that keeps what reaches a threshold: plain C++ that vectorizes,
-// compiled for the processors of a decade and picked at run time, so that a portable build is fast.
+// The inner loops of every host room: plain C++ that vectorizes, compiled for the processors of a decade
+// and picked at run time, so that a portable build is fast.
 
 namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
 
-/// Writes to `hits` the places of the keys whose rank is at least `threshold`; returns how many.
+/// The ranks from `least` to `least + span`.
+template <class Bits>
+struct RankRange {
+  Bits least, span;
+  constexpr bool has(Bits rank) const { return static_cast<Bits>(rank - least) <= span; }
+};
+
+template <class Bits>
+constexpr RankRange<Bits> ranks_from(Bits least) {
+  return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
+}
+
+/// Bit j of the result is byte j of the eight at `flags`, each 0 or 1.
+inline std::uint64_t pack_flags(std::uint8_t const* flags) {
+  constexpr std::uint64_t spread =
+      std::endian::native == std::endian::little ? 0x0102040810204080ull : 0x8040201008040201ull;
+  std::uint64_t word;
+  std::memcpy(&word, flags, 8);
+  return (word * spread) >> 56;
+}
+
+/// A cheaper test that every key passes whose rank is in a range; few others do. It leaves NaN and minus
+/// zero where their bits order them: NaN at both ends, minus zero beside plus zero.
+template <class Bits>
+class Sieve {
+ public:
+  Sieve(RankMap<Bits> const& map, RankRange<Bits> range) : m_map(map), m_range(range) {
+    if (map.magnitude == 0) return;
+    constexpr Bits all = std::numeric_limits<Bits>::max();
+    Bits const nans = range.has(map.nan_rank) ? static_cast<Bits>(map.magnitude - map.infinity) : 0;
+    Bits const below = static_cast<Bits>(map.nan_rank == 0 ? 1 + nans : 1);
+    Bits const above = static_cast<Bits>(map.nan_rank == all ? 1 + nans : 1);
+    bool const fits = static_cast<Bits>(all - range.span) >= static_cast<Bits>(below + above);
+    m_range = {static_cast<Bits>(range.least - below),
+               fits ? static_cast<Bits>(range.span + below + above) : all};
+  }
+  /// At most span() if the key passes.
+  constexpr Bits distance(Bits key) const {
+    return static_cast<Bits>(m_map.ordered(key) - m_range.least);
+  }
+  constexpr Bits span() const { return m_range.span; }
+
+ private:
+  RankMap<Bits> m_map;
+  RankRange<Bits> m_range;
+};
+
+/// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
 /// \param count  at most filter_block
 /// \param hits   room for filter_block + 1
 template <class Bits>
 [[gnu::always_inline]] inline int filter_plain(Bits const* keys, int count,
-                                               RankMap<Bits> const& rank, Bits threshold,
+                                               RankMap<Bits> const& rank, RankRange<Bits> range,
                                                std::uint16_t* hits) {
-  constexpr int stripe = 256 / static_cast<int>(sizeof(Bits));
+  constexpr int stripe = 128;
+  constexpr int line = 64 / static_cast<int>(sizeof(Bits));
   RankMap<Bits> const map = rank;
+  Sieve<Bits> const sieve(rank, range);
   int found = 0;
   int i = 0;
   for (; i + stripe <= count; i += stripe) {
-    Bits any = 0;
-    for (int j = 0; j < stripe; ++j)
-      any = static_cast<Bits>(any | (map(keys[i + j]) >= threshold ? Bits{1} : Bits{0}));
-    if (any == 0) continue;
-    for (int j = i; j < i + stripe; ++j) {
-      hits[found] = static_cast<std::uint16_t>(j);
-      found += map(keys[j]) >= threshold;
+    for (int j = 0; j < stripe; j += line) __builtin_prefetch(keys + i + j + filter_block);
+    Bits nearest = std::numeric_limits<Bits>::max();
+    for (int j = 0; j < stripe; ++j) {
+      Bits const distance = sieve.distance(keys[i + j]);
+      nearest = distance < nearest ? distance : nearest;
+    }
+    if (nearest > sieve.span()) continue;
+    std::uint8_t in[stripe];
+    for (int j = 0; j < stripe; ++j) in[j] = range.has(map(keys[i + j])) ? 1 : 0;
+    for (int w = 0; w < stripe; w += 64) {
+      std::uint64_t mask = 0;
+      for (int b = 0; b < 8; ++b) mask |= pack_flags(in + w + 8 * b) << (8 * b);
+      for (; mask != 0; mask &= mask - 1)
+        hits[found++] = static_cast<std::uint16_t>(i + w + std::countr_zero(mask));
     }
   }
   for (; i < count; ++i) {
     hits[found] = static_cast<std::uint16_t>(i);
-    found += map(keys[i]) >= threshold;
+    found += range.has(map(keys[i]));
   }
   return found;
 }
 
+/// Writes the low 16 bits of each rank shifted right by `shift`.
+template <class Bits>
+[[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
+                                                RankMap<Bits> const& rank, int shift,
+                                                std::uint16_t* digits) {
+  RankMap<Bits> const map = rank;
+  for (int i = 0; i < count; ++i) digits[i] = static_cast<std::uint16_t>(map(keys[i]) >> shift);
+}
+
+/// Both loops as compiled for one kind of processor.
+template <class Bits>
+struct HostLoops {
+  int (*filter)(Bits const*, int, RankMap<Bits> const&, RankRange<Bits>, std::uint16_t*);
+  void (*digits)(Bits const*, int, RankMap<Bits> const&, int, std::uint16_t*);
+};
+
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
+  template <class Bits>                                                                          \
+  attribute int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
+                                RankRange<Bits> range, std::uint16_t* hits) {                    \
+    return filter_plain(keys, count, rank, range, hits);                                         \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,         \
+                                 int shift, std::uint16_t* digits) {                             \
+    digits_plain(keys, count, rank, shift, digits);                                              \
+  }
+
+KTOPK_HOST_LOOPS(portable, )
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
 #define KTOPK_HOST_TARGETS 1
-template <class Bits>
-[[gnu::target("avx2")]] int filter_avx2(Bits const* keys, int count, RankMap<Bits> const& rank,
-                                        Bits threshold, std::uint16_t* hits) {
-  return filter_plain(keys, count, rank, threshold, hits);
-}
 #if defined(__clang__)
-#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
+#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi"
 #else
-#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"
+#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi,prefer-vector-width=512"
 #endif
-template <class Bits>
-[[gnu::target(KTOPK_AVX512)]] int filter_avx512(Bits const* keys, int count,
-                                                RankMap<Bits> const& rank, Bits threshold,
-                                                std::uint16_t* hits) {
-  return filter_plain(keys, count, rank, threshold, hits);
-}
+KTOPK_HOST_LOOPS(avx2, [[gnu::target("avx2,bmi")]])
+KTOPK_HOST_LOOPS(avx512, [[gnu::target(KTOPK_AVX512)]])
+#undef KTOPK_AVX512
 #endif
+#undef KTOPK_HOST_LOOPS
 
+/// The fastest loops that this processor runs.
 template <class Bits>
-using Filter = int (*)(Bits const*, int, RankMap<Bits> const&, Bits, std::uint16_t*);
-
-template <class Bits>
-int filter_portable(Bits const* keys, int count, RankMap<Bits> const& rank, Bits threshold,
-                    std::uint16_t* hits) {
-  return filter_plain(keys, count, rank, threshold, hits);
-}
-
-/// The fastest filter that this processor runs.
-template <class Bits>
-Filter<Bits> pick_filter() {
+HostLoops<Bits> pick_host_loops() {
 #if defined(KTOPK_HOST_TARGETS)
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq"))
-    return filter_avx512<Bits>;
-  if (__builtin_cpu_supports("avx2")) return filter_avx2<Bits>;
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi"))
+    return {filter_avx512<Bits>, digits_avx512<Bits>};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+    return {filter_avx2<Bits>, digits_avx2<Bits>};
 #endif
-  return filter_portable<Bits>;
+  return {filter_portable<Bits>, digits_portable<Bits>};
 }
+
+/// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
+template <class Bits, class Item>
+struct KeyScan {
+  HostLoops<Bits> loops;
+  Bits const* keys;
+  std::int64_t step;
+  ItemMap<Bits, Item> map;
+
+  /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    Bits packed[filter_block];
+    for (std::int64_t first = begin; first < end; first += filter_block) {
+      int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
+      Bits const* from = keys + first * step;
+      if (step != 1) {
+        for (int i = 0; i < count; ++i) packed[i] = from[i * step];
+        from = packed;
+      }
+      body(from, first, count);
+    }
+  }
+
+  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone.
+  void count_top(std::int64_t begin, std::int64_t end, int low, int bins,
+                 unsigned* histogram) const {
+    constexpr int most_bins = 1 << 11;
+    unsigned other[3 * most_bins];
+    std::fill(other, other + 3 * bins, 0u);
+    std::uint16_t digits[filter_block];
+    blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
+      loops.digits(from, count, map.rank, low - map.position_bits, digits);
+      int i = 0;
+      for (; i + 4 <= count; i += 4) {
+        ++histogram[digits[i]];
+        ++other[digits[i + 1]];
+        ++other[bins + digits[i + 2]];
+        ++other[2 * bins + digits[i + 3]];
+      }
+      for (; i < count; ++i) ++histogram[digits[i]];
+    });
+    for (int b = 0; b < bins; ++b)
+      histogram[b] += other[b] + other[bins + b] + other[2 * bins + b];
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found, first), as WinnerSink::put_hits takes it, for what is
+  /// above and not passed to edge.
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+      auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
+      Bits least;
+      if (!map.rank_to_reach(floor, b, e, least)) return;
+      Bits const most = map.rank_of(ceiling);
+      bool const most_is_above = map.join(most, b) > ceiling && map.join(most, e - 1) > ceiling;
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        if (most_is_above || most < std::numeric_limits<Bits>::max()) {
+          Bits const sure = static_cast<Bits>(most_is_above ? most : most + 1);
+          int const found = loops.filter(from, count, map.rank, ranks_from(sure), hits);
+          if (found > 0) above(from, hits, found, first);
+        }
+      }
+      if (least > most || (least == most && most_is_above)) return;
+      RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      for (int h = 0; h < found; ++h)
+        edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+    });
+  }
+};
 
 /// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
 /// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys.
 template <class Bits, class Item, class Threshold, class Visit>
-void for_each_reaching(Filter<Bits> filter, Bits const* keys, std::int64_t step,
+void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
                        ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
                        int block, Threshold const& threshold, Visit const& visit) {
   std::uint16_t hits[filter_block + 1];
@@ -103,7 +258,7 @@ void for_each_reaching(Filter<Bits> filter, Bits const* keys, std::int64_t step,
       for (int i = 0; i < count; ++i) packed[i] = from[i * step];
       from = packed;
     }
-    int const found = filter(from, count, map.rank, least, hits);
+    int const found = loops.filter(from, count, map.rank, ranks_from(least), hits);
     for (int h = 0; h < found; ++h)
       visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
   }

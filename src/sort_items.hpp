@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "group.hpp"
 
@@ -13,11 +14,37 @@ namespace ktopk::detail {
 
 inline constexpr int device_sort_tile = 1024;
 
+/// Sorts by radix from the last bit in which items differ, best first. `spare` holds `count` items too.
+template <class Item>
+void radix_sort(Item* items, Item* spare, std::int64_t count) {
+  constexpr int digit_bits = 11, bins = 1 << digit_bits, width = 8 * sizeof(Item);
+  Item differing = 0;
+  for (std::int64_t i = 0; i < count; ++i) differing |= items[i] ^ items[0];
+  Item* from = items;
+  Item* to = spare;
+  int low = 0;
+  while (low < width && (differing >> low & 1) == 0) ++low;
+  for (; low < width && (differing >> low) != 0; low += digit_bits) {
+    std::int64_t starts[bins + 1] = {};
+    auto const digit = [low](Item item) {
+      return static_cast<unsigned>(~item >> low) & static_cast<unsigned>(bins - 1);
+    };
+    for (std::int64_t i = 0; i < count; ++i) ++starts[digit(from[i]) + 1];
+    for (int b = 0; b < bins; ++b) starts[b + 1] += starts[b];
+    for (std::int64_t i = 0; i < count; ++i) to[starts[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != items) std::copy(from, from + count, items);
+}
+
+inline constexpr std::int64_t smallest_radix_sort = 2048;
+
 /// \tparam Rows  tells of each row where its items begin, first(row), and how many they are, size(row)
 template <class Rows, class Item>
 struct SortTiles {
   Rows rows;
   Item* items;
+  Item* spare;
   std::int64_t tile;
   std::int64_t tiles_per_row;
 
@@ -30,10 +57,17 @@ struct SortTiles {
     Item* const first = items + rows.first(row) + begin;
     std::int64_t const count = size - begin < tile ? size - begin : tile;
     if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((std::sort(first, first + count, std::greater<Item>());))
+      KOKKOS_IF_ON_HOST((sort_alone(first, spare + rows.first(row) + begin, count);))
     } else {
       sort_in_team(group, first, static_cast<int>(count));
     }
+  }
+
+  static void sort_alone(Item* first, Item* spare, std::int64_t count) {
+    if (count < smallest_radix_sort)
+      std::sort(first, first + count, std::greater<Item>());
+    else
+      radix_sort(first, spare, count);
   }
 
   /// Bitonic sort in the team's scratch memory, padded to a power of two with the smallest item.
@@ -119,12 +153,12 @@ template <class Exec, class Rows, class Item>
 Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std::int64_t longest,
                  Item* items, Item* spare) {
   Device const device = device_of(exec);
-  std::int64_t const share = longest / (2 * device.concurrency) + 1;
+  std::int64_t const share = longest / device.concurrency + 1;
   std::int64_t const tile = device.host ? (share > 4096 ? share : 4096) : device_sort_tile;
   std::int64_t const tiles = (longest + tile - 1) / tile;
   launch("ktopk::arrange::sort_tiles", exec, row_count * tiles,
          static_cast<int>(tile > device_sort_tile ? 0 : tile * sizeof(Item)),
-         SortTiles<Rows, Item>{rows, items, tile, tiles});
+         SortTiles<Rows, Item>{rows, items, spare, tile, tiles});
   std::int64_t const chunk = device.host ? tile : 8;
   std::int64_t const chunks = (longest + chunk - 1) / chunk;
   for (std::int64_t run = tile; run < longest; run *= 2) {

@@ -58,7 +58,7 @@ struct HeapParts {
   Item* heaps;  // k items for each group; the winners themselves where a row is one part
   Item* list;   // the heaps of a row side by side
   Verdict* verdicts;
-  Filter<Bits> filter;
+  HostLoops<Bits> loops;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -77,7 +77,7 @@ struct HeapParts {
   void fill_alone(Item* items, std::int64_t k, std::int64_t row, Range range) const {
     MinHeap<Item> heap(items, k);
     for_each_reaching(
-        filter, problem.row_keys(row), problem.key_step, map, range.begin, range.end, 64,
+        loops, problem.row_keys(row), problem.key_step, map, range.begin, range.end, 64,
         [&] { return heap.bar(); }, [&](Item item) { heap.offer(item); });
     if (parts == 1) return;
     append(items, heap.size(), row);
@@ -131,8 +131,11 @@ template <class Item>
 struct HeapPieces {
   HeapPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace), winners(pieces, shape, options), parts(parts_for(device, shape)) {
-    heaps = winners.items;
-    if (parts == 1) return;
+    if (parts == 1) {
+      if (winners.items == nullptr) winners.items = pieces.take<Item>(shape.rows * shape.k);
+      heaps = winners.items;
+      return;
+    }
     std::int64_t const most = shape.rows * parts * shape.k;
     heaps = pieces.take<Item>(most);
     list = pieces.take<Item>(most);
@@ -176,11 +179,11 @@ void Heap<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     launch("ktopk::heap::fill", exec, shape.rows * work.parts,
            static_cast<int>((team_size + 2) * sizeof(Item)),
            HeapParts<Bits, Item>{problem, map, work.parts, work.heaps, work.list, work.verdicts,
-                                 pick_filter<Bits>()});
+                                 pick_host_loops<Bits>()});
     if (work.parts > 1)
       radix_select(exec,
                    ListSource<Bits, Item>{problem, work.list, work.parts * shape.k, work.verdicts},
-                   map.width(), work.scratch, work.winners.items);
+                   work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
     arrange(exec, problem, map, work.winners);
   });
 }

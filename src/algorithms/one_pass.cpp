@@ -97,7 +97,7 @@ struct KeepReaching {
   Item const* thresholds;
   Item* kept;
   Verdict* verdicts;
-  Filter<Bits> filter;
+  HostLoops<Bits> loops;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -105,16 +105,16 @@ struct KeepReaching {
     Range const range = part_of(problem.shape.n, group.index() % parts, parts);
     Item const threshold = thresholds[row];
     Bits const* const keys = problem.row_keys(row);
-    Appender<Item, Group::is_host> out(kept + row * capacity, &verdicts[row].kept, capacity);
+    Appender<Item, Group::is_host> out({kept + row * capacity}, &verdicts[row].kept, capacity);
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((for_each_reaching(
-                             filter, keys, problem.key_step, map, range.begin, range.end,
+                             loops, keys, problem.key_step, map, range.begin, range.end,
                              filter_block, [&] { return threshold; },
-                             [&](Item item) { if (item >= threshold) out.add(item); });))
+                             [&](Item item) { out.add_if(item >= threshold, item); });))
     } else {
       each(group, range.begin, range.end, [&](std::int64_t i) {
         Item const item = map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
-        if (item >= threshold) out.add(item);
+        out.add_if(item >= threshold, item);
       });
     }
     out.flush();
@@ -182,7 +182,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
          KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds, work.kept,
-                                  work.verdicts, pick_filter<Bits>()});
+                                  work.verdicts, pick_host_loops<Bits>()});
   launch_each("ktopk::one_pass::judge", exec, shape.rows,
               Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.verdicts});
 }
@@ -195,11 +195,13 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
     OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
     keep_reaching(exec, problem, map, work);
+    WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
     radix_select(exec,
                  ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts},
-                 map.width(), work.finish, work.winners.items);
-    radix_select(exec, KeySource<Bits, Item>{problem, map, work.verdicts}, map.width(),
-                 work.fallback, work.winners.items);
+                 work.finish, sink);
+    radix_select(exec,
+                 KeySource<Bits, Item>{problem, map, work.verdicts, pick_host_loops<Bits>()},
+                 work.fallback, sink);
     arrange(exec, problem, map, work.winners);
   });
 }

@@ -23,15 +23,23 @@ struct OnePassPlan {
   std::int64_t capacity;  ///< room for kept items
 };
 
-/// The order is six standard deviations above the expected number of winners in the sample, and 12 more
-/// for small k; twice the room that is then expected to be needed. Beyond 2^17 keys a sample the sample
-/// grows, so that the room is bounded in n.
+/// The smallest order that a Poisson variable of this mean reaches with a probability below 1e-7, by
+/// Chernoff's bound: a sample holds so many winners that seldom.
+inline std::int64_t safe_order(double mean) {
+  auto order = static_cast<std::int64_t>(mean) + 1;
+  auto const log_bound = [mean](double x) { return x - mean - x * std::log(x / mean); };
+  while (log_bound(static_cast<double>(order)) > -16.1) ++order;
+  return order;
+}
+
+/// An order that fewer than k items reach once in ten million times, and twice the room that is then
+/// expected to be needed. Beyond 2^17 keys a sample the sample grows, so that the room is bounded in n.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   std::int64_t const small = std::clamp<std::int64_t>(n / 64, 1, 16384);
   std::int64_t const samples = std::clamp<std::int64_t>(n >> 17, small, 131072);
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
-  auto const order = static_cast<std::int64_t>(expected + 6 * std::sqrt(expected) + 12);
+  std::int64_t const order = safe_order(expected);
   auto const kept = static_cast<std::int64_t>(static_cast<double>(order) * ratio);
   std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
   return {samples, order, std::min(2 * kept + 1024, most)};

@@ -6,12 +6,12 @@
 
 namespace ktopk::detail {
 
-template <class Source, class Item>
+template <class Source, class Bits, class Item>
 struct RadixSelection {
   Source source;
   RadixScratch<Item> scratch;
+  WinnerSink<Bits, Item> sink;
   int width;
-  Item* winners;
 
   KOKKOS_FUNCTION int bins() const { return 1 << scratch.digit_bits; }
   KOKKOS_FUNCTION std::int64_t row_of(std::int64_t group) const { return group / scratch.parts; }
@@ -35,16 +35,22 @@ struct RadixSelection {
     return {first / share, (first + source.size(row)) / share};
   }
 
-  KOKKOS_FUNCTION int next_low(RadixRow<Item> const& state) const {
-    return state.low > scratch.digit_bits ? state.low - scratch.digit_bits : 0;
+  /// Where the next digit ends. No digit holds bits of both rank and position.
+  KOKKOS_FUNCTION int next_low(int low) const {
+    int const boundary = low > sink.map.position_bits ? sink.map.position_bits : 0;
+    return low - boundary > scratch.digit_bits ? low - scratch.digit_bits : boundary;
   }
 
   /// Histograms the next digit of the items that carry the prefix.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item> const& state, Reader const& read,
                              Range range, unsigned* histogram) const {
-    int const low = next_low(state);
+    int const low = next_low(state.low);
     unsigned const mask = (1u << (state.low - low)) - 1u;
+    if constexpr (Group::is_host && Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((count_keys(state, read.scan(), range, histogram);))
+      return;
+    }
     if (state.low == width) {
       each(group, range.begin, range.end, [&](std::int64_t i) {
         group.fetch_add(&histogram[static_cast<unsigned>(read(i) >> low) & mask], 1u);
@@ -58,34 +64,78 @@ struct RadixSelection {
     });
   }
 
+  /// The same on a host's keys.
+  template <class Scan>
+  void count_keys(RadixRow<Item> const& state, Scan const& scan, Range range,
+                  unsigned* histogram) const {
+    int const low = next_low(state.low);
+    int const digits = 1 << (state.low - low);
+    if (state.low == width) {
+      scan.count_top(range.begin, range.end, low, digits, histogram);
+      return;
+    }
+    unsigned const mask = static_cast<unsigned>(digits) - 1u;
+    scan.visit_edge(range.begin, range.end, lowest(state), highest(state), [&](Item item) {
+      if ((item >> state.low) == state.prefix)
+        ++histogram[static_cast<unsigned>(item >> low) & mask];
+    });
+  }
+
+  /// The first and the last item with the prefix, which some digit has been settled of.
+  KOKKOS_FUNCTION Item lowest(RadixRow<Item> const& state) const {
+    return state.low < width ? state.prefix << state.low : Item{0};
+  }
+  KOKKOS_FUNCTION Item highest(RadixRow<Item> const& state) const {
+    return lowest(state) | ((Item{1} << state.low) - 1);
+  }
+
   /// The same, and in the same read writes what has won and buffers what may still win.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, RadixRow<Item>& state, Reader const& read,
                               Range range, unsigned* histogram, std::int64_t row) const {
     Item const prefix = state.prefix;
-    int const high = state.low, low = next_low(state);
+    int const high = state.low, low = next_low(state.low);
     unsigned const mask = (1u << (high - low)) - 1u;
     Range const room = buffer_of(row);
-    Appender<Item, Group::is_host> buffer(scratch.buffer + room.begin, &state.filled,
+    Appender<Item, Group::is_host> buffer({scratch.buffer + room.begin}, &state.filled,
                                           room.end - room.begin);
-    Appender<Item, Group::is_host> winner(winners_of(row), &state.emitted, source.wanted(row));
-    each(group, range.begin, range.end, [&](std::int64_t i) {
-      Item const item = read(i);
+    Appender<Item, Group::is_host, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted,
+                                                                 source.wanted(row));
+    auto const visit = [&](Item item) {
       Item const head = item >> high;
-      if (head < prefix) return;
-      if (head > prefix) {
-        winner.add(item);
-      } else {
-        buffer.add(item);
-        group.fetch_add(&histogram[static_cast<unsigned>(item >> low) & mask], 1u);
-      }
-    });
+      winner.add_if(head > prefix, item);
+      if (head != prefix) return;
+      buffer.add_if(true, item);
+      group.fetch_add(&histogram[static_cast<unsigned>(item >> low) & mask], 1u);
+    };
+    read_from(group, state, read, range, row, highest(state), visit);
     buffer.flush();
     winner.flush();
   }
 
-  KOKKOS_FUNCTION Item* winners_of(std::int64_t row) const {
-    return winners + row * source.problem.shape.k;
+  /// Calls visit(item) for every item from the prefix upwards; a host puts what is surely above `ceiling`
+  /// into the sink instead, by whole blocks.
+  template <class Group, class Reader, class Visit>
+  KOKKOS_FUNCTION void read_from(Group const& group, RadixRow<Item>& state, Reader const& read,
+                                 Range range, std::int64_t row, Item ceiling,
+                                 Visit const& visit) const {
+    if constexpr (Group::is_host && Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((read.scan().split(
+                             range.begin, range.end, lowest(state), ceiling, visit,
+                             [&](Bits const* from, std::uint16_t const* hits, int found,
+                                 std::int64_t first) {
+                               put_hits(state, row, from, hits, found, first);
+                             });))
+    } else {
+      each(group, range.begin, range.end, [&](std::int64_t i) { visit(read(i)); });
+    }
+  }
+
+  void put_hits(RadixRow<Item>& state, std::int64_t row, Bits const* from,
+                std::uint16_t const* hits, int found, std::int64_t first) const {
+    unsigned long long const slot =
+        Kokkos::atomic_fetch_add(&state.emitted, static_cast<unsigned long long>(found));
+    sink.put_hits(row, static_cast<std::int64_t>(slot), from, hits, found, first);
   }
 
   KOKKOS_FUNCTION bool filters(RadixRow<Item> const& state, std::int64_t row) const {
@@ -113,7 +163,7 @@ struct RadixSelection {
   template <class Group, class Count>
   KOKKOS_FUNCTION void choose(Group const& group, RadixRow<Item>& state, Count const* histogram,
                               bool filtered, std::int64_t* sums) const {
-    int const low = next_low(state);
+    int const low = next_low(state.low);
     int const digits = 1 << (state.low - low);
     int const slice = (digits + group.size() - 1) / group.size();
     std::int64_t sum = 0;
@@ -145,12 +195,11 @@ struct RadixSelection {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather_from(Group const& group, RadixRow<Item>& state, Reader const& read,
                                    Range range, std::int64_t row) const {
-    Item const threshold = state.low < width ? state.prefix << state.low : Item{0};
-    Appender<Item, Group::is_host> winner(winners_of(row), &state.emitted, source.wanted(row));
-    each(group, range.begin, range.end, [&](std::int64_t i) {
-      Item const item = read(i);
-      if (item >= threshold) winner.add(item);
-    });
+    Item const threshold = lowest(state);
+    Appender<Item, Group::is_host, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted,
+                                                                 source.wanted(row));
+    read_from(group, state, read, range, row, threshold,
+              [&](Item item) { winner.add_if(item >= threshold, item); });
     winner.flush();
   }
 
@@ -256,11 +305,11 @@ struct RadixBegin {
   }
 };
 
-template <class Exec, class Source, class Item>
-void radix_select(Exec const& exec, Source const& source, int item_width,
-                  RadixScratch<Item> const& scratch, Item* winners) {
-  using Selection = RadixSelection<Source, Item>;
-  Selection const selection{source, scratch, item_width, winners};
+template <class Exec, class Source, class Bits, class Item>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
+                  WinnerSink<Bits, Item> const& sink) {
+  using Selection = RadixSelection<Source, Bits, Item>;
+  Selection const selection{source, scratch, sink, sink.map.width()};
   int const shared = radix_shared_bytes(scratch.digit_bits);
   if (scratch.parts == 1) {
     launch("ktopk::radix::row", exec, scratch.rows, shared, RadixWholeRow<Selection>{selection});
@@ -269,7 +318,7 @@ void radix_select(Exec const& exec, Source const& source, int item_width,
   std::int64_t const groups = scratch.rows * scratch.parts;
   launch_each("ktopk::radix::begin", exec, scratch.rows << scratch.digit_bits,
               RadixBegin<Selection>{selection});
-  for (int low = item_width; low > 0; low -= scratch.digit_bits)
+  for (int low = selection.width; low > 0; low = selection.next_low(low))
     launch("ktopk::radix::digit", exec, groups, shared, RadixPass<Selection>{selection});
   launch("ktopk::radix::gather", exec, groups, shared, RadixGather<Selection>{selection});
 }
@@ -299,17 +348,17 @@ void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
     RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    radix_select(exec, KeySource<Bits, Item>{problem, map}, map.width(), work.scratch,
-                 work.winners.items);
+    radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
+                 work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
     arrange(exec, problem, map, work.winners);
   });
 }
 
-#define KTOPK_RADIX_SELECT(Space, Bits, Item)                                              \
-  template void radix_select(Space const&, KeySource<Bits, Item> const&, int,              \
-                             RadixScratch<Item> const&, Item*);                            \
-  template void radix_select(Space const&, ListSource<Bits, Item> const&, int,             \
-                             RadixScratch<Item> const&, Item*);
+#define KTOPK_RADIX_SELECT(Space, Bits, Item)                                             \
+  template void radix_select(Space const&, KeySource<Bits, Item> const&,                  \
+                             RadixScratch<Item> const&, WinnerSink<Bits, Item> const&);   \
+  template void radix_select(Space const&, ListSource<Bits, Item> const&,                 \
+                             RadixScratch<Item> const&, WinnerSink<Bits, Item> const&);
 #define KTOPK_RADIX(Space)                          \
   KTOPK_RUN_ON(Radix<Generic>, Space)               \
   KTOPK_FOR_EACH_ITEM(KTOPK_RADIX_SELECT, Space)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "../arrange.hpp"
 #include "../group.hpp"
+#include "../host_filter.hpp"
 
 // Most-significant-digit radix selection: histogram the top digit of all items, keep to the digit that
 // holds the k-th, go on with the next. Any k up to n.
@@ -35,12 +37,16 @@ template <class Bits, class Item>
 struct KeySource {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  Verdict const* verdicts = nullptr;
+  Verdict const* verdicts;
+  HostLoops<Bits> loops;
 
   struct Reader {
     Bits const* keys;
     std::int64_t step;
     ItemMap<Bits, Item> map;
+    HostLoops<Bits> loops;
+    static constexpr bool reads_keys = true;
+    KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
     }
@@ -54,7 +60,7 @@ struct KeySource {
     return problem.offsets ? problem.offsets[row] : row * problem.shape.n;
   }
   KOKKOS_FUNCTION Reader reader(std::int64_t row) const {
-    return {problem.row_keys(row), problem.key_step, map};
+    return {problem.row_keys(row), problem.key_step, map, loops};
   }
 };
 
@@ -68,6 +74,7 @@ struct ListSource {
 
   struct Reader {
     Item const* items;
+    static constexpr bool reads_keys = false;
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
   };
   KOKKOS_FUNCTION bool active(std::int64_t row) const { return verdicts[row].proven; }
@@ -84,7 +91,7 @@ template <class Item>
 struct RadixScratch {
   RadixScratch() = default;
   /// \param n         the longest row, or the number of all keys where rows are ragged
-  /// \param buffered  whether there is a buffer of an eighth of `keys` items
+  /// \param buffered  whether there is a buffer of a quarter of `keys` items
   RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows_, std::int64_t n,
                std::int64_t keys, bool buffered)
       : rows(rows_),
@@ -94,7 +101,7 @@ struct RadixScratch {
         histograms(parts > 1 ? pieces.take<unsigned long long>(rows_ << digit_bits) : nullptr),
         buffer(buffered ? pieces.take<Item>(keys / buffer_share + 1) : nullptr) {}
 
-  static constexpr std::int64_t buffer_share = 8;
+  static constexpr std::int64_t buffer_share = 4;
 
   std::int64_t rows;
   std::int64_t parts;
@@ -104,10 +111,10 @@ struct RadixScratch {
   Item* buffer;
 };
 
-/// Writes the k best items of every active row of `source` to winners + row * k, in any order.
-template <class Exec, class Source, class Item>
-void radix_select(Exec const& exec, Source const& source, int item_width,
-                  RadixScratch<Item> const& scratch, Item* winners);
+/// Puts the k best items of every active row of `source` into `sink`, in any order.
+template <class Exec, class Source, class Bits, class Item>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
+                  WinnerSink<Bits, Item> const& sink);
 
 template <>
 struct Radix<Generic> {
