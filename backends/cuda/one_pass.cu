@@ -30,6 +30,7 @@ template <class Item>
 constexpr int held_items = tuning.held_bytes / static_cast<int>(sizeof(Item));
 template <class Item>
 constexpr int boundary_items = tuning.boundary_bytes / static_cast<int>(sizeof(Item));
+static_assert((tuning.sort_tile & (tuning.sort_tile - 1)) == 0);
 constexpr int digit_bits = 11;
 constexpr int digits = 1 << digit_bits;
 
@@ -226,9 +227,6 @@ class Keeper {
         m_held(held) {}
 
   __device__ Item threshold() const { return m_threshold; }
-  /// More is kept than there is room for: the row must be selected otherwise.
-  __device__ bool hopeless() const { return m_hopeless; }
-
   __device__ void offer(Bits key, std::int64_t position) {
     Item const item = m_map(key, static_cast<std::uint64_t>(position));
     if (item < m_threshold) return;
@@ -254,10 +252,7 @@ class Keeper {
 
  private:
   __device__ void keep(unsigned long long slot, Item item) {
-    if (slot < m_capacity)
-      m_kept[slot] = item;
-    else
-      m_hopeless = true;
+    if (slot < m_capacity) m_kept[slot] = item;
   }
 
   ItemMap<Bits, Item> const& m_map;
@@ -267,7 +262,6 @@ class Keeper {
   Item* m_kept;
   unsigned long long m_capacity;
   Held<Item>& m_held;
-  bool m_hopeless = false;
 };
 
 /// The stream's test, of two operations a key, which lets all through that may reach a rank: keys on
@@ -427,8 +421,7 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
   NanTest<Bits> const nan_test(w.map.rank);
   bool const ties_only = least == std::numeric_limits<Bits>::max();
   TieCut<Item> const ties(w.map, keeper.threshold());
-  for (std::int64_t first = blockIdx.x * size; first < row.vectors && !keeper.hopeless();
-       first += gridDim.x * size) {
+  for (std::int64_t first = blockIdx.x * size; first < row.vectors; first += gridDim.x * size) {
     bool const tie = ties.in(row.head + first * width, row.head + (first + size) * width);
     if (!tie && ties_only) continue;
     QuickTest<Bits> quick = test;
@@ -438,6 +431,7 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
     tile.load(row, first);
     std::uint64_t const hits = tile.template hits<NanWins>(quick, nan_test);
     if (hits != 0) offer_hits(row, tile, first, hits, keeper);
+    __syncwarp();  // without it a warp that had a hit may stay apart, at half the speed
   }
 }
 
@@ -681,7 +675,9 @@ __global__ void __launch_bounds__(256)
   to[blockIdx.y * w.problem.shape.k + place] = item;
 }
 
-/// Stores winners that are sorted by runs: an item's place is the number of better ones in all runs.
+/// Stores winners that are sorted by runs: an item's place is the number of better ones in all runs. The
+/// runs are searched side by side, so that one step's loads are in flight together.
+/// \param run  a power of two
 template <class Bits, class Item>
 __global__ void __launch_bounds__(256)
     store_runs(Work<Bits, Item> const w, Item const* from, std::int64_t run) {
@@ -690,9 +686,15 @@ __global__ void __launch_bounds__(256)
   if (i >= wanted) return;
   Item const* const row = from + blockIdx.y * w.problem.shape.k;
   Item const item = row[i];
+  std::int64_t better[tuning.final_runs] = {};
+  for (std::int64_t half = run; half > 0; half /= 2)
+    for (int r = 0; r < tuning.final_runs; ++r) {
+      std::int64_t const reach = better[r] + half;
+      std::int64_t const end = r * run + reach;
+      if (reach <= run && end <= wanted && row[end - 1] > item) better[r] = reach;
+    }
   std::int64_t place = 0;
-  for (std::int64_t first = 0; first < wanted; first += run)
-    place += better_in(row + first, wanted - first < run ? wanted - first : run, item);
+  for (int r = 0; r < tuning.final_runs; ++r) place += better[r];
   w.store(blockIdx.y, place, item);
 }
 
