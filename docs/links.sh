@@ -24,8 +24,8 @@ while IFS= read -r page; do
       printf '%s: no %s\n' "$page" "$target" >&2
       broken=$((broken + 1))
     }
-  done < <(targets "$root/$page")
-done < <(pages)
+  done <<<"$(targets "$root/$page")"
+done <<<"$(pages)"
 
 if ((checked == 0)); then
   printf 'links: no link found in %s\n' "$root" >&2

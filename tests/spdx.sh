@@ -34,7 +34,7 @@ while IFS= read -r file; do
     printf '%s: no "%s"\n' "$file" "$wanted" >&2
     missing=$((missing + 1))
   }
-done < <(files)
+done <<<"$(files)"
 
 if ((checked == 0)); then
   printf 'spdx: no file found in %s\n' "$root" >&2
