@@ -3,6 +3,7 @@
 
 #include "../arrange.hpp"
 #include "../instantiate.hpp"
+#include "../short_rows.hpp"
 
 namespace ktopk::detail {
 
@@ -336,6 +337,7 @@ struct RadixPieces {
 
 KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                             Options const& options) {
+  if (are_short_rows(device, shape)) return 0;
   if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
     return RadixPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
   return RadixPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
@@ -347,6 +349,11 @@ void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    if (are_short_rows(device_of(exec), problem.shape)) {
+      launch("ktopk::radix::short_rows", exec, problem.shape.rows, 0,
+             ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+      return;
+    }
     RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
     radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
                  work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
