@@ -101,13 +101,26 @@ template <class Bits>
   return found;
 }
 
+/// What some ranks have in common: the bits in all of them, and those in any.
+template <class Bits>
+struct CommonBits {
+  Bits all = std::numeric_limits<Bits>::max(), any = 0;
+};
+
 /// Writes the low 16 bits of each rank shifted right by `shift`.
 template <class Bits>
 [[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
                                                 RankMap<Bits> const& rank, int shift,
-                                                std::uint16_t* digits) {
+                                                std::uint16_t* digits, CommonBits<Bits>& common) {
   RankMap<Bits> const map = rank;
-  for (int i = 0; i < count; ++i) digits[i] = static_cast<std::uint16_t>(map(keys[i]) >> shift);
+  Bits all = common.all, any = common.any;
+  for (int i = 0; i < count; ++i) {
+    Bits const here = map(keys[i]);
+    all = static_cast<Bits>(all & here);
+    any = static_cast<Bits>(any | here);
+    digits[i] = static_cast<std::uint16_t>(here >> shift);
+  }
+  common = {all, any};
 }
 
 template <class Bits>
@@ -128,15 +141,15 @@ struct Reached {
 /// which they differ. 1 <= k <= count.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
-  Bits some = 0, each = std::numeric_limits<Bits>::max();
+  CommonBits<Bits> common;
   for (int i = 0; i < count; ++i) {
-    some = static_cast<Bits>(some | ranks[i]);
-    each = static_cast<Bits>(each & ranks[i]);
+    common.all = static_cast<Bits>(common.all & ranks[i]);
+    common.any = static_cast<Bits>(common.any | ranks[i]);
   }
-  int const differing = std::bit_width(static_cast<Bits>(some ^ each));
+  int const differing = std::bit_width(static_cast<Bits>(common.all ^ common.any));
   Reached<Bits> best{static_cast<Bits>(differing == std::numeric_limits<Bits>::digits
                                            ? Bits{0}
-                                           : static_cast<Bits>(some >> differing) << differing),
+                                           : static_cast<Bits>((common.any >> differing) << differing)),
                      count};
   for (int bit = differing - 1; bit >= 0 && best.count > k; --bit) {
     Bits const higher = static_cast<Bits>(best.rank | (Bits{1} << bit));
@@ -168,7 +181,7 @@ template <class Bits>
 template <class Bits>
 struct HostLoops {
   int (*filter)(Bits const*, int, RankMap<Bits> const&, RankRange<Bits>, std::uint16_t*);
-  void (*digits)(Bits const*, int, RankMap<Bits> const&, int, std::uint16_t*);
+  void (*digits)(Bits const*, int, RankMap<Bits> const&, int, std::uint16_t*, CommonBits<Bits>&);
   void (*ranks)(Bits const*, int, RankMap<Bits> const&, Bits*);
   Reached<Bits> (*kth)(Bits const*, int, int);
   void (*slots)(Bits const*, int, Bits*);
@@ -182,8 +195,9 @@ struct HostLoops {
   }                                                                                              \
   template <class Bits>                                                                          \
   attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,         \
-                                 int shift, std::uint16_t* digits) {                             \
-    digits_plain(keys, count, rank, shift, digits);                                              \
+                                 int shift, std::uint16_t* digits,                               \
+                                 CommonBits<Bits>& common) {                                     \
+    digits_plain(keys, count, rank, shift, digits, common);                                      \
   }                                                                                              \
   template <class Bits>                                                                          \
   attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
@@ -254,15 +268,17 @@ struct KeyScan {
     }
   }
 
-  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone.
-  void count_top(std::int64_t begin, std::int64_t end, int low, int bins,
-                 unsigned* histogram) const {
+  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone. Four
+  /// histograms in turn, so that equal digits do not wait for each other.
+  CommonBits<Bits> count_top(std::int64_t begin, std::int64_t end, int low, int bins,
+                             unsigned* histogram) const {
+    CommonBits<Bits> common;
     constexpr int most_bins = 1 << 11;
     unsigned other[3 * most_bins];
     std::fill(other, other + 3 * bins, 0u);
     std::uint16_t digits[filter_block];
     blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
-      loops.digits(from, count, map.rank, low - map.position_bits, digits);
+      loops.digits(from, count, map.rank, low - map.position_bits, digits, common);
       int i = 0;
       for (; i + 4 <= count; i += 4) {
         ++histogram[digits[i]];
@@ -274,6 +290,7 @@ struct KeyScan {
     });
     for (int b = 0; b < bins; ++b)
       histogram[b] += other[b] + other[bins + b] + other[2 * bins + b];
+    return common;
   }
 
   /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.

@@ -29,6 +29,8 @@ struct RadixRow {
   std::int64_t left;         // how many those items are
   unsigned arrived;          // groups done with the pass
   unsigned long long filled;   // items in the buffer
+  unsigned long long common;   // bits that all ranks are known to have ...
+  unsigned long long present;  // ... and those that some have; only where a host has looked
   unsigned long long emitted;  // winners written
 };
 
