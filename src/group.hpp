@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <Kokkos_Core.hpp>
 
@@ -97,6 +98,21 @@ struct OnTeams {
     body(TeamGroup<Member>(member, shared));
   }
 };
+
+/// Spaces whose kernels are over when the call that launches them returns. There the host may look at
+/// what they wrote, and need not launch what would do nothing.
+template <class Exec>
+inline constexpr bool runs_at_once = false
+#if defined(KOKKOS_ENABLE_SERIAL)
+                                     || std::is_same_v<Exec, Kokkos::Serial>
+#endif
+#if defined(KOKKOS_ENABLE_OPENMP)
+                                     || std::is_same_v<Exec, Kokkos::OpenMP>
+#endif
+#if defined(KOKKOS_ENABLE_THREADS)
+                                     || std::is_same_v<Exec, Kokkos::Threads>
+#endif
+    ;
 
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own.
 template <class Exec, class Body>

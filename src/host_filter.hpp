@@ -101,20 +101,90 @@ template <class Bits>
   return found;
 }
 
+/// What some ranks have in common: the bits in all of them, and those in any.
+template <class Bits>
+struct CommonBits {
+  Bits all = std::numeric_limits<Bits>::max(), any = 0;
+};
+
 /// Writes the low 16 bits of each rank shifted right by `shift`.
 template <class Bits>
 [[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
                                                 RankMap<Bits> const& rank, int shift,
-                                                std::uint16_t* digits) {
+                                                std::uint16_t* digits, CommonBits<Bits>& common) {
   RankMap<Bits> const map = rank;
-  for (int i = 0; i < count; ++i) digits[i] = static_cast<std::uint16_t>(map(keys[i]) >> shift);
+  Bits all = common.all, any = common.any;
+  for (int i = 0; i < count; ++i) {
+    Bits const here = map(keys[i]);
+    all = static_cast<Bits>(all & here);
+    any = static_cast<Bits>(any | here);
+    digits[i] = static_cast<std::uint16_t>(here >> shift);
+  }
+  common = {all, any};
 }
 
-/// Both loops as compiled for one kind of processor.
+template <class Bits>
+[[gnu::always_inline]] inline void ranks_plain(Bits const* keys, int count,
+                                               RankMap<Bits> const& rank, Bits* ranks) {
+  RankMap<Bits> const map = rank;
+  for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
+}
+
+/// A rank, and how many of some ranks reach it.
+template <class Bits>
+struct Reached {
+  Bits rank;
+  int count;
+};
+
+/// The k-th best of `count` ranks, or a rank that exactly k reach, found bit by bit from the first in
+/// which they differ. 1 <= k <= count.
+template <class Bits>
+[[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
+  CommonBits<Bits> common;
+  for (int i = 0; i < count; ++i) {
+    common.all = static_cast<Bits>(common.all & ranks[i]);
+    common.any = static_cast<Bits>(common.any | ranks[i]);
+  }
+  int const differing = std::bit_width(static_cast<Bits>(common.all ^ common.any));
+  Reached<Bits> best{static_cast<Bits>(differing == std::numeric_limits<Bits>::digits
+                                           ? Bits{0}
+                                           : static_cast<Bits>((common.any >> differing) << differing)),
+                     count};
+  for (int bit = differing - 1; bit >= 0 && best.count > k; --bit) {
+    Bits const higher = static_cast<Bits>(best.rank | (Bits{1} << bit));
+    int reaching = 0;
+    for (int i = 0; i < count; ++i) reaching += ranks[i] >= higher ? 1 : 0;
+    if (reaching >= k) best = {higher, reaching};
+  }
+  return best;
+}
+
+inline constexpr int most_counted_slots = 128;
+
+/// Sorts by counting, without a branch: slots[i] is how many of the ranks come before ranks[i], larger
+/// ones and equal ones further forward.
+template <class Bits>
+[[gnu::always_inline]] inline void slots_plain(Bits const* ranks, int count, Bits* slots) {
+  for (int i = 0; i < count; ++i) slots[i] = 0;
+  for (int j = 0; j < count; ++j) {
+    Bits const rank = ranks[j];
+    Bits const place = static_cast<Bits>(j);
+    for (int i = 0; i < count; ++i) {
+      bool const before = (rank > ranks[i]) | ((rank == ranks[i]) & (place < static_cast<Bits>(i)));
+      slots[i] = static_cast<Bits>(slots[i] + (before ? 1 : 0));
+    }
+  }
+}
+
+/// The loops as compiled for one kind of processor.
 template <class Bits>
 struct HostLoops {
   int (*filter)(Bits const*, int, RankMap<Bits> const&, RankRange<Bits>, std::uint16_t*);
-  void (*digits)(Bits const*, int, RankMap<Bits> const&, int, std::uint16_t*);
+  void (*digits)(Bits const*, int, RankMap<Bits> const&, int, std::uint16_t*, CommonBits<Bits>&);
+  void (*ranks)(Bits const*, int, RankMap<Bits> const&, Bits*);
+  Reached<Bits> (*kth)(Bits const*, int, int);
+  void (*slots)(Bits const*, int, Bits*);
 };
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
@@ -125,8 +195,27 @@ struct HostLoops {
   }                                                                                              \
   template <class Bits>                                                                          \
   attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,         \
-                                 int shift, std::uint16_t* digits) {                             \
-    digits_plain(keys, count, rank, shift, digits);                                              \
+                                 int shift, std::uint16_t* digits,                               \
+                                 CommonBits<Bits>& common) {                                     \
+    digits_plain(keys, count, rank, shift, digits, common);                                      \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
+                                Bits* ranks) {                                                   \
+    ranks_plain(keys, count, rank, ranks);                                                       \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                    \
+    return kth_plain(ranks, count, k);                                                           \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                     \
+    slots_plain(ranks, count, slots);                                                            \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  HostLoops<Bits> loops_##suffix() {                                                             \
+    return {filter_##suffix<Bits>, digits_##suffix<Bits>, ranks_##suffix<Bits>,                  \
+            kth_##suffix<Bits>, slots_##suffix<Bits>};                                           \
   }
 
 KTOPK_HOST_LOOPS(portable, )
@@ -149,11 +238,11 @@ HostLoops<Bits> pick_host_loops() {
 #if defined(KTOPK_HOST_TARGETS)
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi"))
-    return {filter_avx512<Bits>, digits_avx512<Bits>};
+    return loops_avx512<Bits>();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
-    return {filter_avx2<Bits>, digits_avx2<Bits>};
+    return loops_avx2<Bits>();
 #endif
-  return {filter_portable<Bits>, digits_portable<Bits>};
+  return loops_portable<Bits>();
 }
 
 /// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
@@ -179,15 +268,17 @@ struct KeyScan {
     }
   }
 
-  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone.
-  void count_top(std::int64_t begin, std::int64_t end, int low, int bins,
-                 unsigned* histogram) const {
+  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone. Four
+  /// histograms in turn, so that equal digits do not wait for each other.
+  CommonBits<Bits> count_top(std::int64_t begin, std::int64_t end, int low, int bins,
+                             unsigned* histogram) const {
+    CommonBits<Bits> common;
     constexpr int most_bins = 1 << 11;
     unsigned other[3 * most_bins];
     std::fill(other, other + 3 * bins, 0u);
     std::uint16_t digits[filter_block];
     blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
-      loops.digits(from, count, map.rank, low - map.position_bits, digits);
+      loops.digits(from, count, map.rank, low - map.position_bits, digits, common);
       int i = 0;
       for (; i + 4 <= count; i += 4) {
         ++histogram[digits[i]];
@@ -199,6 +290,7 @@ struct KeyScan {
     });
     for (int b = 0; b < bins; ++b)
       histogram[b] += other[b] + other[bins + b] + other[2 * bins + b];
+    return common;
   }
 
   /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.

@@ -22,8 +22,8 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
   return {
       {Algorithm::one_pass, "one_pass", "long rows, k well below n: one read of the input",
        any / 16, cuda},
-      {Algorithm::radix, "radix", "any k of any row; behind all others", any, false},
-      {Algorithm::heap, "heap", "small k on CPUs, most of all many short rows",
+      {Algorithm::radix, "radix", "any k of any row, short rows on CPUs; behind all others", any, false},
+      {Algorithm::heap, "heap", "small k on CPUs, in many rows of some thousand keys",
        detail::Heap<detail::Generic>::largest_k, false},
       {Algorithm::sort, "sort", "nearly all keys wanted in order; the baseline", any, false},
   };

@@ -7,7 +7,7 @@
 // Reads the input once. k up to 2048.
 // After bitonic-topk (Shanbhag et al., SIGMOD '18, section 3.1, and the hand-written heap of section 6.7);
 // on a device a team shares one heap and queues what beats the root.
-// Prefer it on CPUs for small k, most of all for many short rows.
+// Prefer it on CPUs for small k in many rows of some thousand keys.
 
 namespace ktopk::detail {
 

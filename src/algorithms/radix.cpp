@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "radix.hpp"
 
+#include <algorithm>
+
 #include "../arrange.hpp"
 #include "../instantiate.hpp"
+#include "../short_rows.hpp"
 
 namespace ktopk::detail {
 
@@ -24,7 +27,8 @@ struct RadixSelection {
     bool const active = source.active(row);
     std::int64_t const size = active ? source.size(row) : 0;
     std::int64_t const need = active ? source.wanted(row) : 0;
-    state = {Item{0}, width, need == 0 || need >= size, false, need, size, 0, 0, 0};
+    state = {Item{0}, width, need == 0 || need >= size, false, need, size,
+             0, 0, 0, ~0ull, 0};
   }
 
   /// Where the row's part of the buffer begins, and how much of it there is.
@@ -43,7 +47,7 @@ struct RadixSelection {
 
   /// Histograms the next digit of the items that carry the prefix.
   template <class Group, class Reader>
-  KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item> const& state, Reader const& read,
+  KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item>& state, Reader const& read,
                              Range range, unsigned* histogram) const {
     int const low = next_low(state.low);
     unsigned const mask = (1u << (state.low - low)) - 1u;
@@ -66,12 +70,14 @@ struct RadixSelection {
 
   /// The same on a host's keys.
   template <class Scan>
-  void count_keys(RadixRow<Item> const& state, Scan const& scan, Range range,
+  void count_keys(RadixRow<Item>& state, Scan const& scan, Range range,
                   unsigned* histogram) const {
     int const low = next_low(state.low);
     int const digits = 1 << (state.low - low);
     if (state.low == width) {
-      scan.count_top(range.begin, range.end, low, digits, histogram);
+      auto const common = scan.count_top(range.begin, range.end, low, digits, histogram);
+      Kokkos::atomic_and(&state.common, static_cast<unsigned long long>(common.all));
+      Kokkos::atomic_or(&state.present, static_cast<unsigned long long>(common.any));
       return;
     }
     unsigned const mask = static_cast<unsigned>(digits) - 1u;
@@ -186,9 +192,22 @@ struct RadixSelection {
       state.need -= above;
       state.left = here;
       state.settled = state.left == state.need;
+      pass_common_bits(state);
       state.in_buffer = state.in_buffer || filtered;
     }
     group.barrier();
+  }
+
+  /// Settles further bits of the rank that all items are known to share.
+  KOKKOS_FUNCTION void pass_common_bits(RadixRow<Item>& state) const {
+    if ((state.common & ~state.present) != 0) return;
+    int low = sink.map.position_bits;
+    for (unsigned long long differing = state.common ^ state.present; differing != 0;
+         differing >>= 1)
+      ++low;
+    if (low >= state.low) return;
+    state.prefix = static_cast<Item>(state.common) >> (low - sink.map.position_bits);
+    state.low = low;
   }
 
   /// Writes every item from the threshold upwards.
@@ -305,12 +324,27 @@ struct RadixBegin {
   }
 };
 
+template <class Source>
+bool any_active(Source const& source, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (source.active(row)) return true;
+  return false;
+}
+
+template <class Item>
+bool all_settled(RadixScratch<Item> const& scratch) {
+  return std::all_of(scratch.row_states, scratch.row_states + scratch.rows,
+                     [](RadixRow<Item> const& state) { return state.settled; });
+}
+
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   WinnerSink<Bits, Item> const& sink) {
   using Selection = RadixSelection<Source, Bits, Item>;
   Selection const selection{source, scratch, sink, sink.map.width()};
   int const shared = radix_shared_bytes(scratch.digit_bits);
+  if constexpr (runs_at_once<Exec>)
+    if (!any_active(source, scratch.rows)) return;
   if (scratch.parts == 1) {
     launch("ktopk::radix::row", exec, scratch.rows, shared, RadixWholeRow<Selection>{selection});
     return;
@@ -318,8 +352,11 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   std::int64_t const groups = scratch.rows * scratch.parts;
   launch_each("ktopk::radix::begin", exec, scratch.rows << scratch.digit_bits,
               RadixBegin<Selection>{selection});
-  for (int low = selection.width; low > 0; low = selection.next_low(low))
+  for (int low = selection.width; low > 0; low = selection.next_low(low)) {
+    if constexpr (runs_at_once<Exec>)
+      if (all_settled(scratch)) break;
     launch("ktopk::radix::digit", exec, groups, shared, RadixPass<Selection>{selection});
+  }
   launch("ktopk::radix::gather", exec, groups, shared, RadixGather<Selection>{selection});
 }
 
@@ -336,6 +373,7 @@ struct RadixPieces {
 
 KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                             Options const& options) {
+  if (are_short_rows(device, shape)) return 0;
   if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
     return RadixPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
   return RadixPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
@@ -347,6 +385,11 @@ void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    if (are_short_rows(device_of(exec), problem.shape)) {
+      launch("ktopk::radix::short_rows", exec, problem.shape.rows, 0,
+             ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+      return;
+    }
     RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
     radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
                  work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});

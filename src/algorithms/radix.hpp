@@ -9,7 +9,7 @@
 // holds the k-th, go on with the next. Any k up to n.
 // Reads the input two to five times: until few enough are left for the buffer, then only the buffer.
 // After RadiK (Li et al., ICS '24, section 3) and AIR Top-K (Zhang et al., SC '23, sections 3.1-3.3).
-// Prefer it where k is a large part of n, and as the algorithm that never refuses.
+// Prefer it where k is a large part of n, for many short rows on CPUs, and as what never refuses.
 
 namespace ktopk::detail {
 
@@ -29,6 +29,8 @@ struct RadixRow {
   std::int64_t left;         // how many those items are
   unsigned arrived;          // groups done with the pass
   unsigned long long filled;   // items in the buffer
+  unsigned long long common;   // bits that all ranks are known to have ...
+  unsigned long long present;  // ... and those that some have; only where a host has looked
   unsigned long long emitted;  // winners written
 };
 
