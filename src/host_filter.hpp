@@ -46,12 +46,14 @@ class Sieve {
   Sieve(RankMap<Bits> const& map, RankRange<Bits> range) : m_map(map), m_range(range) {
     if (map.magnitude == 0) return;
     constexpr Bits all = std::numeric_limits<Bits>::max();
-    Bits const nans = range.has(map.nan_rank) ? static_cast<Bits>(map.magnitude - map.infinity) : 0;
+    bool const has_nan = range.has(map.nan_rank);
+    Bits const nans = has_nan ? static_cast<Bits>(map.magnitude - map.infinity) : Bits{0};
+    if (has_nan) m_range = with_nans_beside(range, map.nan_rank, nans);
     Bits const below = static_cast<Bits>(map.nan_rank == 0 ? 1 + nans : 1);
     Bits const above = static_cast<Bits>(map.nan_rank == all ? 1 + nans : 1);
-    bool const fits = static_cast<Bits>(all - range.span) >= static_cast<Bits>(below + above);
-    m_range = {static_cast<Bits>(range.least - below),
-               fits ? static_cast<Bits>(range.span + below + above) : all};
+    bool const fits = static_cast<Bits>(all - m_range.span) >= static_cast<Bits>(below + above);
+    m_range = {static_cast<Bits>(m_range.least - below),
+               fits ? static_cast<Bits>(m_range.span + below + above) : all};
   }
   /// At most span() if the key passes.
   constexpr Bits distance(Bits key) const {
@@ -60,6 +62,16 @@ class Sieve {
   constexpr Bits span() const { return m_range.span; }
 
  private:
+  /// A range that begins or ends among the NaNs of its end has all of them.
+  static constexpr RankRange<Bits> with_nans_beside(RankRange<Bits> range, Bits nan_rank, Bits nans) {
+    constexpr Bits all = std::numeric_limits<Bits>::max();
+    Bits least = range.least, most = static_cast<Bits>(range.least + range.span);
+    Bits const first_nan = static_cast<Bits>(all - nans + 1);
+    if (nan_rank == all && least > first_nan) least = first_nan;
+    if (nan_rank == 0 && most < nans) most = static_cast<Bits>(nans - 1);
+    return {least, static_cast<Bits>(most - least)};
+  }
+
   RankMap<Bits> m_map;
   RankRange<Bits> m_range;
 };

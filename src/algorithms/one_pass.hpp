@@ -41,7 +41,7 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   double const expected = static_cast<double>(k) / ratio;
   std::int64_t const order = safe_order(expected);
   auto const kept = static_cast<std::int64_t>(static_cast<double>(order) * ratio);
-  std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
+  std::int64_t const most = (std::int64_t{1} << 21) + 8 * k;
   return {samples, order, std::min(2 * kept + 1024, most)};
 }
 
