@@ -227,10 +227,11 @@ TEST_CASE("rows longer than 2^40", "[errors]") {
 
 TEST_CASE("a workspace too small", "[errors]") {
   Row const row;
-  std::size_t const needed = workspace_bytes(row.exec, make_shape<float>(1, 10, 4));
+  Options const sort{.algorithm = Algorithm::sort};
+  std::size_t const needed = workspace_bytes(row.exec, make_shape<float>(1, 10, 4), sort);
   REQUIRE(needed > 0);
   Workspace<Exec> const workspace("test::workspace", needed - 1);
-  rejects([&] { top_k(row.exec, row.keys, row.values, row.indices, {}, workspace); },
+  rejects([&] { top_k(row.exec, row.keys, row.values, row.indices, sort, workspace); },
           {"ktopk::top_k", "workspace", std::to_string(needed - 1), std::to_string(needed)});
   row.check_untouched();
 }
