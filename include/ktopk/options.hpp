@@ -48,6 +48,12 @@ struct Options {
   Ties ties = Ties::lowest_index;
   NaN nan = NaN::greatest;
   Algorithm algorithm = Algorithm::automatic;
+  /// For Algorithm::bisection alone: stop after so many steps and take what the last threshold gives,
+  /// filled up from just below it. Approximate, and so asked for by name; 0 is exact.
+  int max_iterations = 0;
+  /// For Algorithm::bisection alone: stop when the interval that holds the threshold is no wider than this
+  /// part of the row's best key, and fill up as above. Approximate; 0 is exact.
+  double epsilon = 0;
 };
 
 namespace detail {

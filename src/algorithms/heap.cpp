@@ -161,9 +161,7 @@ struct HeapPieces {
 
 KTOPK_INLINE std::size_t Heap<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                         Options const& options) {
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return HeapPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
-  return HeapPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
+  return bytes_of<HeapPieces>(device, shape, options);
 }
 
 template <class Exec, class Bits>

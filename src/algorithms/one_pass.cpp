@@ -162,9 +162,7 @@ struct OnePassPieces {
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
                                                            Shape const& shape,
                                                            Options const& options) {
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return OnePassPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
-  return OnePassPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
+  return bytes_of<OnePassPieces>(device, shape, options);
 }
 
 template <class Exec, class Bits, class Item>

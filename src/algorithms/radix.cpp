@@ -374,9 +374,7 @@ struct RadixPieces {
 KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                             Options const& options) {
   if (are_short_rows(device, shape)) return 0;
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return RadixPieces<Item64>(nullptr, device, shape, options).pieces.bytes();
-  return RadixPieces<Item128>(nullptr, device, shape, options).pieces.bytes();
+  return bytes_of<RadixPieces>(device, shape, options);
 }
 
 template <class Exec, class Bits>

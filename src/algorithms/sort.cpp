@@ -50,7 +50,7 @@ struct TakeFirst {
 
 template <class Item>
 struct SortPieces {
-  SortPieces(void* workspace, Shape const& shape)
+  SortPieces(void* workspace, Device const&, Shape const& shape, Options const&)
       : pieces(workspace),
         items(pieces.take<Item>(shape.keys())),
         spare(pieces.take<Item>(shape.keys())) {
@@ -62,11 +62,9 @@ struct SortPieces {
   Winners<Item> winners;
 };
 
-KTOPK_INLINE std::size_t Sort<Generic>::workspace_bytes(Device const&, Shape const& shape,
-                                                        Options const&) {
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return SortPieces<Item64>(nullptr, shape).pieces.bytes();
-  return SortPieces<Item128>(nullptr, shape).pieces.bytes();
+KTOPK_INLINE std::size_t Sort<Generic>::workspace_bytes(Device const& device, Shape const& shape,
+                                                        Options const& options) {
+  return bytes_of<SortPieces>(device, shape, options);
 }
 
 template <class Exec, class Bits>
@@ -76,7 +74,7 @@ void Sort<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     using Item = decltype(item);
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    SortPieces<Item> const work(workspace, shape);
+    SortPieces<Item> const work(workspace, device_of(exec), shape, options);
     WholeRows<Bits> const rows{problem};
     std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
     launch("ktopk::sort::load", exec, shape.rows * parts, 0,

@@ -24,9 +24,23 @@ struct OnePass;
 template <class Backend>
 struct Radix;
 template <class Backend>
+struct Bitonic;
+template <class Backend>
 struct Heap;
 template <class Backend>
+struct Bucket;
+template <class Backend>
+struct Sample;
+template <class Backend>
+struct Quick;
+template <class Backend>
 struct Sort;
+template <class Backend>
+struct Bisection;
+template <class Backend>
+struct Queue;
+template <class Backend>
+struct Delegate;
 
 template <template <class> class Algorithm, class Exec>
 struct backend_for {
