@@ -31,7 +31,7 @@ installed_kokkos() {
   done
 }
 
-# Kokkos has no release of its own on PyPI; these two source packages carry it whole and unchanged.
+# No source package is Kokkos alone; these two carry it whole and unchanged.
 fetch_kokkos() {
   local version=$1 package folder sum
   case $version in

@@ -114,6 +114,14 @@ inline constexpr bool runs_at_once = false
 #endif
     ;
 
+/// The policy with its functor passed as a kernel's argument. Kokkos else copies one of more than 512 bytes
+/// to a GPU's constant memory, which waits for the kernel before and cannot be captured in a graph.
+template <class Policy>
+auto as_argument(Policy const& policy) {
+  return Kokkos::Experimental::require(policy,
+                                       Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+}
+
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own.
 template <class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
@@ -128,7 +136,7 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
   } else {
     Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(groups), team_size);
     policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));
-    Kokkos::parallel_for(label, policy, OnTeams<Body>{body, shared_bytes});
+    Kokkos::parallel_for(label, as_argument(policy), OnTeams<Body>{body, shared_bytes});
   }
 }
 
@@ -136,8 +144,8 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
 template <class Exec, class Body>
 void launch_each(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
   if (count == 0) return;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, count), body);
+  Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0, count);
+  Kokkos::parallel_for(label, as_argument(policy), body);
 }
 
 /// How many groups share a row, so that the device is full and no part is tiny.

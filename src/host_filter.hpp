@@ -244,13 +244,25 @@ KTOPK_HOST_LOOPS(avx512, [[gnu::target(KTOPK_AVX512)]])
 #endif
 #undef KTOPK_HOST_LOOPS
 
+}  // namespace ktopk::detail
+
+#if defined(KTOPK_HOST_TARGETS)
+#include "host_filter_vbmi2.hpp"
+#endif
+
+namespace ktopk::detail {
+
 /// The fastest loops that this processor runs.
 template <class Bits>
 HostLoops<Bits> pick_host_loops() {
 #if defined(KTOPK_HOST_TARGETS)
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi"))
-    return loops_avx512<Bits>();
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi")) {
+    HostLoops<Bits> loops = loops_avx512<Bits>();
+    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt"))
+      loops.filter = filter_vbmi2<Bits>;
+    return loops;
+  }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
     return loops_avx2<Bits>();
 #endif

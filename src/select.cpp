@@ -32,10 +32,16 @@ void with_room(Exec const&, Shape const& shape, Options const& options, Visit co
   visit(Radix<Generic>{});
 }
 
+template <class Exec>
+Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
+  return options.algorithm == Algorithm::automatic ? choose(device_of(exec), shape, options)
+                                                   : options.algorithm;
+}
+
 template <class Exec, class Visit>
 void with_chosen_room(Exec const& exec, Shape const& shape, Options const& options,
                       Visit const& visit) {
-  switch (select_algorithm(exec, shape, options)) {
+  switch (wanted_algorithm(exec, shape, options)) {
     case Algorithm::one_pass: return with_room<OnePass>(exec, shape, options, visit);
     case Algorithm::heap: return with_room<Heap>(exec, shape, options, visit);
     case Algorithm::sort: return with_room<Sort>(exec, shape, options, visit);
@@ -45,8 +51,11 @@ void with_chosen_room(Exec const& exec, Shape const& shape, Options const& optio
 
 template <class Exec>
 Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
-  return options.algorithm == Algorithm::automatic ? choose(device_of(exec), shape, options)
-                                                   : options.algorithm;
+  Algorithm served = wanted_algorithm(exec, shape, options);
+  with_chosen_room(exec, shape, options, [&](auto room) {
+    if constexpr (std::is_same_v<decltype(room), Radix<Generic>>) served = Algorithm::radix;
+  });
+  return served;
 }
 
 template <class Exec>

@@ -5,6 +5,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -36,12 +38,18 @@ TEST_CASE("the rooms of this build", "[info]") {
 }
 
 TEST_CASE("the backends are Kokkos's enabled spaces", "[info]") {
-  std::vector<std::string> spaces;
-  for_each_space([&](auto const& exec) { spaces.emplace_back(exec.name()); });
-  auto backends = ktopk::backends();
-  std::sort(spaces.begin(), spaces.end());
-  std::sort(backends.begin(), backends.end());
-  CHECK(backends == spaces);
+  std::istringstream devices(KTOPK_CONFIG_DEVICES);
+  std::set<std::string> const configured{std::istream_iterator<std::string>(devices), {}};
+  std::set<std::string> seen;
+  for (std::string name : backends()) {
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    CHECK(seen.insert(name).second);
+  }
+  CHECK(seen == configured);
+  for_each_space([&](auto const& exec) {
+    auto const names = backends();
+    CHECK(std::count(names.begin(), names.end(), exec.name()) == 1);
+  });
 }
 
 TEST_CASE("version and configuration", "[info]") {
@@ -65,6 +73,8 @@ TEST_CASE("a Plan never leaves the choice open", "[info]") {
     }
     Plan<Exec> const sorting(exec, make_shape<float>(2, 100, 1), {.algorithm = Algorithm::sort});
     CHECK(sorting.algorithm() == Algorithm::sort);
+    Plan<Exec> const refused(exec, make_shape<float>(2, 100, 1), {.algorithm = Algorithm::one_pass});
+    CHECK(refused.algorithm() == Algorithm::radix);
   });
 }
 

@@ -44,6 +44,7 @@ class Plan {
     run(keys, values, indices, per_row);
   }
 
+  /// The one that serves: never automatic, and radix where the one asked for does not serve the shape.
   Algorithm algorithm() const { return m_options.algorithm; }
   std::size_t workspace_bytes() const { return m_workspace.size(); }
   Shape const& shape() const { return m_shape; }

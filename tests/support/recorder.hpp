@@ -82,8 +82,9 @@ class Recorder {
     if (std::string_view(label).find("invoke_kokkosp_callback") == std::string_view::npos)
       add(Event::Kind::fence, label, device);
   }
-  static void on_allocation(Space, char const* label, void const*, std::uint64_t) {
-    add(Event::Kind::allocation, label, 0);
+  /// Teams on CUDA ask for no bytes at all at every launch.
+  static void on_allocation(Space, char const* label, void const*, std::uint64_t bytes) {
+    if (bytes > 0) add(Event::Kind::allocation, label, 0);
   }
   static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*,
                       std::uint64_t) {

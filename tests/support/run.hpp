@@ -203,6 +203,7 @@ class UniformCall {
 };
 
 /// Checks answers without the cost of a Catch2 message for each that is right, and gives up after the tenth wrong one.
+/// (Catch2's macros stay out of the class: in an inline member they keep the front end of nvcc 13.0 going forever.)
 class Verdict {
  public:
   template <class T, class Describe>
@@ -210,15 +211,16 @@ class Verdict {
               Options const& options, Describe const& what) {
     std::string const wrong = check(question, truth, answer, options);
     ++m_checked;
-    if (wrong.empty()) return;
-    FAIL_CHECK(key_name<T>() << ", " << what() << ", " << describe(options) << ": " << wrong);
-    if (++m_wrong == 10) FAIL("ten wrong answers: giving up");
+    if (!wrong.empty())
+      report(key_name<T>() + ", " + what() + ", " + describe(options) + ": " + wrong);
   }
 
   /// Fails a test that has asked nothing.
-  void close() const { CHECK(m_checked > m_wrong); }
+  void close() const;
 
  private:
+  void report(std::string const& wrong);
+
   int m_checked = 0, m_wrong = 0;
 };
 
