@@ -49,7 +49,7 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   double const order = expected + 4.5 * std::sqrt(expected) + 6;
   double const share = std::min(order / static_cast<double>(groups), 0.75);
   double const kept = -static_cast<double>(groups) * std::log1p(-share) * ratio;
-  std::int64_t const most = (std::int64_t{1} << 24) + 8 * k;
+  std::int64_t const most = 6 * (std::int64_t{1} << 20) + 8 * k;
   return {groups, static_cast<std::int64_t>(order),
           std::min(static_cast<std::int64_t>(6 * kept) + 4096, most)};
 }

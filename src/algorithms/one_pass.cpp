@@ -32,12 +32,23 @@ struct TakeSample {
   Item* out;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::int64_t const row = i / samples, s = i % samples;
-    std::uint64_t const stratum = static_cast<std::uint64_t>(problem.shape.n / samples);
-    std::uint64_t const place = static_cast<std::uint64_t>(s) * stratum +
-                                scatter(static_cast<std::uint64_t>(i)) % stratum;
-    Bits const key = problem.row_keys(row)[static_cast<std::int64_t>(place) * problem.key_step];
-    out[i] = map(key, place);
+    std::int64_t const row = i / samples;
+    KOKKOS_IF_ON_HOST((look_ahead(i + 16);))
+    std::uint64_t const place = place_of(i);
+    out[i] = map(*key_at(row, place), place);
+  }
+
+  KOKKOS_FUNCTION std::uint64_t place_of(std::int64_t i) const {
+    auto const stratum = static_cast<std::uint64_t>(problem.shape.n / samples);
+    return static_cast<std::uint64_t>(i % samples) * stratum +
+           scatter(static_cast<std::uint64_t>(i)) % stratum;
+  }
+  KOKKOS_FUNCTION Bits const* key_at(std::int64_t row, std::uint64_t place) const {
+    return problem.row_keys(row) + static_cast<std::int64_t>(place) * problem.key_step;
+  }
+  /// Each sample misses all caches; some are fetched at a time.
+  void look_ahead(std::int64_t i) const {
+    if (i / samples < problem.shape.rows) __builtin_prefetch(key_at(i / samples, place_of(i)));
   }
 };
 
@@ -77,12 +88,14 @@ struct SetThreshold {
   OnePassPlan plan;
   Threshold forced;
   Item* thresholds;
+  unsigned long long* best_ranks;
   Verdict* verdicts;
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     Item threshold = samples[row * plan.samples + plan.order - 1];
     if (forced == Threshold::too_high) threshold = ~Item{0};
     if (forced == Threshold::too_low) threshold = 0;
     thresholds[row] = threshold;
+    best_ranks[row] = 0;
     verdicts[row] = {0, false};
   }
 };
@@ -95,6 +108,7 @@ struct KeepReaching {
   std::int64_t parts;
   std::int64_t capacity;
   Item const* thresholds;
+  unsigned long long* best_ranks;
   Item* kept;
   Verdict* verdicts;
   HostLoops<Bits> loops;
@@ -106,18 +120,23 @@ struct KeepReaching {
     Item const threshold = thresholds[row];
     Bits const* const keys = problem.row_keys(row);
     Appender<Item, Group::is_host> out({kept + row * capacity}, &verdicts[row].kept, capacity);
+    Item best = 0;
+    auto const visit = [&](Item item) {
+      best = item > best ? item : best;
+      out.add_if(item >= threshold, item);
+    };
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((for_each_reaching(
                              loops, keys, problem.key_step, map, range.begin, range.end,
-                             filter_block, [&] { return threshold; },
-                             [&](Item item) { out.add_if(item >= threshold, item); });))
+                             filter_block, [&] { return threshold; }, visit);))
     } else {
       each(group, range.begin, range.end, [&](std::int64_t i) {
-        Item const item = map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
-        out.add_if(item >= threshold, item);
+        visit(map(keys[i * problem.key_step], static_cast<std::uint64_t>(i)));
       });
     }
     out.flush();
+    if (best >= threshold)
+      Kokkos::atomic_max(&best_ranks[row], static_cast<unsigned long long>(map.rank_of(best)));
   }
 };
 
@@ -142,6 +161,7 @@ struct OnePassPieces {
         samples(pieces.take<Item>(shape.rows * plan.samples)),
         spare_samples(device.host ? nullptr : pieces.take<Item>(shape.rows * plan.samples)),
         thresholds(pieces.take<Item>(shape.rows)),
+        best_ranks(pieces.take<unsigned long long>(shape.rows)),
         verdicts(pieces.take<Verdict>(shape.rows)),
         kept(pieces.take<Item>(shape.rows * plan.capacity)),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
@@ -153,6 +173,7 @@ struct OnePassPieces {
   Item* samples;
   Item* spare_samples;
   Item* thresholds;
+  unsigned long long* best_ranks;
   Verdict* verdicts;
   Item* kept;
   RadixScratch<Item> finish;
@@ -176,11 +197,12 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   Item const* const ordered =
       order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
-              SetThreshold<Item>{ordered, plan, forced, work.thresholds, work.verdicts});
+              SetThreshold<Item>{ordered, plan, forced, work.thresholds, work.best_ranks, work.verdicts});
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
-         KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds, work.kept,
-                                  work.verdicts, pick_host_loops<Bits>()});
+         KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds,
+                                  work.best_ranks, work.kept, work.verdicts,
+                                  pick_host_loops<Bits>()});
   launch_each("ktopk::one_pass::judge", exec, shape.rows,
               Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.verdicts});
 }
@@ -195,7 +217,8 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     keep_reaching(exec, problem, map, work);
     WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
     radix_select(exec,
-                 ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts},
+                 ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts, map,
+                                        work.thresholds, work.best_ranks},
                  work.finish, sink);
     radix_select(exec,
                  KeySource<Bits, Item>{problem, map, work.verdicts, pick_host_loops<Bits>()},

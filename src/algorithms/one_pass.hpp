@@ -23,26 +23,40 @@ struct OnePassPlan {
   std::int64_t capacity;  ///< room for kept items
 };
 
-/// The smallest order that a Poisson variable of this mean reaches with a probability below 1e-7, by
-/// Chernoff's bound: a sample holds so many winners that seldom.
+/// Chernoff's bound on the logarithm of the probability that a Poisson variable of this mean is as far
+/// from it as x, on the same side.
+inline double log_poisson_tail(double mean, double x) {
+  return x - mean - (x > 0 ? x * std::log(x / mean) : 0);
+}
+
+/// One selection in ten million may fall back for each of two causes.
+inline constexpr double log_seldom = -16.1;
+
+/// A sample that is expected to hold `mean` winners seldom holds so many.
 inline std::int64_t safe_order(double mean) {
   auto order = static_cast<std::int64_t>(mean) + 1;
-  auto const log_bound = [mean](double x) { return x - mean - x * std::log(x / mean); };
-  while (log_bound(static_cast<double>(order)) > -16.1) ++order;
+  while (log_poisson_tail(mean, static_cast<double>(order)) > log_seldom) ++order;
   return order;
 }
 
-/// An order that fewer than k items reach once in ten million times, and twice the room that is then
-/// expected to be needed. Beyond 2^17 keys a sample the sample grows, so that the room is bounded in n.
+/// Among so many kept keys for each sample, the sample seldom holds fewer than `order`.
+inline double safe_room(std::int64_t order) {
+  auto mean = static_cast<double>(order);
+  while (log_poisson_tail(mean, static_cast<double>(order - 1)) > log_seldom) mean *= 1.01;
+  return mean;
+}
+
+/// The threshold's order is such that fewer than k items seldom reach it, the room such that it seldom
+/// does not suffice. Beyond 2^17 keys a sample the sample grows, so that the room is bounded in n.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   std::int64_t const small = std::clamp<std::int64_t>(n / 64, 1, 16384);
   std::int64_t const samples = std::clamp<std::int64_t>(n >> 17, small, 131072);
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
   std::int64_t const order = safe_order(expected);
-  auto const kept = static_cast<std::int64_t>(static_cast<double>(order) * ratio);
-  std::int64_t const most = (std::int64_t{1} << 21) + 8 * k;
-  return {samples, order, std::min(2 * kept + 1024, most)};
+  auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
+  std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
+  return {samples, order, std::min({room, most, n})};
 }
 
 template <>

@@ -2,8 +2,10 @@
 #include "radix.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "../arrange.hpp"
+#include "../counters.hpp"
 #include "../instantiate.hpp"
 #include "../short_rows.hpp"
 
@@ -27,8 +29,17 @@ struct RadixSelection {
     bool const active = source.active(row);
     std::int64_t const size = active ? source.size(row) : 0;
     std::int64_t const need = active ? source.wanted(row) : 0;
-    state = {Item{0}, width, need == 0 || need >= size, false, need, size,
+    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
+    int const low = differing_bits(bounds);
+    state = {low < width ? bounds.least >> low : Item{0}, low, need == 0 || need >= size, false, need, size,
              0, 0, 0, ~0ull, 0};
+  }
+
+  /// How many low bits are not the same in all items; the others are settled before the first digit.
+  KOKKOS_FUNCTION int differing_bits(Bounds<Item> const& bounds) const {
+    int low = 0;
+    for (Item rest = bounds.least ^ bounds.most; rest != 0 && low < width; rest >>= 1) ++low;
+    return low;
   }
 
   /// Where the row's part of the buffer begins, and how much of it there is.
@@ -150,15 +161,25 @@ struct RadixSelection {
   }
 
   template <class Group>
+  KOKKOS_FUNCTION static void tally_read(Group const& group, Count what, Range range) {
+    if (group.rank() == 0) tally(what, range.end - range.begin);
+  }
+  static constexpr Count source_reads =
+      decltype(std::declval<Source const&>().reader(0))::reads_keys ? Count::keys_read
+                                                                     : Count::items_read;
+
+  template <class Group>
   KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<Item>& state, std::int64_t row,
                                   std::int64_t part, unsigned* histogram) const {
     if (state.in_buffer) {
       typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
-      count(group, state, read, part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts),
-            histogram);
+      Range const held = part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts);
+      count(group, state, read, held, histogram);
+      tally_read(group, Count::items_read, held);
       return;
     }
     Range const range = part_of(source.size(row), part, scratch.parts);
+    tally_read(group, source_reads, range);
     if (filters(state, row))
       filter(group, state, source.reader(row), range, histogram, row);
     else
@@ -193,6 +214,8 @@ struct RadixSelection {
       state.left = here;
       state.settled = state.left == state.need;
       pass_common_bits(state);
+      tally(detail::Count::passes, 1);
+      if (filtered) tally(detail::Count::items_written, static_cast<std::int64_t>(state.filled));
       state.in_buffer = state.in_buffer || filtered;
     }
     group.barrier();
@@ -228,12 +251,15 @@ struct RadixSelection {
     if (state.need == 0) return;
     if (state.in_buffer) {
       typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
-      gather_from(group, state, read,
-                  part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts), row);
+      Range const held = part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts);
+      gather_from(group, state, read, held, row);
+      tally_read(group, Count::items_read, held);
     } else {
-      gather_from(group, state, source.reader(row),
-                  part_of(source.size(row), part, scratch.parts), row);
+      Range const range = part_of(source.size(row), part, scratch.parts);
+      gather_from(group, state, source.reader(row), range, row);
+      tally_read(group, source_reads, range);
     }
+    if (group.rank() == 0 && part == 0) tally(Count::passes, 1);
   }
 
   using ListReader = ListSource<std::uint8_t, Item>;

@@ -34,6 +34,12 @@ struct RadixRow {
   unsigned long long emitted;  // winners written
 };
 
+/// Between which all items of a row lie.
+template <class Item>
+struct Bounds {
+  Item least, most;
+};
+
 /// The items of a problem's rows, made on the fly. With verdicts, only of the unproven rows.
 template <class Bits, class Item>
 struct KeySource {
@@ -58,6 +64,7 @@ struct KeySource {
   }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.length(row); }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const {
     return problem.offsets ? problem.offsets[row] : row * problem.shape.n;
   }
@@ -73,6 +80,9 @@ struct ListSource {
   Item const* items;
   std::int64_t stride;
   Verdict const* verdicts;
+  ItemMap<Bits, Item> map{};
+  Item const* least = nullptr;  // of each row, with the ranks that none is above, where these are known
+  unsigned long long const* best_ranks = nullptr;
 
   struct Reader {
     Item const* items;
@@ -84,6 +94,11 @@ struct ListSource {
     return static_cast<std::int64_t>(verdicts[row].kept);
   }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
+    if (least == nullptr) return {0, ~Item{0}};
+    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
+    return {least[row], most | static_cast<Item>(map.position_mask)};
+  }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * stride; }
   KOKKOS_FUNCTION Reader reader(std::int64_t row) const { return {items + row * stride}; }
 };
