@@ -48,8 +48,13 @@ struct Options {
   Ties ties = Ties::lowest_index;
   NaN nan = NaN::greatest;
   Algorithm algorithm = Algorithm::automatic;
-  /// For Algorithm::bisection alone: stop after so many steps and take what the last threshold gives,
-  /// filled up from just below it. Approximate, and so asked for by name; 0 is exact.
+  /// For Algorithm::bisection alone: stop after so many steps and take what is above the interval that
+  /// then holds the threshold, filled up from the interval in the order of positions. Approximate, and so
+  /// asked for by name; 0 is exact. Where another algorithm serves, the answer is exact.
+  /// For normal keys and n = 256, RTop-K's table 2 states which part of the true winners Algorithm 2,
+  /// which fills up from all keys that reach the interval, finds; this library finds no less:
+  /// 2 steps: 46, 38, 52, 70, 71 % for k = 16, 32, 64, 96, 128; 4 steps: 68, 74, 81, 84, 87 %;
+  /// 6 steps: 82, 88, 92, 94, 95 %; 8 steps: 84, 90, 94, 96, 97 %.
   int max_iterations = 0;
   /// For Algorithm::bisection alone: stop when the interval that holds the threshold is no wider than this
   /// part of the row's best key, and fill up as above. Approximate; 0 is exact.

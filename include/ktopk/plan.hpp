@@ -24,6 +24,7 @@ class Plan {
   Plan(Exec const& exec, Shape const& shape, Options const& options = {})
       : m_exec(exec), m_shape(shape), m_options(options) {
     detail::check_sizes("ktopk::Plan", shape);
+    detail::check_options("ktopk::Plan", options);
     m_options.algorithm = detail::select_algorithm(exec, shape, options);
     m_workspace = Workspace<Exec>(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Plan::workspace"),

@@ -27,6 +27,7 @@ using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
+  detail::check_options("ktopk::workspace_bytes", options);
   detail::Pieces total;
   total.take<std::byte>(static_cast<std::int64_t>(detail::wanted_bytes(shape)));
   total.take<std::byte>(

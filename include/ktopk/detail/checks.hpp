@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
 namespace ktopk::detail {
@@ -35,6 +36,13 @@ inline void check_sizes(char const* function, Shape const& shape) {
   if (shape.n > longest_row)
     reject(function, "n = " + std::to_string(shape.n) + " is larger than the longest row " +
                          std::to_string(longest_row));
+}
+
+inline void check_options(char const* function, Options const& options) {
+  if (options.max_iterations < 0)
+    reject(function, "max_iterations = " + std::to_string(options.max_iterations) + " is negative");
+  if (!(options.epsilon >= 0))
+    reject(function, "epsilon = " + std::to_string(options.epsilon) + " is not a number from 0 up");
 }
 
 template <class I>

@@ -137,6 +137,7 @@ Problem<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys
                                           Values const& values, Indices const& indices,
                                           Rows const& per_row, Options const& options) {
   check_types<Exec, Keys, Values, Indices>();
+  check_options(function, options);
   using T = key_type<Keys>;
   using Bits = bits_of<T>;
   Problem<Bits> problem;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "algorithms/radix.hpp"
+#include "arrange.hpp"
+#include "group.hpp"
+
+// For rooms in which every group finds the best k of its part of a row: where a row is one part they are
+// its winners, else they stand side by side in a list, of which an exact selection takes the winners.
+
+namespace ktopk::detail {
+
+/// A group's part of a row.
+struct RowPart {
+  std::int64_t row;
+  Range range;
+  std::int64_t wanted;  // how many of the part can be winners
+  std::int64_t first;   // where in the list they go
+  KOKKOS_FUNCTION std::int64_t length() const { return range.end - range.begin; }
+};
+
+template <class Bits, class Item>
+struct PartLists {
+  WinnerSink<Bits, Item> sink;
+  std::int64_t parts;
+  Item* list;
+  Verdict* verdicts;
+
+  KOKKOS_FUNCTION std::int64_t stride() const { return parts * sink.problem.shape.k; }
+  /// How many items each part of a row gives; only the last can be shorter than the others.
+  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row, std::int64_t length) const {
+    std::int64_t const k = sink.problem.winners(row);
+    return length < k ? length : k;
+  }
+  KOKKOS_FUNCTION RowPart part(std::int64_t group) const {
+    std::int64_t const row = group / parts, part = group % parts, n = sink.problem.length(row);
+    Range const range = part_of(n, part, parts);
+    std::int64_t const before = part * wanted(row, part_of(n, 0, parts).end);
+    return {row, range, wanted(row, range.end - range.begin), row * stride() + before};
+  }
+  KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, Item item) const {
+    if (parts == 1)
+      sink.put(part.row, slot, item);
+    else
+      list[part.first + slot] = item;
+  }
+  /// Vouches for the list of a row.
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    std::int64_t const n = sink.problem.length(row), length = part_of(n, 0, parts).end;
+    std::int64_t const whole = length > 0 ? n / length : 0;
+    std::int64_t const kept = whole * wanted(row, length) + wanted(row, n - whole * length);
+    verdicts[row] = {static_cast<unsigned long long>(kept), true};
+  }
+};
+
+/// The memory of PartLists.
+template <class Item>
+struct PartListPieces {
+  PartListPieces(Pieces& pieces, Device const& device, Shape const& shape, std::int64_t parts_)
+      : parts(parts_) {
+    if (parts == 1) return;
+    list = pieces.take<Item>(shape.rows * parts * shape.k);
+    verdicts = pieces.take<Verdict>(shape.rows);
+    scratch = RadixScratch<Item>(pieces, device, shape.rows, parts * shape.k, 0, false);
+  }
+  template <class Bits>
+  PartLists<Bits, Item> lists(WinnerSink<Bits, Item> const& sink) const {
+    return {sink, parts, list, verdicts};
+  }
+
+  std::int64_t parts;
+  Item* list = nullptr;
+  Verdict* verdicts = nullptr;
+  RadixScratch<Item> scratch;
+};
+
+/// Takes the winners of rows of several parts from their lists.
+template <class Exec, class Bits, class Item>
+void select_from_lists(char const* label, Exec const& exec, PartLists<Bits, Item> const& lists,
+                       RadixScratch<Item> const& scratch) {
+  if (lists.parts == 1) return;
+  Problem<Bits> const& problem = lists.sink.problem;
+  launch_each(label, exec, problem.shape.rows, lists);
+  radix_select(exec, ListSource<Bits, Item>{problem, lists.list, lists.stride(), lists.verdicts},
+               scratch, lists.sink);
+}
+
+}  // namespace ktopk::detail
