@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bitonic.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "../arrange.hpp"
+#include "../host_filter.hpp"
+#include "../instantiate.hpp"
+#include "../part_lists.hpp"
+#include "bitonic_network.hpp"
+
+namespace ktopk::detail {
+
+inline constexpr int bitonic_vector = 2048;       // ranks on a host
+inline constexpr int bitonic_team_vector = 1024;  // items in a team's scratch memory
+
+/// As many columns as a vector has room for, but no more than `count` items fill.
+KOKKOS_INLINE_FUNCTION int bitonic_columns(std::int64_t count, int length, int most) {
+  int columns = most;
+  while (columns > 1 && columns / 2 * length >= count) columns /= 2;
+  return columns;
+}
+
+/// Keys of one part of a row, as a host sorts them.
+template <class Bits>
+struct BitonicKeys {
+  Bits const* keys;
+  std::int64_t step;
+  std::int64_t count;
+  RankMap<Bits> rank;
+
+  static constexpr int lanes = HostSteps<Bits>::lanes;
+  static constexpr int most =
+      std::max(bitonic_vector, static_cast<int>(Bitonic<Generic>::largest_k) * lanes);
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t first, Runs<Bits> const& runs) const {
+    auto const real = static_cast<int>(std::min<std::int64_t>(count - first, runs.size()));
+    Bits const* const from = keys + first * step;
+    RankMap<Bits> const map = rank;
+    if (step == 1)
+      for (int i = 0; i < real; ++i) runs.items[i] = map(from[i]);
+    else
+      for (int i = 0; i < real; ++i) runs.items[i] = map(from[i * step]);
+    for (int i = real; i < runs.size(); ++i) runs.items[i] = 0;
+  }
+  /// Narrower vectors where the last one would be mostly padding.
+  int columns(int length) const {
+    int columns = bitonic_columns(count, length, std::max(bitonic_vector / length, lanes));
+    auto const padding = [&] {
+      std::int64_t const size = columns * length;
+      return (count + size - 1) / size * size - count;
+    };
+    while (columns > lanes && 8 * padding() > count) columns /= 2;
+    return columns;
+  }
+};
+
+/// The k-th best rank, and how many ranks are better than it. 1 <= k <= count.
+template <class Bits>
+[[gnu::always_inline]] inline Reached<Bits> bitonic_kth_plain(BitonicKeys<Bits> const& keys,
+                                                              int k) {
+  alignas(64) Bits best[BitonicKeys<Bits>::most];
+  alignas(64) Bits next[BitonicKeys<Bits>::most];
+  int const length = static_cast<int>(std::bit_ceil(static_cast<unsigned>(k)));
+  Bits const* const run =
+      best_run(HostSteps<Bits>{}, keys.count, best, next, length, keys.columns(length), keys);
+  int better = 0;
+  while (run[better] != run[k - 1]) ++better;
+  return {run[k - 1], better};
+}
+
+template <class Bits>
+using BitonicKth = Reached<Bits> (*)(BitonicKeys<Bits> const&, int);
+
+#define KTOPK_BITONIC_KTH(suffix, attribute)                                           \
+  template <class Bits>                                                                \
+  attribute Reached<Bits> bitonic_kth_##suffix(BitonicKeys<Bits> const& keys, int k) { \
+    return bitonic_kth_plain(keys, k);                                                 \
+  }
+KTOPK_BITONIC_KTH(portable, )
+#if defined(KTOPK_HOST_TARGETS)
+#if defined(__clang__)
+#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi"
+#else
+#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi,prefer-vector-width=512"
+#endif
+KTOPK_BITONIC_KTH(avx2, [[gnu::target("avx2,bmi")]])
+KTOPK_BITONIC_KTH(avx512, [[gnu::target(KTOPK_AVX512)]])
+#undef KTOPK_AVX512
+#endif
+#undef KTOPK_BITONIC_KTH
+
+/// The fastest of them that this processor runs.
+template <class Bits>
+BitonicKth<Bits> pick_bitonic_kth() {
+#if defined(KTOPK_HOST_TARGETS)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi"))
+    return bitonic_kth_avx512<Bits>;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+    return bitonic_kth_avx2<Bits>;
+#endif
+  return bitonic_kth_portable<Bits>;
+}
+
+template <class Bits, class Item>
+struct BitonicParts {
+  PartLists<Bits, Item> lists;
+  ItemMap<Bits, Item> map;
+  HostLoops<Bits> loops;
+  BitonicKth<Bits> kth;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    RowPart const part = lists.part(group.index());
+    if (part.wanted == 0) return;
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((select_alone(part);))
+    } else {
+      select_together(group, part);
+    }
+  }
+
+  void select_alone(RowPart const& part) const {
+    Problem<Bits> const& problem = lists.sink.problem;
+    Bits const* const keys = problem.row_keys(part.row) + part.range.begin * problem.key_step;
+    tally(Count::keys_read, 2 * part.length());
+    gather(part,
+           kth({keys, problem.key_step, part.length(), map.rank}, static_cast<int>(part.wanted)));
+  }
+
+  /// Puts what is better than the k-th, and of its equals those that the tie rule takes.
+  void gather(RowPart const& part, Reached<Bits> const& reached) const {
+    Problem<Bits> const& problem = lists.sink.problem;
+    bool const last_wins = map.flip == 0;
+    std::int64_t better = 0, equal = reached.count;
+    Item bar = static_cast<Item>(reached.rank) << map.position_bits;
+    auto const put_equal = [&](Item item) {
+      if (equal == part.wanted) {
+        if (!last_wins) return;
+        equal = reached.count;
+      }
+      lists.put(part, equal++, item);
+      if (equal == part.wanted && !last_wins) bar = item;
+    };
+    for_each_reaching(
+        loops, problem.row_keys(part.row), problem.key_step, map, part.range.begin, part.range.end,
+        filter_block, [&] { return bar; },
+        [&](Item item) {
+          if (map.rank_of(item) == reached.rank)
+            put_equal(item);
+          else
+            lists.put(part, better++, item);
+        });
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void select_together(Group const& group, RowPart const& part) const {
+    Bits const* const keys = lists.sink.problem.row_keys(part.row);
+    std::int64_t const step = lists.sink.problem.key_step;
+    Item* const items = group.template shared<Item>();
+    int length = 1;
+    while (length < part.wanted) length *= 2;
+    Item const* const run =
+        best_run(TeamSteps<Group>{group}, part.length(), items, items + bitonic_team_vector, length,
+                 bitonic_columns(part.length(), length, bitonic_team_vector / length),
+                 [&](std::int64_t first, Runs<Item> const& runs) {
+                   each(group, 0, runs.size(), [&](std::int64_t i) {
+                     std::int64_t const at = part.range.begin + first + i;
+                     runs.items[i] = at < part.range.end
+                                         ? map(keys[at * step], static_cast<std::uint64_t>(at))
+                                         : Item{0};
+                   });
+                   group.barrier();
+                 });
+    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, run[slot]); });
+  }
+};
+
+template <class Item>
+struct BitonicPieces {
+  BitonicPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace),
+        winners(pieces, shape, options),
+        lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {}
+  Pieces pieces;
+  Winners<Item> winners;
+  PartListPieces<Item> lists;
+};
+
+KTOPK_INLINE std::size_t Bitonic<Generic>::workspace_bytes(Device const& device, Shape const& shape,
+                                                           Options const& options) {
+  return bytes_of<BitonicPieces>(device, shape, options);
+}
+
+template <class Exec, class Bits>
+void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                           void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    BitonicPieces<Item> const work(workspace, device_of(exec), shape, options);
+    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
+           static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+           BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), pick_bitonic_kth<Bits>()});
+    select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_BITONIC(Space) KTOPK_RUN_ON(Bitonic<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_BITONIC)
+#undef KTOPK_BITONIC
+
+static_assert(Room<Bitonic<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail
