@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "queue.hpp"
+
+#include "../arrange.hpp"
+#include "../instantiate.hpp"
+#include "../part_lists.hpp"
+#include "queue_state.hpp"
+
+namespace ktopk::detail {
+
+template <class Bits, class Item>
+struct QueueParts {
+  PartLists<Bits, Item> lists;
+  ItemMap<Bits, Item> map;
+  HostLoops<Bits> loops;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    RowPart const part = lists.part(group.index());
+    if (part.wanted == 0) return;
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((select_alone(group, part);))
+    } else {
+      TeamQueue<Group, Item> queue(group, part.wanted);
+      queue.push(map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
+                 part.range);
+      put(group, part, queue.finish());
+    }
+  }
+
+  template <class Group>
+  void select_alone(Group const& group, RowPart const& part) const {
+    Item list[Queue<Generic>::largest_k];
+    HostQueue<Item> queue(list, part.wanted);
+    queue.push(loops, map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
+               part.range);
+    tally(Count::keys_read, part.length());
+    put(group, part, queue.finish());
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void put(Group const& group, RowPart const& part, Item const* best) const {
+    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
+  }
+};
+
+/// A row of one part needs no list of winners: they come in order.
+template <class Item>
+struct QueuePieces {
+  QueuePieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace), lists(pieces, device, shape, parts_for(device, shape)) {
+    if (lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
+  }
+  /// Parts long enough that filling their lists costs little.
+  static std::int64_t parts_for(Device const& device, Shape const& shape) {
+    std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
+    std::int64_t const fitting = shape.n / (32 * (shape.k + 1));
+    return fitting < 1 ? 1 : parts < fitting ? parts : fitting;
+  }
+
+  Pieces pieces;
+  PartListPieces<Item> lists;
+  Winners<Item> winners;
+};
+
+KTOPK_INLINE std::size_t Queue<Generic>::workspace_bytes(Device const& device, Shape const& shape,
+                                                         Options const& options) {
+  return bytes_of<QueuePieces>(device, shape, options);
+}
+
+template <class Exec, class Bits>
+void Queue<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                         void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    QueuePieces<Item> const work(workspace, device_of(exec), shape, options);
+    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    launch("ktopk::queue::parts", exec, shape.rows * lists.parts,
+           TeamQueue<ThreadGroup, Item>::shared_bytes(shape.k),
+           QueueParts<Bits, Item>{lists, map, pick_host_loops<Bits>()});
+    select_from_lists("ktopk::queue::lists", exec, lists, work.lists.scratch);
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_QUEUE(Space) KTOPK_RUN_ON(Queue<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_QUEUE)
+#undef KTOPK_QUEUE
+
+static_assert(Room<Queue<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail
