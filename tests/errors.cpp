@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <limits>
 #include <stdexcept>
 
 #include "support/recorder.hpp"
@@ -267,6 +268,22 @@ TEST_CASE("outputs of another number of rows than the offsets have", "[errors]")
   rejects([&] { top_k(batch.exec, ragged(keys, offsets), batch.values, batch.indices); },
           {"ktopk::top_k", "rows", "3", "2"});
   batch.check_untouched();
+}
+
+TEST_CASE("limits of a bisection that cannot be", "[errors]") {
+  Row const row;
+  auto const call = [&](Options const& options) {
+    top_k(row.exec, row.keys, row.values, row.indices, options);
+  };
+  rejects([&] { call({.max_iterations = -3}); }, {"ktopk::top_k", "max_iterations", "-3"});
+  rejects([&] { call({.epsilon = -0.5}); }, {"ktopk::top_k", "epsilon", "-0.5"});
+  rejects([&] { call({.epsilon = std::numeric_limits<double>::quiet_NaN()}); },
+          {"ktopk::top_k", "epsilon", "nan"});
+  rejects([] { (void)workspace_bytes(Exec(), make_shape<float>(1, 10, 4), {.max_iterations = -1}); },
+          {"ktopk::workspace_bytes", "max_iterations", "-1"});
+  rejects([] { Plan<Exec>(Exec(), make_shape<float>(1, 10, 4), {.epsilon = -1}); },
+          {"ktopk::Plan", "epsilon", "-1"});
+  row.check_untouched();
 }
 
 TEST_CASE("a Plan for more than the row has", "[errors]") {

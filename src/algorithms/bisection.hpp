@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/detail/backend.hpp>
+
+// Bisection between a row's least and greatest key, until exactly k reach the threshold; then ties, by
+// position. Stops early where Options::max_iterations or epsilon say so. Rows up to 2^16, any k.
+// Reads a row once and counts in the cache, some log2(n) times; rows of more than 8192 keys more often.
+// After RTop-K (Xie et al., ICLR '25, section 3.1, Algorithms 1 and 2, and section 3.2).
+// Prefer it for very many rows of some hundred keys, and where a stated part of the winners will do.
+
+namespace ktopk::detail {
+
+template <>
+struct Bisection<Generic> {
+  static constexpr char const* label = "ktopk::bisection";
+  static constexpr std::int64_t longest_row = 1 << 16;
+  static bool supports(Shape const& shape, Options const&) {
+    return !shape.ragged && shape.n <= longest_row;
+  }
+  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
+                                     Options const& options);
+  template <class Exec, class Bits>
+  static void run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                  void* workspace);
+};
+
+}  // namespace ktopk::detail

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <cmath>
+#include <set>
+
+#include "support/recorder.hpp"
+#include "support/run.hpp"
+
+// Bisection where the other rooms have nothing to say: its limits, and rows longer than its cache.
+
+namespace ktopk::testing {
+namespace {
+
+/// Some of the keys of each row, each once, best first: all that an approximate answer owes.
+template <class T>
+bool is_valid(Question<T> const& question, Answer<T> const& answer, Options const& options) {
+  for (std::int64_t row = 0; row < question.rows(); ++row) {
+    std::int64_t const n = question.length(row), k = question.width;
+    std::vector<T> taken;
+    std::set<std::int64_t> places;
+    for (std::int64_t slot = 0; slot < k; ++slot) {
+      std::int64_t const at = answer.indices[row * k + slot];
+      if (at < 0 || at >= n || !places.insert(at).second) return false;
+      if (!same_bits(answer.values[row * k + slot], question.row(row)[at])) return false;
+      taken.push_back(answer.values[row * k + slot]);
+    }
+    auto const before = [&](T const& a, T const& b) {
+      return is_better(number(a), number(b), options);
+    };
+    if (options.sorted == Sorted::yes && !std::is_sorted(taken.begin(), taken.end(), before))
+      return false;
+  }
+  return true;
+}
+
+/// The share of the true winners in an answer.
+template <class T>
+double hit_rate(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer) {
+  std::int64_t hits = 0;
+  std::int64_t const k = question.width;
+  for (std::int64_t row = 0; row < question.rows(); ++row) {
+    std::set<std::int64_t> const best(truth.indices.begin() + row * k,
+                                      truth.indices.begin() + (row + 1) * k);
+    for (std::int64_t slot = row * k; slot < (row + 1) * k; ++slot)
+      hits += static_cast<std::int64_t>(best.count(answer.indices[slot]));
+  }
+  return static_cast<double>(hits) / static_cast<double>(question.rows() * k);
+}
+
+struct HitRates {
+  int max_iterations;
+  double percent[5];  // for k = 16, 32, 64, 96, 128
+};
+
+/// RTop-K, table 2: n = 256, normal keys.
+constexpr HitRates table_2[] = {
+    {2, {45.85, 37.81, 51.78, 69.59, 70.93}}, {3, {54.29, 60.32, 69.04, 74.41, 79.33}},
+    {4, {68.35, 74.46, 80.51, 84.33, 87.34}}, {5, {77.36, 83.19, 87.88, 90.49, 92.34}},
+    {6, {81.57, 87.62, 91.83, 93.77, 95.03}}, {7, {83.17, 89.51, 93.68, 95.33, 96.35}},
+    {8, {83.68, 90.19, 94.35, 95.94, 96.86}}};
+
+}  // namespace
+
+TEST_CASE("an early stop finds what the paper's table 2 states, or more", "[bisection]") {
+  std::int64_t const rows = 1000, n = 256;
+  std::int64_t const ks[] = {16, 32, 64, 96, 128};
+  auto const keys = make_keys<float>(Input::normal, rows * n, 7);
+  for_each_space([&](auto const& exec) {
+    UniformCall<std::decay_t<decltype(exec)>, float> call(exec, keys, rows, n, 128);
+    for (int c = 0; c < 5; ++c) {
+      auto const question = uniform_question(keys, rows, n, ks[c]);
+      Options options{.algorithm = Algorithm::bisection};
+      auto const truth = solve(question, options);
+      for (HitRates const& stated : table_2) {
+        options.max_iterations = stated.max_iterations;
+        auto const answer = call(ks[c], options);
+        CHECK(is_valid(question, answer, options));
+        CAPTURE(exec.name(), ks[c], stated.max_iterations);
+        CHECK(100 * hit_rate(question, truth, answer) > stated.percent[c] - 1);
+      }
+    }
+  });
+}
+
+TEST_CASE("epsilon bounds how far below the k-th key is taken", "[bisection]") {
+  std::int64_t const rows = 200, n = 3000, k = 64;
+  auto const keys = make_keys<double>(Input::normal, rows * n, 7);
+  auto const question = uniform_question(keys, rows, n, k);
+  for (double epsilon : {0.3, 0.01, 1e-6}) {
+    Options const options{.algorithm = Algorithm::bisection, .epsilon = epsilon};
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) {
+      UniformCall<std::decay_t<decltype(exec)>, double> call(exec, keys, rows, n, k);
+      auto const answer = call(k, options);
+      CHECK(is_valid(question, answer, options));
+      for (std::int64_t row = 0; row < rows; ++row) {
+        double const best = truth.values[row * k], kth = truth.values[row * k + k - 1];
+        CHECK(kth - answer.values[row * k + k - 1] <= epsilon * std::abs(best));
+      }
+    });
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("early stops of every input are valid, and many steps are exact",
+                        "[bisection]", KeyTypes) {
+  Verdict verdict;
+  std::int64_t const k = 37;
+  for (std::int64_t n : {100, 2100})
+    for (Input input : inputs_for<TestType>())
+      for (Options options : all_options<TestType>()) {
+        options.algorithm = Algorithm::bisection;
+        auto const question = uniform_question(make_keys<TestType>(input, 2 * n, 3), 2, n, k);
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 2, n, k);
+          Options few = options, many = options, wide = options;
+          few.max_iterations = 3;
+          many.max_iterations = 2 * 8 * static_cast<int>(sizeof(TestType));
+          wide.epsilon = 0.1;
+          CHECK(is_valid(question, call(k, few), few));
+          CHECK(is_valid(question, call(k, wide), wide));
+          verdict.expect(question, truth, call(k, many), many,
+                         [&] { return std::string(name(input)) + ", many steps"; });
+        });
+      }
+  verdict.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("rows longer than the cache holds", "[bisection]", KeyTypes) {
+  Verdict verdict;
+  for (std::int64_t n : {8193, 65536})
+    for (Input input : inputs_for<TestType>())
+      for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n}) {
+        auto const options = all_options<TestType>();
+        Options option = options[random_bits(n, k + static_cast<int>(input)) % options.size()];
+        option.algorithm = Algorithm::bisection;
+        auto const question = uniform_question(make_keys<TestType>(input, n, 3), 1, n, k);
+        auto const truth = solve(question, option);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 1, n, k);
+          verdict.expect(question, truth, call(k, option), option, [&] {
+            return std::string(name(input)) + ", n = " + std::to_string(n) +
+                   ", k = " + std::to_string(k);
+          });
+        });
+      }
+  verdict.close();
+}
+
+TEST_CASE("bisection serves rows up to 2^16, radix longer ones", "[bisection]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    for (std::int64_t n : {1 << 16, (1 << 16) + 1}) {
+      UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, n, 5), 1, n, 40);
+      Recorder const record;
+      call(40, {.algorithm = Algorithm::bisection});
+      CHECK(record.ran("ktopk::bisection") == (n == 1 << 16));
+      CHECK(record.ran("ktopk::radix") == (n != 1 << 16));
+    }
+  });
+}
+
+}  // namespace ktopk::testing
