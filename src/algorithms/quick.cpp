@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "quick.hpp"
+
+#include "../instantiate.hpp"
+#include "../narrow.hpp"
+
+namespace ktopk::detail {
+
+struct OnePivot : SampleSplitting<2, 32> {
+  static constexpr int passes = 32;
+  static constexpr NarrowLabels labels{"ktopk::quick::begin", "ktopk::quick::start",
+                                       "ktopk::quick::pass", "ktopk::quick::finish",
+                                       "ktopk::quick::rows"};
+};
+
+KTOPK_INLINE std::size_t Quick<Generic>::workspace_bytes(Device const& device, Shape const& shape,
+                                                          Options const& options) {
+  return narrow_bytes<OnePivot>(device, shape, options);
+}
+
+template <class Exec, class Bits>
+void Quick<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                          void* workspace) {
+  select_by<OnePivot>(exec, problem, options, workspace);
+}
+
+#define KTOPK_QUICK(Space) KTOPK_RUN_ON(Quick<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_QUICK)
+#undef KTOPK_QUICK
+
+static_assert(Room<Quick<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail

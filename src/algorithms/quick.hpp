@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/detail/backend.hpp>
+
+// QuickSelect: the median of a small sample is the pivot, the side that holds the k-th goes on. Any k up
+// to n.
+// Reads the input some four times, until an eighth of it is left; then lists that halve each time.
+// After AIR Top-K (Zhang et al., SC '23, section 2.2 and table 1), there for selecting the k-th alone.
+// Prefer it to see what more than one pivot is worth; radix serves after 32 passes.
+
+namespace ktopk::detail {
+
+template <>
+struct Quick<Generic> {
+  static constexpr char const* label = "ktopk::quick";
+  static bool supports(Shape const&, Options const&) { return true; }
+  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
+                                     Options const& options);
+  template <class Exec, class Bits>
+  static void run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                  void* workspace);
+};
+
+}  // namespace ktopk::detail

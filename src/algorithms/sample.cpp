@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sample.hpp"
+
+#include "../instantiate.hpp"
+#include "../narrow.hpp"
+
+namespace ktopk::detail {
+
+struct SampledSplitters : SampleSplitting<16, 256> {
+  static constexpr int passes = 8;
+  static constexpr NarrowLabels labels{"ktopk::sample::begin", "ktopk::sample::start",
+                                       "ktopk::sample::pass", "ktopk::sample::finish",
+                                       "ktopk::sample::rows"};
+};
+
+KTOPK_INLINE std::size_t Sample<Generic>::workspace_bytes(Device const& device, Shape const& shape,
+                                                          Options const& options) {
+  return narrow_bytes<SampledSplitters>(device, shape, options);
+}
+
+template <class Exec, class Bits>
+void Sample<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                          void* workspace) {
+  select_by<SampledSplitters>(exec, problem, options, workspace);
+}
+
+#define KTOPK_SAMPLE(Space) KTOPK_RUN_ON(Sample<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_SAMPLE)
+#undef KTOPK_SAMPLE
+
+static_assert(Room<Sample<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/detail/backend.hpp>
+
+// SampleSelect: the ordered sample of a row gives 15 splitters, the part that holds the k-th is sampled
+// again, and so on. Any k up to n.
+// Reads the input twice: to count, and to move a sixteenth of it to a list; then the list.
+// After AIR Top-K (Zhang et al., SC '23, section 2.2 and table 1), there for selecting the k-th alone.
+// Prefer it to bucket where a few keys lie far from the others; radix serves after eight passes.
+
+namespace ktopk::detail {
+
+template <>
+struct Sample<Generic> {
+  static constexpr char const* label = "ktopk::sample";
+  static bool supports(Shape const&, Options const&) { return true; }
+  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
+                                     Options const& options);
+  template <class Exec, class Bits>
+  static void run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                  void* workspace);
+};
+
+}  // namespace ktopk::detail

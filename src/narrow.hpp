@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "algorithms/radix.hpp"
+#include "arrange.hpp"
+#include "counters.hpp"
+#include "group.hpp"
+#include "host_filter.hpp"
+#include "key_numbers.hpp"
+
+// What bucket, sample and quick share. The k-th item of a row lies in an interval of items; a few
+// splitters cut it, a read counts what reaches each of them, and the part that holds the k-th is the
+// next interval. When few items are left in it, the read that counts also moves them to a list, and
+// what is above it to the winners. Rooms differ in their splitters alone. After a fixed number of
+// passes radix takes what is left.
+
+namespace ktopk::detail {
+
+/// Where the search of a row stands. The source of a pass is the keys, or one of two lists.
+template <class Item>
+struct NarrowRow {
+  Item low, high;             // the k-th item is one of low .. high
+  std::int64_t want;          // winners still to be taken from the source
+  std::int64_t size;          // items of the source
+  std::int64_t reaching;      // how many of them reach low ...
+  std::int64_t above;         // ... and are above high
+  int list;                   // 0 or 1: the source; -1: the keys are
+  int pass;                   // how many are over
+  bool settled;               // what reaches low are the winners
+  bool moves;                 // the pass moves the interval to the other list
+  unsigned arrived;           // groups done with the pass
+  unsigned long long moved;   // items in the other list
+  unsigned long long taken;   // winners stored
+  unsigned long long least, most;  // ranks of the row, for who asks
+};
+
+/// Puts winners in from the last slot on, so that whoever finishes has the first ones.
+template <class Bits, class Item>
+struct PutFromEnd {
+  WinnerSink<Bits, Item> sink;
+  std::int64_t row, k;
+  KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const {
+    sink.put(row, k - 1 - slot, item);
+  }
+};
+
+/// The items of a list, as KeySource::Reader gives those of the keys.
+template <class Item>
+struct ListReader {
+  Item const* items;
+  static constexpr bool reads_keys = false;
+  KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
+};
+
+/// Memory of a search.
+template <class Item>
+struct NarrowScratch {
+  NarrowScratch(Pieces& pieces, Device const& device, Shape const& shape, int ways_)
+      : ways(ways_),
+        parts(parts_of_row(device, shape.rows, shape.n)),
+        capacity(shape.keys() / shape.rows / 8 + 64),
+        states(pieces.take<NarrowRow<Item>>(shape.rows)),
+        splitters(pieces.take<Item>(shape.rows * ways)),
+        counts(pieces.take<unsigned long long>(shape.rows * ways)),
+        lists(pieces.take<Item>(shape.rows * 2 * capacity)),
+        verdicts(pieces.take<Verdict>(shape.rows)),
+        rest(pieces.take<std::int64_t>(shape.rows)) {}
+
+  KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
+    return lists + (2 * row + which) * capacity;
+  }
+
+  int ways;
+  std::int64_t parts;
+  std::int64_t capacity;  // of each of a row's two lists
+  NarrowRow<Item>* states;
+  Item* splitters;             // of each row: the first unused, then ways - 1, ascending
+  unsigned long long* counts;  // of each row: items from each splitter up to the next
+  Item* lists;
+  Verdict* verdicts;   // where what is left lies: proven in list 0, else among the keys
+  std::int64_t* rest;  // how many winners are still to be taken from there
+};
+
+/// Cuts low .. high into equal parts; some splitter is above `low` and none above `high`.
+template <class Item>
+KOKKOS_FUNCTION void split_equally(Item low, Item high, int ways, Item* splitters) {
+  Item const width = high - low;
+  auto const parts = static_cast<Item>(ways);
+  Item const step = width / parts, rest = width % parts;
+  for (int s = 1; s < ways; ++s) {
+    auto const here = static_cast<Item>(s);
+    splitters[s] = low + step * here + (here < rest ? here : rest);
+  }
+}
+
+/// Cuts it into equal parts of the numbers that its keys stand for; false where that cannot be.
+template <class Bits, class Item>
+KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Item high, int ways,
+                                   Item* splitters) {
+  KeyNumbers<Bits> const numbers{map.rank};
+  double const first = numbers(map.rank_of(low));
+  double const width = numbers(map.rank_of(high)) - first;
+  if (!numbers.floating() || !KeyNumbers<Bits>::is_finite(width)) return false;
+  for (int s = 1; s < ways; ++s) {
+    Bits const rank = numbers.rank_of(first + width * s / ways);
+    Item const item = static_cast<Item>(rank) << map.position_bits;
+    splitters[s] = item < low ? low : item > high ? high : item;
+  }
+  return splitters[ways - 1] > low;
+}
+
+/// A well-mixed place in stratum `i` of `count`.
+KOKKOS_INLINE_FUNCTION std::int64_t probe_place(std::int64_t size, std::int64_t count,
+                                                std::int64_t i, int pass) {
+  auto const stratum = static_cast<std::uint64_t>(size / count);
+  std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +
+                    static_cast<std::uint64_t>(pass) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 30)) * 0x94d049bb133111ebull;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * stratum +
+                                   (x ^ (x >> 31)) % stratum);
+}
+
+/// Takes every so-many-th of the probes above low as a splitter; false where there is no such probe.
+template <class Item>
+bool split_probes_alone(Item* probes, int count, int ways, Item* splitters) {
+  Item* const last = std::remove(probes, probes + count, Item{0});
+  if (last == probes) return false;
+  std::sort(probes, last);
+  for (int s = 1; s < ways; ++s) splitters[s] = probes[s * (last - probes) / ways];
+  return true;
+}
+
+/// The same by a team: each thread finds out where its probe would stand.
+template <class Group, class Item>
+KOKKOS_FUNCTION bool split_probes_together(Group const& group, Item const* probes, int count,
+                                           int ways, Item* splitters) {
+  int valid = 0;
+  for (int j = 0; j < count; ++j) valid += probes[j] != 0 ? 1 : 0;
+  each(group, 0, count, [&](std::int64_t i) {
+    if (probes[i] == 0) return;
+    int place = 0;
+    for (int j = 0; j < count; ++j)
+      place += probes[j] != 0 && (probes[j] < probes[i] || (probes[j] == probes[i] && j < i));
+    for (int s = 1; s < ways; ++s)
+      if (s * valid / ways == place) splitters[s] = probes[i];
+  });
+  return valid > 0;
+}
+
+/// Splitters from a sample of the source; where none of it is in the interval, equal parts.
+template <int Ways, int MostProbes>
+struct SampleSplitting {
+  static constexpr int ways = Ways;
+  static constexpr int most_probes = MostProbes;
+  static constexpr bool surveys = false;
+
+  template <class Group, class Reader, class Bits, class Item>
+  KOKKOS_FUNCTION static void choose(Group const& group, NarrowRow<Item> const& state,
+                                     Reader const& read, ItemMap<Bits, Item> const&,
+                                     Item* splitters, Item* probes) {
+    int const count = probe_count(state.size);
+    each(group, 0, count, [&](std::int64_t i) {
+      Item const item = read(probe_place(state.size, count, i, state.pass));
+      probes[i] = item > state.low && item <= state.high ? item : Item{0};
+    });
+    group.barrier();
+    bool split = false;
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((split = split_probes_alone(probes, count, ways, splitters);))
+    } else {
+      split = split_probes_together(group, probes, count, ways, splitters);
+    }
+    if (!split && group.rank() == 0) split_equally(state.low, state.high, ways, splitters);
+  }
+
+  /// A sixteenth of a short source, and all of a very short one, where every item may be a splitter.
+  KOKKOS_FUNCTION static int probe_count(std::int64_t size) {
+    std::int64_t const part = size / 16 > 64 ? size / 16 : 64;
+    std::int64_t const most = part < most_probes ? part : most_probes;
+    return static_cast<int>(most < size ? most : size);
+  }
+};
+
+/// What the rooms do with a row, or a part of it. Splitting::choose(group, ...) finds splitters.
+template <class Splitting, class Bits, class Item>
+struct Narrowing {
+  static constexpr int ways = Splitting::ways;
+  using Source = KeySource<Bits, Item>;
+
+  Source keys;
+  NarrowScratch<Item> scratch;
+  WinnerSink<Bits, Item> sink;
+
+  // What a group shares: a count for each way and thread, a flag, and the probes of Splitting.
+  static constexpr int shared_bytes =
+      ways * team_size * static_cast<int>(sizeof(unsigned)) + 16 +
+      Splitting::most_probes * static_cast<int>(sizeof(Item));
+
+  template <class Group>
+  using Counter = std::conditional_t<Group::is_host, unsigned long long, unsigned>;
+
+  template <class Group>
+  KOKKOS_FUNCTION static int* flag(Group const& group) {
+    return group.template shared<int>(ways * sizeof(Counter<Group>) * group.size());
+  }
+  template <class Group>
+  KOKKOS_FUNCTION static Item* probes(Group const& group) {
+    return reinterpret_cast<Item*>(reinterpret_cast<std::byte*>(flag(group)) + 16);
+  }
+  /// A thread's count for way w is at [w * group.size()].
+  template <class Group>
+  KOKKOS_FUNCTION static Counter<Group>* own_counts(Group const& group) {
+    return group.template shared<Counter<Group>>() + group.rank();
+  }
+
+  KOKKOS_FUNCTION NarrowRow<Item>& state_of(std::int64_t row) const { return scratch.states[row]; }
+  KOKKOS_FUNCTION Item* splitters_of(std::int64_t row) const {
+    return scratch.splitters + row * ways;
+  }
+  KOKKOS_FUNCTION ItemMap<Bits, Item> const& map() const { return sink.map; }
+
+  KOKKOS_FUNCTION void begin(std::int64_t row) const {
+    std::int64_t const n = keys.size(row), k = keys.wanted(row);
+    Item const last = static_cast<Item>(map().join(std::numeric_limits<Bits>::max(), 0) |
+                                        static_cast<Item>(map().position_mask));
+    state_of(row) = {Item{0}, last, k, n, n, 0, -1, 0, k == 0 || k >= n, false, 0, 0, 0, ~0ull, 0};
+    for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
+  }
+
+  /// Looks at part of a row for what the first splitters depend on.
+  template <class Group>
+  KOKKOS_FUNCTION void survey(Group const& group, std::int64_t row, std::int64_t part) const {
+    NarrowRow<Item>& state = state_of(row);
+    if constexpr (Splitting::surveys) {
+      Range const range = part_of(state.size, part, scratch.parts);
+      if (state.settled || range.begin == range.end) return;
+      Extremes<Bits> extremes;
+      if constexpr (Group::is_host) {
+        KOKKOS_IF_ON_HOST((extremes = extremes_of(row, range);))
+      } else {
+        auto const read = keys.reader(row);
+        each(group, range.begin, range.end, [&](std::int64_t i) {
+          Bits const rank = map().rank_of(read(i));
+          extremes.least = rank < extremes.least ? rank : extremes.least;
+          extremes.most = rank > extremes.most ? rank : extremes.most;
+        });
+      }
+      Kokkos::atomic_min(&state.least, static_cast<unsigned long long>(extremes.least));
+      Kokkos::atomic_max(&state.most, static_cast<unsigned long long>(extremes.most));
+      if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
+    }
+  }
+
+  Extremes<Bits> extremes_of(std::int64_t row, Range range) const {
+    Extremes<Bits> extremes;
+    Bits ranks[filter_block];
+    keys.reader(row).scan().blocks(
+        range.begin, range.end, [&](Bits const* from, std::int64_t, int count) {
+          keys.loops.ranks(from, count, map().rank, ranks);
+          keys.loops.extremes(ranks, count, extremes);
+        });
+    return extremes;
+  }
+
+  /// The first splitters; by one group, after the survey.
+  template <class Group>
+  KOKKOS_FUNCTION void start(Group const& group, std::int64_t row) const {
+    NarrowRow<Item>& state = state_of(row);
+    if (state.settled) return;
+    if (Splitting::surveys && group.rank() == 0) {
+      state.low = map().join(static_cast<Bits>(state.least), 0) &
+                  ~static_cast<Item>(map().position_mask);
+      state.high = map().join(static_cast<Bits>(state.most), 0) |
+                   static_cast<Item>(map().position_mask);
+    }
+    group.barrier();
+    split(group, row);
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void split(Group const& group, std::int64_t row) const {
+    NarrowRow<Item> const& state = state_of(row);
+    if (state.list < 0)
+      Splitting::choose(group, state, keys.reader(row), map(), splitters_of(row), probes(group));
+    else
+      Splitting::choose(group, state, reader(row, state.list), map(), splitters_of(row),
+                        probes(group));
+    group.barrier();
+  }
+
+  KOKKOS_FUNCTION ListReader<Item> reader(std::int64_t row, int list) const {
+    return {scratch.list(row, list)};
+  }
+
+  /// How many splitters an item reaches.
+  KOKKOS_FORCEINLINE_FUNCTION static int way_of(Item item, Item const* splitters) {
+    int way = 0;
+    for (int half = ways / 2; half > 0; half /= 2)
+      way += item >= splitters[way + half] ? half : 0;
+    return way;
+  }
+
+  /// One pass over part of a row. The counts of all parts meet in scratch.counts.
+  template <class Group>
+  KOKKOS_FUNCTION void pass(Group const& group, std::int64_t row, std::int64_t part,
+                            std::int64_t parts) const {
+    NarrowRow<Item>& state = state_of(row);
+    Range const range = part_of(state.size, part, parts);
+    auto* const counts = own_counts(group);
+    for (int w = 0; w < ways; ++w) counts[w * group.size()] = 0;
+    if (state.list < 0)
+      read_part(group, row, keys.reader(row), range, counts);
+    else
+      read_part(group, row, reader(row, state.list), range, counts);
+    group.barrier();
+    auto const* const all = group.template shared<Counter<Group>>();
+    each(group, 0, ways, [&](std::int64_t w) {
+      unsigned long long sum = 0;
+      for (int t = 0; t < group.size(); ++t) sum += all[w * group.size() + t];
+      if (sum > 0) Kokkos::atomic_add(&scratch.counts[row * ways + w], sum);
+    });
+    if (group.rank() == 0)
+      tally(state.list < 0 ? Count::keys_read : Count::items_read, range.end - range.begin);
+  }
+
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void read_part(Group const& group, std::int64_t row, Reader const& read,
+                                 Range range, Counter<Group>* counts) const {
+    Item splitters[ways] = {};
+    for (int w = 1; w < ways; ++w) splitters[w] = splitters_of(row)[w];
+    auto const count = [&](Item item) { ++counts[way_of(item, splitters) * group.size()]; };
+    if (state_of(row).moves) {
+      move(group, row, read, range, count);
+    } else if constexpr (Group::is_host && Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((count_keys(read.scan(), range, splitters, counts);))
+    } else {
+      each(group, range.begin, range.end, [&](std::int64_t i) { count(read(i)); });
+    }
+  }
+
+  /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
+  template <class Scan>
+  void count_keys(Scan const& scan, Range range, Item const* splitters,
+                  unsigned long long* counts) const {
+    Bits ranks[filter_block];
+    unsigned long long reaching[ways + 1] = {};
+    scan.blocks(range.begin, range.end, [&](Bits const* from, std::int64_t first, int count) {
+      scan.loops.ranks(from, count, map().rank, ranks);
+      for (int w = 1; w < ways; ++w)
+        reaching[w] += static_cast<unsigned>(reaching_in(scan, ranks, first, count, splitters[w]));
+    });
+    reaching[0] = static_cast<unsigned long long>(range.end - range.begin);
+    for (int w = 0; w < ways; ++w) counts[w] = reaching[w] - reaching[w + 1];
+  }
+
+  template <class Scan>
+  int reaching_in(Scan const& scan, Bits const* ranks, std::int64_t first, int count,
+                  Item splitter) const {
+    Bits const rank = map().rank_of(splitter);
+    auto const place = static_cast<std::uint64_t>(first);
+    bool const begins = map().join(rank, place) >= splitter;
+    bool const ends = map().join(rank, place + static_cast<unsigned>(count - 1)) >= splitter;
+    if (begins && ends) return scan.loops.reaching(ranks, count, rank);
+    int reaching = rank < std::numeric_limits<Bits>::max()
+                       ? scan.loops.reaching(ranks, count, static_cast<Bits>(rank + 1))
+                       : 0;
+    if (begins == ends) return reaching;
+    for (int i = 0; i < count; ++i)
+      reaching += ranks[i] == rank &&
+                  map().join(rank, place + static_cast<unsigned>(i)) >= splitter;
+    return reaching;
+  }
+
+  /// Moves the interval's items to the other list and what is above it to the winners.
+  template <class Group, class Reader, class Visit>
+  KOKKOS_FUNCTION void move(Group const& group, std::int64_t row, Reader const& read, Range range,
+                            Visit const& count) const {
+    NarrowRow<Item>& state = state_of(row);
+    Item const low = state.low, high = state.high;
+    Appender<Item, Group::is_host> list({scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
+                                        scratch.capacity);
+    Taker<Group> winners = taker<Group>(row);
+    visit_from(group, row, read, range, low, high, [&](Item item) {
+      winners.add_if(item > high, item);
+      if (item < low || item > high) return;
+      list.add_if(true, item);
+      count(item);
+    });
+    list.flush();
+    winners.flush();
+  }
+
+  template <class Group>
+  using Taker = Appender<Item, Group::is_host, PutFromEnd<Bits, Item>>;
+
+  template <class Group>
+  KOKKOS_FUNCTION Taker<Group> taker(std::int64_t row) const {
+    std::int64_t const k = keys.wanted(row);
+    return Taker<Group>({sink, row, k}, &state_of(row).taken, k);
+  }
+
+  /// Calls visit(item) for all items from `low` on, and for some others; a host takes what is surely
+  /// above `high` by whole blocks instead.
+  template <class Group, class Reader, class Visit>
+  KOKKOS_FUNCTION void visit_from(Group const& group, std::int64_t row, Reader const& read,
+                                  Range range, Item low, Item high, Visit const& visit) const {
+    if constexpr (Group::is_host && Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((
+          read.scan().split(range.begin, range.end, low, high, visit,
+                            [&](Bits const* from, std::uint16_t const* hits, int found,
+                                std::int64_t first) { take_hits(row, from, hits, found, first); });))
+    } else {
+      each(group, range.begin, range.end, [&](std::int64_t i) { visit(read(i)); });
+    }
+  }
+
+  void take_hits(std::int64_t row, Bits const* from, std::uint16_t const* hits, int found,
+                 std::int64_t first) const {
+    auto const before = static_cast<std::int64_t>(
+        Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<unsigned long long>(found)));
+    sink.put_hits(row, keys.wanted(row) - before - found, from, hits, found, first);
+  }
+
+  /// Ends a pass: the way that holds the k-th item is the next interval.
+  template <class Group>
+  KOKKOS_FUNCTION void advance(Group const& group, std::int64_t row) const {
+    NarrowRow<Item>& state = state_of(row);
+    group.barrier();
+    if (group.rank() == 0) {
+      if (state.moves) change_source(state);
+      choose_way(state, splitters_of(row), scratch.counts + row * ways);
+      std::int64_t const left = state.reaching - state.above;
+      state.settled = state.reaching == state.want;
+      state.moves = left <= scratch.capacity && 2 * left <= state.size;
+      ++state.pass;
+      for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
+      tally(Count::passes, 1);
+    }
+    group.barrier();
+    if (!state.settled) split(group, row);
+  }
+
+  KOKKOS_FUNCTION static void change_source(NarrowRow<Item>& state) {
+    state.list = state.list == 0 ? 1 : 0;
+    state.size = state.reaching - state.above;
+    state.want -= state.above;
+    state.reaching = state.size;
+    state.above = 0;
+    state.moved = 0;
+    tally(Count::items_written, state.size);
+  }
+
+  KOKKOS_FUNCTION static void choose_way(NarrowRow<Item>& state, Item const* splitters,
+                                         unsigned long long const* counts) {
+    std::int64_t reached = 0;
+    int w = ways - 1;
+    for (; w > 0; --w) {
+      std::int64_t const next = reached + static_cast<std::int64_t>(counts[w]);
+      if (next >= state.want) {
+        state.low = splitters[w];
+        state.reaching = next;
+        break;
+      }
+      reached = next;
+    }
+    if (w == ways - 1) return;
+    state.high = splitters[w + 1] - 1;
+    state.above = reached;
+  }
+
+  /// Stores the winners of a settled row; says what is left of another to radix, which reads list 0.
+  template <class Group>
+  KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
+    NarrowRow<Item>& state = state_of(row);
+    if (part == 0 && group.rank() == 0) {
+      bool const in_list = state.list >= 0 || state.settled;
+      bool const done = state.settled;
+      scratch.verdicts[row] = {static_cast<unsigned long long>(done ? 0 : state.size), in_list};
+      scratch.rest[row] = done ? 0 : state.want;
+    }
+    Range const range = part_of(state.size, part, scratch.parts);
+    if (!state.settled) {
+      if (state.list == 1)
+        each(group, range.begin, range.end, [&](std::int64_t i) {
+          scratch.list(row, 0)[i] = scratch.list(row, 1)[i];
+        });
+      return;
+    }
+    if (state.want == 0) return;
+    if (group.rank() == 0)
+      tally(state.list < 0 ? Count::keys_read : Count::items_read, range.end - range.begin);
+    if (state.list < 0)
+      take(group, row, keys.reader(row), range);
+    else
+      take(group, row, reader(row, state.list), range);
+  }
+
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void take(Group const& group, std::int64_t row, Reader const& read,
+                            Range range) const {
+    Item const low = state_of(row).low;
+    Taker<Group> winners = taker<Group>(row);
+    visit_from(group, row, read, range, low, low,
+               [&](Item item) { winners.add_if(item >= low, item); });
+    winners.flush();
+  }
+
+  KOKKOS_FUNCTION bool goes_on(std::int64_t row) const {
+    return !state_of(row).settled && state_of(row).pass < Splitting::passes;
+  }
+};
+
+template <class Work>
+struct NarrowBegin {
+  Work work;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const { work.begin(row); }
+};
+
+/// Rows that several groups share: the last group of a row sees to the whole row.
+template <class Work>
+struct NarrowStart {
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const parts = work.scratch.parts, row = group.index() / parts;
+    work.survey(group, row, group.index() % parts);
+    if (last_to_arrive(group, &work.state_of(row).arrived, parts, work.flag(group)))
+      work.start(group, row);
+  }
+};
+
+template <class Work>
+struct NarrowPass {
+  static constexpr std::int64_t small = 8192;
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const parts = work.scratch.parts, row = group.index() / parts;
+    auto& state = work.state_of(row);
+    if (!work.goes_on(row)) return;
+    work.pass(group, row, group.index() % parts, parts);
+    if (!last_to_arrive(group, &state.arrived, parts, work.flag(group))) return;
+    work.advance(group, row);
+    while (work.goes_on(row) && state.list >= 0 && state.size <= small) {
+      work.pass(group, row, 0, 1);
+      work.advance(group, row);
+    }
+  }
+};
+
+template <class Work>
+struct NarrowFinish {
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const parts = work.scratch.parts;
+    work.finish(group, group.index() / parts, group.index() % parts);
+  }
+};
+
+/// All passes of a row that one group has to itself.
+template <class Work>
+struct NarrowWholeRow {
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index();
+    if (group.rank() == 0) work.begin(row);
+    group.barrier();
+    work.survey(group, row, 0);
+    group.barrier();
+    work.start(group, row);
+    while (work.goes_on(row)) {
+      work.pass(group, row, 0, 1);
+      work.advance(group, row);
+    }
+    work.finish(group, row, 0);
+  }
+};
+
+template <class Item>
+bool all_settled(NarrowScratch<Item> const& scratch, std::int64_t rows) {
+  return std::all_of(scratch.states, scratch.states + rows,
+                     [](NarrowRow<Item> const& state) { return state.settled; });
+}
+
+/// Labels of a room's kernels.
+struct NarrowLabels {
+  char const *begin, *start, *pass, *finish, *rows;
+};
+
+/// Narrows all rows and stores the winners of those that are settled.
+template <class Exec, class Work>
+void narrow(Exec const& exec, Work const& work, int most_passes, NarrowLabels const& labels) {
+  std::int64_t const rows = work.sink.problem.shape.rows;
+  std::int64_t const groups = rows * work.scratch.parts;
+  if (work.scratch.parts == 1) {
+    launch(labels.rows, exec, rows, Work::shared_bytes, NarrowWholeRow<Work>{work});
+    return;
+  }
+  launch_each(labels.begin, exec, rows, NarrowBegin<Work>{work});
+  launch(labels.start, exec, groups, Work::shared_bytes, NarrowStart<Work>{work});
+  for (int pass = 0; pass < most_passes; ++pass) {
+    if constexpr (runs_at_once<Exec>)
+      if (all_settled(work.scratch, rows)) break;
+    launch(labels.pass, exec, groups, Work::shared_bytes, NarrowPass<Work>{work});
+  }
+  launch(labels.finish, exec, groups, Work::shared_bytes, NarrowFinish<Work>{work});
+}
+
+template <class Item>
+struct NarrowPieces {
+  NarrowPieces(void* workspace, Device const& device, Shape const& shape, Options const& options,
+               int ways)
+      : pieces(workspace),
+        winners(pieces, shape, options),
+        scratch(pieces, device, shape, ways),
+        finish(pieces, device, shape.rows, scratch.capacity, 0, false),
+        fallback(pieces, device, shape.rows, shape.n, 0, false) {}
+
+  Pieces pieces;
+  Winners<Item> winners;
+  NarrowScratch<Item> scratch;
+  RadixScratch<Item> finish;
+  RadixScratch<Item> fallback;
+};
+
+/// The whole of a room: narrow, leave the rest to radix, arrange.
+template <class Splitting, class Exec, class Bits>
+void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+               void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    NarrowPieces<Item> const work(workspace, device_of(exec), shape, options, Splitting::ways);
+    NarrowScratch<Item> const& scratch = work.scratch;
+    WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+    KeySource<Bits, Item> keys{problem, map, nullptr, pick_host_loops<Bits>()};
+    narrow(exec, Narrowing<Splitting, Bits, Item>{keys, scratch, sink}, Splitting::passes,
+           Splitting::labels);
+    if constexpr (runs_at_once<Exec>)
+      if (all_settled(scratch, shape.rows)) return arrange(exec, problem, map, work.winners);
+    Problem<Bits> rest = problem;
+    rest.wanted = {scratch.rest, 1, sizeof(std::int64_t)};
+    radix_select(exec,
+                 ListSource<Bits, Item>{rest, scratch.lists, 2 * scratch.capacity, scratch.verdicts},
+                 work.finish, sink);
+    keys.verdicts = scratch.verdicts;
+    radix_select(exec, keys, work.fallback, sink);
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+template <class Splitting>
+std::size_t narrow_bytes(Device const& device, Shape const& shape, Options const& options) {
+  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
+    return NarrowPieces<Item64>(nullptr, device, shape, options, Splitting::ways).pieces.bytes();
+  return NarrowPieces<Item128>(nullptr, device, shape, options, Splitting::ways).pieces.bytes();
+}
+
+}  // namespace ktopk::detail

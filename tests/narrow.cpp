@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "support/recorder.hpp"
+#include "support/run.hpp"
+
+// bucket, sample and quick on rows that several groups share, where lists and radix take over.
+
+namespace ktopk::testing {
+namespace {
+
+using Widths = std::tuple<std::uint8_t, bfloat16, std::int32_t, float, double>;
+
+constexpr Algorithm rooms[] = {Algorithm::bucket, Algorithm::sample, Algorithm::quick};
+
+template <class T>
+void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input, Verdict& verdict) {
+  auto const all = all_options<T>();
+  auto const question = uniform_question(make_keys<T>(input, rows * n, 9), rows, n, k);
+  Options options = all[random_bits(11, n + 100 * k + static_cast<int>(input)) % all.size()];
+  auto const truth = solve(question, options);
+  for (Algorithm room : rooms) {
+    options.algorithm = room;
+    for_each_space([&](auto const& exec) {
+      UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
+      verdict.expect(question, truth, call(k, options), options, [&] {
+        return std::string(exec.name()) + ", " + name(input) + ", rows = " + std::to_string(rows) +
+               ", n = " + std::to_string(n) + ", k = " + std::to_string(k);
+      });
+    });
+  }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("rooms that narrow, on long rows of every input", "[narrow]", Widths) {
+  Verdict verdict;
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t rows : {1, 2}) {
+      std::int64_t const n = 70'001;
+      for (std::int64_t k : {std::int64_t{1}, std::int64_t{2000}, n / 2})
+        select_each<TestType>(rows, n, k, input, verdict);
+    }
+  verdict.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("rooms that narrow, on rows of a group each", "[narrow]", Widths) {
+  Verdict verdict;
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t n : {70, 3000, 20'000})
+      for (std::int64_t k : {std::int64_t{1}, n / 20, n / 2})
+        select_each<TestType>(5, n, k, input, verdict);
+  verdict.close();
+}
+
+/// Inputs on which a fixed number of passes suffices; others may be left to radix.
+TEST_CASE("rooms that narrow seldom need radix on a host", "[narrow]") {
+  std::int64_t const n = 200'000, k = 5000;
+  for (Input input : {Input::uniform, Input::normal, Input::ascending, Input::all_equal})
+    for (Algorithm room : rooms)
+      for_each_space([&](auto const& exec) {
+        using Exec = std::decay_t<decltype(exec)>;
+        if constexpr (std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>) {
+          UniformCall<Exec, float> call(exec, make_keys<float>(input, n, 9), 1, n, k);
+          Recorder const record;
+          call(k, {.algorithm = room});
+          CAPTURE(exec.name(), name(input), name(room));
+          CHECK(record.ran(std::string("ktopk::") + name(room)));
+          CHECK_FALSE(record.ran("ktopk::radix"));
+        }
+      });
+}
+
+}  // namespace ktopk::testing
