@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "delegate.hpp"
+
+#include "../arrange.hpp"
+#include "../counters.hpp"
+#include "../host_filter.hpp"
+#include "../instantiate.hpp"
+#include "radix.hpp"
+
+namespace ktopk::detail {
+
+static_assert(DelegatePlan::lanes == best_two_lanes);
+
+/// What the steps hand on.
+template <class Item>
+struct DelegateLists {
+  Item* delegates;  // of a row first the best of each subrange, then the second best of each
+  Item* chosen;     // the k best delegates
+  Item* candidates;
+  std::int64_t candidate_stride;
+  Verdict* delegate_counts;
+  Verdict* candidate_counts;
+};
+
+template <class Bits, class Item>
+struct BuildDelegates {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  DelegatePlan plan;
+  std::int64_t parts;
+  DelegateLists<Item> lists;
+  HostLoops<Bits> loops;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / parts, part = group.index() % parts;
+    Range const blocks{plan.blocks * part / parts, plan.blocks * (part + 1) / parts};
+    Item* const out = lists.delegates + row * plan.delegates();
+    if (part == 0 && group.rank() == 0) {
+      lists.delegate_counts[row] = {static_cast<unsigned long long>(plan.delegates()), true};
+      lists.candidate_counts[row] = {0, true};
+    }
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((build_blocks(row, blocks, out);))
+    } else {
+      each(group, blocks.begin * plan.lanes, blocks.end * plan.lanes,
+           [&](std::int64_t subrange) { build_subrange(row, subrange, out); });
+    }
+  }
+
+  void build_blocks(std::int64_t row, Range blocks, Item* out) const {
+    if (blocks.begin == blocks.end) return;
+    KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, map};
+    for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
+      BestTwo<Bits> best;
+      std::int64_t const begin = b * plan.block_keys();
+      scan.blocks(begin, plan.block_end(b), [&](Bits const* from, std::int64_t first, int count) {
+        loops.best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
+                       map.flip == 0, best);
+      });
+      store(best, b, out);
+    }
+    tally(Count::keys_read, plan.block_end(blocks.end - 1) - blocks.begin * plan.block_keys());
+    tally(Count::delegates, (blocks.end - blocks.begin) * 2 * plan.lanes);
+  }
+
+  void store(BestTwo<Bits> const& best, std::int64_t block, Item* out) const {
+    std::int64_t const begin = block * plan.block_keys();
+    for (int place = 0; place < 2; ++place) {
+      Item* const to = out + place * plan.subranges() + block * plan.lanes;
+      for (int lane = 0; lane < plan.lanes; ++lane)
+        to[lane] = map.join(
+            best.ranks[place][lane],
+            static_cast<std::uint64_t>(begin + best.steps[place][lane] * plan.lanes + lane));
+    }
+  }
+
+  KOKKOS_FUNCTION void build_subrange(std::int64_t row, std::int64_t subrange, Item* out) const {
+    std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
+    Bits const* const keys = problem.row_keys(row);
+    auto const item = [&](std::int64_t i) {
+      return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+    };
+    std::int64_t const begin = block * plan.block_keys() + lane;
+    Item best = item(begin), second = item(begin + plan.lanes);
+    if (second > best) swap(best, second);
+    for (std::int64_t i = begin + 2 * plan.lanes; i < plan.block_end(block); i += plan.lanes) {
+      Item next = item(i);
+      if (next > best) swap(best, next);
+      second = next > second ? next : second;
+    }
+    out[subrange] = best;
+    out[plan.subranges() + subrange] = second;
+  }
+
+  KOKKOS_FUNCTION static void swap(Item& a, Item& b) {
+    Item const c = a;
+    a = b;
+    b = c;
+  }
+};
+
+/// Lists the chosen delegates and, of subranges that sent both their delegates (Rule 3), what else
+/// reaches the digit of the k-th delegate (Rule 2; its last digits are not looked for, as in section 4.3).
+template <class Bits, class Item>
+struct Concatenate {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  DelegatePlan plan;
+  std::int64_t parts;
+  DelegateLists<Item> lists;
+  RadixRow<Item> const* first_top_k;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / parts;
+    Range const range = part_of(problem.winners(row), group.index() % parts, parts);
+    if (range.begin == range.end) return;
+    Item* const queue = group.template shared<Item>();
+    int* const queued = reinterpret_cast<int*>(queue + group.size());
+    Item const* const chosen = lists.chosen + row * problem.shape.k;
+    Appender<Item, Group::is_host> out({lists.candidates + row * lists.candidate_stride},
+                                       &lists.candidate_counts[row].kept, lists.candidate_stride);
+    for (std::int64_t first = range.begin; first < range.end; first += group.size()) {
+      if (group.rank() == 0) *queued = 0;
+      group.barrier();
+      std::int64_t const i = first + group.rank();
+      if (i < range.end) {
+        out.add_if(true, chosen[i]);
+        if (is_second(row, chosen[i])) queue[group.fetch_add(queued, 1)] = chosen[i];
+      }
+      group.barrier();
+      for (int q = 0; q < *queued; ++q) add_rest(group, row, queue[q], out);
+      group.barrier();
+    }
+    out.flush();
+    if (group.rank() == 0) tally(Count::candidates, range.end - range.begin);
+  }
+
+  KOKKOS_FUNCTION std::int64_t subrange_of(Item item) const {
+    return plan.subrange_of(static_cast<std::int64_t>(map.position(item)));
+  }
+  KOKKOS_FUNCTION bool is_second(std::int64_t row, Item item) const {
+    Item const* const seconds = lists.delegates + row * plan.delegates() + plan.subranges();
+    return seconds[subrange_of(item)] == item;
+  }
+  KOKKOS_FUNCTION Item threshold(std::int64_t row) const {
+    RadixRow<Item> const& state = first_top_k[row];
+    return state.low < map.width() ? state.prefix << state.low : Item{0};
+  }
+
+  /// What follows the two delegates of a subrange.
+  template <class Group, class Out>
+  KOKKOS_FUNCTION void add_rest(Group const& group, std::int64_t row, Item second, Out& out) const {
+    std::int64_t const subrange = subrange_of(second);
+    std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
+    std::int64_t const begin = block * plan.block_keys() + lane;
+    std::int64_t const steps = (plan.block_end(block) - begin + plan.lanes - 1) / plan.lanes;
+    Bits const* const keys = problem.row_keys(row);
+    Item const least = threshold(row);
+    std::int64_t added = 0;
+    each(group, 0, steps, [&](std::int64_t step) {
+      std::int64_t const i = begin + step * plan.lanes;
+      Item const item = map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+      bool const wanted = item >= least && item < second;
+      out.add_if(wanted, item);
+      added += wanted;
+    });
+    tally(Count::candidates, added);
+    if (group.rank() == 0) tally(Count::keys_read, steps);
+  }
+};
+
+template <class Item>
+struct DelegatePieces {
+  DelegatePieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace),
+        winners(pieces, shape, options),
+        plan(delegate_plan(device, shape)),
+        parts(parts_of_row(device, shape.rows, shape.n)),
+        lists{pieces.take<Item>(shape.rows * plan.delegates()),
+              pieces.take<Item>(shape.rows * shape.k),
+              pieces.take<Item>(shape.rows * plan.candidates(shape.k)),
+              plan.candidates(shape.k),
+              pieces.take<Verdict>(shape.rows),
+              pieces.take<Verdict>(shape.rows)},
+        first(pieces, device, shape.rows, plan.delegates(), shape.rows * plan.delegates(), true),
+        second(pieces, device, shape.rows, plan.candidates(shape.k), 0, false) {}
+
+  Pieces pieces;
+  Winners<Item> winners;
+  DelegatePlan plan;
+  std::int64_t parts;
+  DelegateLists<Item> lists;
+  RadixScratch<Item> first;
+  RadixScratch<Item> second;
+};
+
+KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device,
+                                                            Shape const& shape,
+                                                            Options const& options) {
+  return bytes_of<DelegatePieces>(device, shape, options);
+}
+
+/// Both selections are by radix, in place but for a buffer of the last few: reading a digit's prefix is
+/// the flag of section 5.1. Where Rule 3 leaves no subrange to look at, the second finds k candidates for
+/// k winners and only copies them.
+template <class Exec, class Bits>
+void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                            void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    DelegatePieces<Item> const work(workspace, device_of(exec), shape, options);
+    DelegateLists<Item> const& lists = work.lists;
+    launch("ktopk::delegate::build", exec, shape.rows * work.parts, 0,
+           BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists,
+                                      pick_host_loops<Bits>()});
+    radix_select(exec,
+                 ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
+                                        lists.delegate_counts},
+                 work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
+    launch(
+        "ktopk::delegate::concatenate", exec, shape.rows * work.parts,
+        static_cast<int>((team_size + 1) * sizeof(Item)),
+        Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists, work.first.row_states});
+    radix_select(exec,
+                 ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
+                                        lists.candidate_counts},
+                 work.second, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_DELEGATE(Space) KTOPK_RUN_ON(Delegate<Generic>, Space)
+KTOPK_INSTANTIATE(KTOPK_DELEGATE)
+#undef KTOPK_DELEGATE
+
+static_assert(Room<Delegate<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail
