@@ -3,9 +3,16 @@
 
 // All of the library for ktopk::header_only.
 
+#include "algorithms/bisection.cpp"
+#include "algorithms/bitonic.cpp"
+#include "algorithms/bucket.cpp"
+#include "algorithms/delegate.cpp"
 #include "algorithms/heap.cpp"
 #include "algorithms/one_pass.cpp"
+#include "algorithms/queue.cpp"
+#include "algorithms/quick.cpp"
 #include "algorithms/radix.cpp"
+#include "algorithms/sample.cpp"
 #include "algorithms/sort.cpp"
 #include "arrange.cpp"
 #include "choose.cpp"

@@ -8,8 +8,11 @@
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/version.hpp>
 
+#include "algorithms/bisection.hpp"
+#include "algorithms/bitonic.hpp"
 #include "algorithms/heap.hpp"
 #include "algorithms/one_pass.hpp"
+#include "algorithms/queue.hpp"
 #include "instantiate.hpp"
 
 namespace ktopk {
@@ -25,7 +28,18 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
       {Algorithm::radix, "radix", "any k of any row, short rows on CPUs; behind all others", any, false},
       {Algorithm::heap, "heap", "small k on CPUs, in many rows of some thousand keys",
        detail::Heap<detail::Generic>::largest_k, false},
+      {Algorithm::bitonic, "bitonic", "small k, in a time that does not depend on the keys",
+       detail::Bitonic<detail::Generic>::largest_k, false},
+      {Algorithm::queue, "queue", "k up to some hundreds on CPUs; takes keys on the fly",
+       detail::Queue<detail::Generic>::largest_k, false},
       {Algorithm::sort, "sort", "nearly all keys wanted in order; the baseline", any, false},
+      {Algorithm::bisection, "bisection", "very many rows of some hundred keys; rows up to 2^16",
+       detail::Bisection<detail::Generic>::longest_row, false},
+      {Algorithm::bucket, "bucket", "any k of long rows with very many equal keys", any, false},
+      {Algorithm::sample, "sample", "any k of long rows of any distribution", any, false},
+      {Algorithm::quick, "quick", "any k of long rows, by one pivot at a time", any, false},
+      {Algorithm::delegate, "delegate",
+       "long rows, k well below n: the same work whatever the keys", any / 16, false},
   };
 }
 

@@ -3,9 +3,16 @@
 
 #include <ktopk/detail/select.hpp>
 
+#include "algorithms/bisection.hpp"
+#include "algorithms/bitonic.hpp"
+#include "algorithms/bucket.hpp"
+#include "algorithms/delegate.hpp"
 #include "algorithms/heap.hpp"
 #include "algorithms/one_pass.hpp"
+#include "algorithms/queue.hpp"
+#include "algorithms/quick.hpp"
 #include "algorithms/radix.hpp"
+#include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
 #include "instantiate.hpp"
@@ -43,8 +50,15 @@ void with_chosen_room(Exec const& exec, Shape const& shape, Options const& optio
                       Visit const& visit) {
   switch (wanted_algorithm(exec, shape, options)) {
     case Algorithm::one_pass: return with_room<OnePass>(exec, shape, options, visit);
+    case Algorithm::bitonic: return with_room<Bitonic>(exec, shape, options, visit);
+    case Algorithm::queue: return with_room<Queue>(exec, shape, options, visit);
     case Algorithm::heap: return with_room<Heap>(exec, shape, options, visit);
     case Algorithm::sort: return with_room<Sort>(exec, shape, options, visit);
+    case Algorithm::bisection: return with_room<Bisection>(exec, shape, options, visit);
+    case Algorithm::bucket: return with_room<Bucket>(exec, shape, options, visit);
+    case Algorithm::delegate: return with_room<Delegate>(exec, shape, options, visit);
+    case Algorithm::quick: return with_room<Quick>(exec, shape, options, visit);
+    case Algorithm::sample: return with_room<Sample>(exec, shape, options, visit);
     default: return with_room<Radix>(exec, shape, options, visit);
   }
 }
