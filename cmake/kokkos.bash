@@ -8,7 +8,7 @@ our_kokkos=4.7.00
 devices_of() {
   case $1 in
     serial) echo Serial ;;
-    openmp | asan) echo Serial OpenMP ;;
+    openmp | asan | papers) echo Serial OpenMP ;;
     threads | tsan) echo Serial Threads ;;
     cuda) echo Serial Cuda ;;
     hip) echo Serial HIP ;;
