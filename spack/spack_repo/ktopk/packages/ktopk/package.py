@@ -66,6 +66,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
             self.define("KTOPK_BUILD_EXAMPLES", self.run_tests),
             self.define("KTOPK_BUILD_PERF", False),
             self.define("KTOPK_BUILD_TOOLS", True),
+            self.define("KTOPK_ENABLE_COUNTERS", False),
             self.define_from_variant("KTOPK_ENABLE_CUDA_TUNED", "cuda"),
             *self.device_args(),
         ]
