@@ -23,12 +23,13 @@ struct Winners {
   Item* spare = nullptr;  // as much again, where they are to be sorted
 };
 
-/// What a room's pieces, `Work<Item>(workspace, device, shape, options)`, take of a workspace.
-template <template <class> class Work>
-std::size_t bytes_of(Device const& device, Shape const& shape, Options const& options) {
+/// What a room's pieces, `Work<Item>(workspace, device, shape, options, more...)`, take of a workspace.
+template <template <class> class Work, class... More>
+std::size_t bytes_of(Device const& device, Shape const& shape, Options const& options,
+                     More const&... more) {
   if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return Work<Item64>(nullptr, device, shape, options).pieces.bytes();
-  return Work<Item128>(nullptr, device, shape, options).pieces.bytes();
+    return Work<Item64>(nullptr, device, shape, options, more...).pieces.bytes();
+  return Work<Item128>(nullptr, device, shape, options, more...).pieces.bytes();
 }
 
 /// Where a room puts its winners: into the list, or without one into the output.

@@ -657,9 +657,7 @@ void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& op
 
 template <class Splitting>
 std::size_t narrow_bytes(Device const& device, Shape const& shape, Options const& options) {
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return NarrowPieces<Item64>(nullptr, device, shape, options, Splitting::ways).pieces.bytes();
-  return NarrowPieces<Item128>(nullptr, device, shape, options, Splitting::ways).pieces.bytes();
+  return bytes_of<NarrowPieces>(device, shape, options, Splitting::ways);
 }
 
 }  // namespace ktopk::detail
