@@ -14,6 +14,15 @@
 
 namespace ktopk::detail {
 
+/// What many groups count with. Kokkos adds to it by one instruction; to the other unsigned type of
+/// 64 bits, on CUDA unsigned long long and on HIP std::uint64_t, by exchanging until nobody came between,
+/// which takes ever longer the more threads meet at one counter.
+#if defined(KOKKOS_ENABLE_HIP)
+using Count64 = unsigned long long;
+#else
+using Count64 = std::uint64_t;
+#endif
+
 inline constexpr int host_shared_bytes = 16 * 1024;
 inline constexpr int team_size = 256;
 
@@ -184,26 +193,26 @@ class Appender;
 template <class Item, class Put>
 class Appender<Item, false, Put> {
  public:
-  KOKKOS_FUNCTION Appender(Put const& put, unsigned long long* count, std::int64_t capacity)
-      : m_put(put), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
+  KOKKOS_FUNCTION Appender(Put const& put, Count64* count, std::int64_t capacity)
+      : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
   KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
     if (!wanted) return;
-    unsigned long long const slot = Kokkos::atomic_fetch_add(m_count, 1ull);
+    Count64 const slot = Kokkos::atomic_fetch_add(m_count, Count64{1});
     if (slot < m_capacity) m_put(static_cast<std::int64_t>(slot), item);
   }
   KOKKOS_FUNCTION void flush() {}
 
  private:
   Put m_put;
-  unsigned long long* m_count;
-  unsigned long long m_capacity;
+  Count64* m_count;
+  Count64 m_capacity;
 };
 
 template <class Item, class Put>
 class Appender<Item, true, Put> {
  public:
-  KOKKOS_FUNCTION Appender(Put const& put, unsigned long long* count, std::int64_t capacity)
-      : m_put(put), m_count(count), m_capacity(static_cast<unsigned long long>(capacity)) {}
+  KOKKOS_FUNCTION Appender(Put const& put, Count64* count, std::int64_t capacity)
+      : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
   /// Without a branch on `wanted`, which nobody can foretell.
   KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
     m_held[m_holds] = item;
@@ -212,8 +221,7 @@ class Appender<Item, true, Put> {
   }
   KOKKOS_FUNCTION void flush() {
     if (m_holds == 0) return;
-    unsigned long long const slot =
-        Kokkos::atomic_fetch_add(m_count, static_cast<unsigned long long>(m_holds));
+    Count64 const slot = Kokkos::atomic_fetch_add(m_count, static_cast<Count64>(m_holds));
     for (int i = 0; i < m_holds && slot + i < m_capacity; ++i)
       m_put(static_cast<std::int64_t>(slot) + i, m_held[i]);
     m_holds = 0;
@@ -222,8 +230,8 @@ class Appender<Item, true, Put> {
  private:
   static constexpr int room = 256;
   Put m_put;
-  unsigned long long* m_count;
-  unsigned long long m_capacity;
+  Count64* m_count;
+  Count64 m_capacity;
   int m_holds = 0;
   Item m_held[room];
 };
@@ -236,8 +244,7 @@ KOKKOS_FUNCTION bool last_to_arrive(Group const& group, unsigned* arrived, std::
   Kokkos::memory_fence();
   group.barrier();
   if (group.rank() == 0) {
-    bool const last =
-        Kokkos::atomic_fetch_add(arrived, 1u) + 1u == static_cast<unsigned>(groups);
+    bool const last = Kokkos::atomic_fetch_add(arrived, 1u) + 1u == static_cast<unsigned>(groups);
     if (last) Kokkos::atomic_store(arrived, 0u);
     *flag = last;
   }

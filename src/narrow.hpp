@@ -32,9 +32,9 @@ struct NarrowRow {
   bool settled;               // what reaches low are the winners
   bool moves;                 // the pass moves the interval to the other list
   unsigned arrived;           // groups done with the pass
-  unsigned long long moved;   // items in the other list
-  unsigned long long taken;   // winners stored
-  unsigned long long least, most;  // ranks of the row, for who asks
+  Count64 moved;              // items in the other list
+  Count64 taken;              // winners stored
+  Count64 least, most;        // ranks of the row, for who asks
 };
 
 /// Puts winners in from the last slot on, so that whoever finishes has the first ones.
@@ -64,7 +64,7 @@ struct NarrowScratch {
         capacity(shape.keys() / shape.rows / 8 + 64),
         states(pieces.take<NarrowRow<Item>>(shape.rows)),
         splitters(pieces.take<Item>(shape.rows * ways)),
-        counts(pieces.take<unsigned long long>(shape.rows * ways)),
+        counts(pieces.take<Count64>(shape.rows * ways)),
         lists(pieces.take<Item>(shape.rows * 2 * capacity)),
         verdicts(pieces.take<Verdict>(shape.rows)),
         rest(pieces.take<std::int64_t>(shape.rows)) {}
@@ -78,7 +78,7 @@ struct NarrowScratch {
   std::int64_t capacity;  // of each of a row's two lists
   NarrowRow<Item>* states;
   Item* splitters;             // of each row: the first unused, then ways - 1, ascending
-  unsigned long long* counts;  // of each row: items from each splitter up to the next
+  Count64* counts;  // of each row: items from each splitter up to the next
   Item* lists;
   Verdict* verdicts;   // where what is left lies: proven in list 0, else among the keys
   std::int64_t* rest;  // how many winners are still to be taken from there
@@ -200,7 +200,7 @@ struct Narrowing {
       Splitting::most_probes * static_cast<int>(sizeof(Item));
 
   template <class Group>
-  using Counter = std::conditional_t<Group::is_host, unsigned long long, unsigned>;
+  using Counter = std::conditional_t<Group::is_host, Count64, unsigned>;
 
   template <class Group>
   KOKKOS_FUNCTION static int* flag(Group const& group) {
@@ -248,8 +248,8 @@ struct Narrowing {
           extremes.most = rank > extremes.most ? rank : extremes.most;
         });
       }
-      Kokkos::atomic_min(&state.least, static_cast<unsigned long long>(extremes.least));
-      Kokkos::atomic_max(&state.most, static_cast<unsigned long long>(extremes.most));
+      Kokkos::atomic_min(&state.least, static_cast<Count64>(extremes.least));
+      Kokkos::atomic_max(&state.most, static_cast<Count64>(extremes.most));
       if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
     }
   }
@@ -318,7 +318,7 @@ struct Narrowing {
     group.barrier();
     auto const* const all = group.template shared<Counter<Group>>();
     each(group, 0, ways, [&](std::int64_t w) {
-      unsigned long long sum = 0;
+      Count64 sum = 0;
       for (int t = 0; t < group.size(); ++t) sum += all[w * group.size() + t];
       if (sum > 0) Kokkos::atomic_add(&scratch.counts[row * ways + w], sum);
     });
@@ -344,15 +344,15 @@ struct Narrowing {
   /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
   template <class Scan>
   void count_keys(Scan const& scan, Range range, Item const* splitters,
-                  unsigned long long* counts) const {
+                  Count64* counts) const {
     Bits ranks[filter_block];
-    unsigned long long reaching[ways + 1] = {};
+    Count64 reaching[ways + 1] = {};
     scan.blocks(range.begin, range.end, [&](Bits const* from, std::int64_t first, int count) {
       scan.loops.ranks(from, count, map().rank, ranks);
       for (int w = 1; w < ways; ++w)
         reaching[w] += static_cast<unsigned>(reaching_in(scan, ranks, first, count, splitters[w]));
     });
-    reaching[0] = static_cast<unsigned long long>(range.end - range.begin);
+    reaching[0] = static_cast<Count64>(range.end - range.begin);
     for (int w = 0; w < ways; ++w) counts[w] = reaching[w] - reaching[w + 1];
   }
 
@@ -420,7 +420,7 @@ struct Narrowing {
   void take_hits(std::int64_t row, Bits const* from, std::uint16_t const* hits, int found,
                  std::int64_t first) const {
     auto const before = static_cast<std::int64_t>(
-        Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<unsigned long long>(found)));
+        Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<Count64>(found)));
     sink.put_hits(row, keys.wanted(row) - before - found, from, hits, found, first);
   }
 
@@ -454,7 +454,7 @@ struct Narrowing {
   }
 
   KOKKOS_FUNCTION static void choose_way(NarrowRow<Item>& state, Item const* splitters,
-                                         unsigned long long const* counts) {
+                                         Count64 const* counts) {
     std::int64_t reached = 0;
     int w = ways - 1;
     for (; w > 0; --w) {
@@ -478,7 +478,7 @@ struct Narrowing {
     if (part == 0 && group.rank() == 0) {
       bool const in_list = state.list >= 0 || state.settled;
       bool const done = state.settled;
-      scratch.verdicts[row] = {static_cast<unsigned long long>(done ? 0 : state.size), in_list};
+      scratch.verdicts[row] = {static_cast<Count64>(done ? 0 : state.size), in_list};
       scratch.rest[row] = done ? 0 : state.want;
     }
     Range const range = part_of(state.size, part, scratch.parts);

@@ -49,7 +49,7 @@ struct PartLists {
     std::int64_t const n = sink.problem.length(row), length = part_of(n, 0, parts).end;
     std::int64_t const whole = length > 0 ? n / length : 0;
     std::int64_t const kept = whole * wanted(row, length) + wanted(row, n - whole * length);
-    verdicts[row] = {static_cast<unsigned long long>(kept), true};
+    verdicts[row] = {static_cast<Count64>(kept), true};
   }
 };
 

@@ -193,14 +193,14 @@ class TeamRanks {
   }
 
   KOKKOS_FUNCTION Thresholds<Bits> read() {
-    auto* const extremes = m_group.template shared<unsigned long long>();
+    auto* const extremes = m_group.template shared<Count64>();
     if (m_group.rank() == 0) {
       extremes[0] = ~0ull;
       extremes[1] = 0;
       counters()[0] = *slots() = 0;
     }
     m_group.barrier();
-    unsigned long long least = ~0ull, most = 0;
+    Count64 least = ~0ull, most = 0;
     each(m_group, 0, m_n, [&](std::int64_t i) {
       Bits const rank = m_map.rank(m_keys[i * m_step]);
       if (m_ranks != nullptr) m_ranks[i] = rank;

@@ -37,7 +37,7 @@ struct BuildDelegates {
     Range const blocks{plan.blocks * part / parts, plan.blocks * (part + 1) / parts};
     Item* const out = lists.delegates + row * plan.delegates();
     if (part == 0 && group.rank() == 0) {
-      lists.delegate_counts[row] = {static_cast<unsigned long long>(plan.delegates()), true};
+      lists.delegate_counts[row] = {static_cast<Count64>(plan.delegates()), true};
       lists.candidate_counts[row] = {0, true};
     }
     if constexpr (Group::is_host) {

@@ -84,8 +84,7 @@ struct HeapParts {
   }
 
   KOKKOS_FUNCTION void append(Item const* items, std::int64_t count, std::int64_t row) const {
-    unsigned long long const slot =
-        Kokkos::atomic_fetch_add(&verdicts[row].kept, static_cast<unsigned long long>(count));
+    Count64 const slot = Kokkos::atomic_fetch_add(&verdicts[row].kept, static_cast<Count64>(count));
     Item* const out = list + row * parts * problem.shape.k + slot;
     for (std::int64_t i = 0; i < count; ++i) out[i] = items[i];
   }

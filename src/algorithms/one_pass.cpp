@@ -88,7 +88,7 @@ struct SetThreshold {
   OnePassPlan plan;
   Threshold forced;
   Item* thresholds;
-  unsigned long long* best_ranks;
+  Count64* best_ranks;
   Verdict* verdicts;
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     Item threshold = samples[row * plan.samples + plan.order - 1];
@@ -108,7 +108,7 @@ struct KeepReaching {
   std::int64_t parts;
   std::int64_t capacity;
   Item const* thresholds;
-  unsigned long long* best_ranks;
+  Count64* best_ranks;
   Item* kept;
   Verdict* verdicts;
   HostLoops<Bits> loops;
@@ -136,7 +136,7 @@ struct KeepReaching {
     }
     out.flush();
     if (best >= threshold)
-      Kokkos::atomic_max(&best_ranks[row], static_cast<unsigned long long>(map.rank_of(best)));
+      Kokkos::atomic_max(&best_ranks[row], static_cast<Count64>(map.rank_of(best)));
   }
 };
 
@@ -161,7 +161,7 @@ struct OnePassPieces {
         samples(pieces.take<Item>(shape.rows * plan.samples)),
         spare_samples(device.host ? nullptr : pieces.take<Item>(shape.rows * plan.samples)),
         thresholds(pieces.take<Item>(shape.rows)),
-        best_ranks(pieces.take<unsigned long long>(shape.rows)),
+        best_ranks(pieces.take<Count64>(shape.rows)),
         verdicts(pieces.take<Verdict>(shape.rows)),
         kept(pieces.take<Item>(shape.rows * plan.capacity)),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
@@ -173,7 +173,7 @@ struct OnePassPieces {
   Item* samples;
   Item* spare_samples;
   Item* thresholds;
-  unsigned long long* best_ranks;
+  Count64* best_ranks;
   Verdict* verdicts;
   Item* kept;
   RadixScratch<Item> finish;

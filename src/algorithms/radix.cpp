@@ -87,8 +87,8 @@ struct RadixSelection {
     int const digits = 1 << (state.low - low);
     if (state.low == width) {
       auto const common = scan.count_top(range.begin, range.end, low, digits, histogram);
-      Kokkos::atomic_and(&state.common, static_cast<unsigned long long>(common.all));
-      Kokkos::atomic_or(&state.present, static_cast<unsigned long long>(common.any));
+      Kokkos::atomic_and(&state.common, static_cast<Count64>(common.all));
+      Kokkos::atomic_or(&state.present, static_cast<Count64>(common.any));
       return;
     }
     unsigned const mask = static_cast<unsigned>(digits) - 1u;
@@ -150,8 +150,7 @@ struct RadixSelection {
 
   void put_hits(RadixRow<Item>& state, std::int64_t row, Bits const* from,
                 std::uint16_t const* hits, int found, std::int64_t first) const {
-    unsigned long long const slot =
-        Kokkos::atomic_fetch_add(&state.emitted, static_cast<unsigned long long>(found));
+    Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
     sink.put_hits(row, static_cast<std::int64_t>(slot), from, hits, found, first);
   }
 
@@ -225,9 +224,7 @@ struct RadixSelection {
   KOKKOS_FUNCTION void pass_common_bits(RadixRow<Item>& state) const {
     if ((state.common & ~state.present) != 0) return;
     int low = sink.map.position_bits;
-    for (unsigned long long differing = state.common ^ state.present; differing != 0;
-         differing >>= 1)
-      ++low;
+    for (Count64 differing = state.common ^ state.present; differing != 0; differing >>= 1) ++low;
     if (low >= state.low) return;
     state.prefix = static_cast<Item>(state.common) >> (low - sink.map.position_bits);
     state.low = low;
@@ -293,10 +290,10 @@ struct RadixPass {
     clear(group, histogram, bins);
     selection.count_part(group, state, row, selection.part_of_group(group.index()), histogram);
     group.barrier();
-    unsigned long long* const merged = selection.scratch.histograms + row * bins;
+    Count64* const merged = selection.scratch.histograms + row * bins;
     each(group, 0, bins, [&](std::int64_t b) {
       if (histogram[b] != 0)
-        Kokkos::atomic_add(&merged[b], static_cast<unsigned long long>(histogram[b]));
+        Kokkos::atomic_add(&merged[b], static_cast<Count64>(histogram[b]));
     });
     auto* const flag = reinterpret_cast<int*>(sums + team_size);
     if (!last_to_arrive(group, &state.arrived, selection.scratch.parts, flag)) return;

@@ -15,7 +15,7 @@ namespace ktopk::detail {
 
 /// Whether one_pass's count proved its result for a row.
 struct Verdict {
-  unsigned long long kept;  ///< how many items reached the threshold
+  Count64 kept;  ///< how many items reached the threshold
   bool proven;
 };
 
@@ -28,10 +28,10 @@ struct RadixRow {
   std::int64_t need;         // winners still to be found among the items with the prefix
   std::int64_t left;         // how many those items are
   unsigned arrived;          // groups done with the pass
-  unsigned long long filled;   // items in the buffer
-  unsigned long long common;   // bits that all ranks are known to have ...
-  unsigned long long present;  // ... and those that some have; only where a host has looked
-  unsigned long long emitted;  // winners written
+  Count64 filled;            // items in the buffer
+  Count64 common;            // bits that all ranks are known to have ...
+  Count64 present;           // ... and those that some have; only where a host has looked
+  Count64 emitted;           // winners written
 };
 
 /// Between which all items of a row lie.
@@ -82,7 +82,7 @@ struct ListSource {
   Verdict const* verdicts;
   ItemMap<Bits, Item> map{};
   Item const* least = nullptr;  // of each row, with the ranks that none is above, where these are known
-  unsigned long long const* best_ranks = nullptr;
+  Count64 const* best_ranks = nullptr;
 
   struct Reader {
     Item const* items;
@@ -115,7 +115,7 @@ struct RadixScratch {
         parts(parts_of_row(device, rows_, n)),
         digit_bits(n > 16384 ? 11 : 8),
         row_states(pieces.take<RadixRow<Item>>(rows_)),
-        histograms(parts > 1 ? pieces.take<unsigned long long>(rows_ << digit_bits) : nullptr),
+        histograms(parts > 1 ? pieces.take<Count64>(rows_ << digit_bits) : nullptr),
         buffer(buffered ? pieces.take<Item>(keys / buffer_share + 1) : nullptr) {}
 
   static constexpr std::int64_t buffer_share = 4;
@@ -124,7 +124,7 @@ struct RadixScratch {
   std::int64_t parts;
   int digit_bits;
   RadixRow<Item>* row_states;
-  unsigned long long* histograms;
+  Count64* histograms;
   Item* buffer;
 };
 
