@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Says from perf_top_k's JSON where the library's own choice is slower than the best room, and by how much."""
+import argparse
+import json
+import sys
+
+import report
+
+
+def chosen_us(row):
+    """The time of what was chosen: it was measured twice if its room was measured too, and the better counts."""
+    automatic = row.measured["automatic"]
+    twin = row.measured.get(automatic.algorithm)
+    return min(automatic.median_us, twin.median_us) if twin else automatic.median_us
+
+
+def best_of(row):
+    """The fastest room, among those that served themselves, and its time."""
+    times = {m: r.median_us for m, r in row.measured.items() if not report.is_peer(m) and r.algorithm in (m, "")}
+    best = min(times, key=times.get, default="automatic")
+    return best, min(times.get(best, chosen_us(row)), chosen_us(row))
+
+
+def losses(rows):
+    """(time over the best, workload) for all rows, the worst first."""
+    pairs = [(chosen_us(row) / best_of(row)[1], row) for row in rows if "automatic" in row.measured]
+    return sorted(pairs, key=lambda pair: -pair[0])
+
+
+def compact(rows, context):
+    """A short form of many measurements: medians in microseconds alone."""
+    cases = [
+        {
+            "workload": row.workload,
+            "floor_us": round(row.floor_us, 2),
+            "chosen": row.measured["automatic"].algorithm,
+            "median_us": {m: round(r.median_us, 2) for m, r in row.measured.items() if r.algorithm in (m, "") or m == "automatic"},
+        }
+        for row in rows
+        if "automatic" in row.measured
+    ]
+    lines = ",\n".join("  " + json.dumps(case) for case in cases)
+    return f'{{"context": {json.dumps(context, indent=1)},\n"cases": [\n{lines}\n]}}\n'
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", help="what --benchmark_out wrote, with --method=automatic,algorithms")
+    parser.add_argument("--within", type=float, default=1.1, help="what counts as good: time over the best room's (1.1)")
+    parser.add_argument("--compact", metavar="FILE", help="write all medians in a short form")
+    arguments = parser.parse_args()
+    rows = report.read(arguments.files)
+    found = losses(rows)
+    if not found:
+        sys.exit("no measurement of automatic in these files")
+    for loss, row in found:
+        if loss <= arguments.within:
+            break
+        best, best_us = best_of(row)
+        chosen = row.measured["automatic"].algorithm
+        print(f"{loss:5.2f}  {row.workload}: {chosen} {report.microseconds(chosen_us(row))} us, "
+              f"{best} {report.microseconds(best_us)} us, floor {report.microseconds(row.floor_us)} us")
+    good = sum(loss <= arguments.within for loss, _ in found)
+    print(f"{good} of {len(found)} choices are within {arguments.within:g} of the best room")
+    if arguments.compact:
+        with open(arguments.files[0], encoding="utf-8") as file:
+            context = json.load(file)["context"]
+        with open(arguments.compact, "w", encoding="utf-8") as file:
+            file.write(compact(rows, context))
+
+
+if __name__ == "__main__":
+    main()
