@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "choose.hpp"
 
-#include "algorithms/heap.hpp"
 #include "algorithms/one_pass.hpp"
 #include "instantiate.hpp"
 #include "short_rows.hpp"
@@ -17,15 +16,20 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
   return shared_row && !shape.ragged ? Algorithm::sort : Algorithm::radix;
 }
 
+/// What is least slower than the fastest on the worst input for it, of all inputs that were measured:
+/// nothing is known of the keys here. \see perf/results/host-choice.json
+inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
+  bool const best_alone = shape.k == 1 && !shape.ragged && shape.n <= (1 << 15);
+  if (best_alone) return Algorithm::bitonic;
+  if (are_short_rows(device, shape)) return Algorithm::radix;
+  if (one_pass) return Algorithm::one_pass;
+  return shape.n <= 8192 && !shape.ragged ? Algorithm::bisection : Algorithm::radix;
+}
+
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options) {
   bool const one_pass = OnePass<Generic>::supports(shape, options);
-  if (!device.host) return choose_on_device(device, shape, one_pass);
-  if (are_short_rows(device, shape)) return Algorithm::radix;
-  if (one_pass && shape.rows < 4 * device.concurrency && shape.n >= (1 << 18))
-    return Algorithm::one_pass;
-  if (shape.k <= 256 && shape.k * 4 <= shape.n && !shape.ragged) return Algorithm::heap;
-  if (one_pass) return Algorithm::one_pass;
-  return shape.n <= 4096 && !shape.ragged ? Algorithm::sort : Algorithm::radix;
+  return device.host ? choose_on_host(device, shape, one_pass)
+                     : choose_on_device(device, shape, one_pass);
 }
 
 }  // namespace ktopk::detail

@@ -17,11 +17,14 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
+// Rows that a host's thread has to itself, that several threads read, and that they share altogether.
+constexpr std::int64_t one_thread = 30'011, shared_reading = 70'001, all_shared = 530'003;
+
 template <class T>
-void select_with(Threshold threshold, Input input, Verdict& verdict) {
-  std::int64_t const n = 30'011;
+void select_with(Threshold threshold, Input input, Verdict& verdict, std::int64_t n = one_thread,
+                 std::vector<std::int64_t> const& ks = {1, 700}) {
   for (std::int64_t rows : {1, 2})
-    for (std::int64_t k : {1, 700})
+    for (std::int64_t k : ks)
       for (Options options : all_options<T>()) {
         options.algorithm = Algorithm::one_pass;
         auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
@@ -58,10 +61,19 @@ TEST_CASE("equal keys fall back as the tie rule says", "[fallback]") {
   verdict.close();
 }
 
+TEST_CASE("rows that threads share fall back too", "[fallback]") {
+  Verdict verdict;
+  for (Threshold threshold : {Threshold::too_high, Threshold::too_low})
+    for (std::int64_t n : {shared_reading, all_shared})
+      select_with<float>(threshold, Input::few_values, verdict, n, {700});
+  verdict.close();
+}
+
 TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback]") {
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
-    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, 50'021, 5), 1, 50'021, 40);
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, all_shared, 5), 1,
+                                  all_shared, 40);
     ForceThreshold const force(Threshold::too_high);
     Recorder const record;
     call(40, {.algorithm = Algorithm::one_pass});

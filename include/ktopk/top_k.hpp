@@ -22,7 +22,7 @@ template <class Exec>
 using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
 /// Bytes that a call of this shape needs: exact, and the same for every call of the shape.
-/// For one_pass it is bounded in n; for radix at most n / 4 items of 8 bytes a row (16 for keys of 64
+/// For one_pass it is bounded in n, and on hosts none for rows of middle length; for radix at most n / 4 items of 8 bytes a row (16 for keys of 64
 /// bits); for sort two items a key.
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {

@@ -11,17 +11,10 @@
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
 #include "../sort_items.hpp"
+#include "one_pass_rows.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
-
-/// A well-mixed function of its argument (the finalizer of SplitMix64).
-KOKKOS_INLINE_FUNCTION std::uint64_t scatter(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 /// One key of every stratum of n / samples, at a scattered place.
 template <class Bits, class Item>
@@ -183,6 +176,7 @@ struct OnePassPieces {
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
                                                            Shape const& shape,
                                                            Options const& options) {
+  if (is_one_pass_by_rows(device, shape)) return 0;
   return bytes_of<OnePassPieces>(device, shape, options);
 }
 
@@ -207,23 +201,73 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
               Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.verdicts});
 }
 
+/// body(row) for each row: what is too little to wake threads for is done at once.
+template <class Exec, class Body>
+void for_rows(char const* label, Exec const& exec, std::int64_t rows, Body const& body) {
+  if (rows == 1)
+    body(0);
+  else
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(exec, 0, rows), body);
+}
+
+/// Several threads read a row, one does the rest.
+template <class Exec, class Bits, class Item>
+void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* workspace) {
+  Problem<Bits> const& problem = rows.sink.problem;
+  Shape const& shape = problem.shape;
+  Options const options{.sorted = rows.sorted};
+  OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
+  for_rows("ktopk::one_pass::threshold", exec, shape.rows, [=](std::int64_t row) {
+    work.thresholds[row] = rows.row(row).threshold();
+    work.best_ranks[row] = 0;
+    work.verdicts[row] = {0, false};
+  });
+  std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
+  launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
+         KeepReaching<Bits, Item>{problem, rows.sink.map, parts, rows.plan.capacity, work.thresholds,
+                                  work.best_ranks, work.kept, work.verdicts, rows.loops});
+  for_rows("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
+    rows.finish(row, work.kept + row * rows.plan.capacity,
+                static_cast<std::int64_t>(work.verdicts[row].kept), rows.plan.capacity);
+  });
+}
+
+/// Whatever fits no single thread.
+template <class Exec, class Bits, class Item>
+void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+               Options const& options, void* workspace) {
+  OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+  keep_reaching(exec, problem, map, work);
+  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  radix_select(exec,
+               ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts, map,
+                                      work.thresholds, work.best_ranks},
+               work.finish, sink);
+  radix_select(exec, KeySource<Bits, Item>{problem, map, work.verdicts, pick_host_loops<Bits>()},
+               work.fallback, sink);
+  arrange(exec, problem, map, work.winners);
+}
+
 template <class Exec, class Bits>
 void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                            void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+  Shape const& shape = problem.shape;
+  with_item_type<Bits>(shape.n, [&](auto item) {
     using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    keep_reaching(exec, problem, map, work);
-    WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
-    radix_select(exec,
-                 ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts, map,
-                                        work.thresholds, work.best_ranks},
-                 work.finish, sink);
-    radix_select(exec,
-                 KeySource<Bits, Item>{problem, map, work.verdicts, pick_host_loops<Bits>()},
-                 work.fallback, sink);
-    arrange(exec, problem, map, work.winners);
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    if constexpr (runs_at_once<Exec>) {
+      OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
+      if (fits_one_thread(plan)) {
+        OnePassRows<Bits, Item> const rows{
+            {problem, map, nullptr}, pick_host_loops<Bits>(), plan, options.sorted};
+        if (is_one_pass_by_rows(device_of(exec), shape))
+          launch("ktopk::one_pass::rows", exec, shape.rows, 0, rows);
+        else
+          share_reading(exec, rows, workspace);
+        return;
+      }
+    }
+    share_all(exec, problem, map, options, workspace);
   });
 }
 

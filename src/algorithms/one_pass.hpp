@@ -9,7 +9,7 @@
 
 // Sample -> an order statistic of the sample is the threshold -> one read keeps the items that reach it
 // -> exact finish on the few kept. The count of the kept proves the result; where it does not (fewer than
-// k, more than there is room for), radix serves that row.
+// k, more than there is room for), radix serves that row; one_pass_rows.hpp has a short way on hosts.
 // Reads the input once, plus a sample of at most 2^17 keys. k up to n / 16 or so.
 // Ours. The threshold is an item, so equal keys differ by position and crowd no row.
 // Prefer it for long rows and k well below n: it runs at the speed of memory on any distribution.
@@ -34,23 +34,33 @@ inline constexpr double log_seldom = -16.1;
 
 /// A sample that is expected to hold `mean` winners seldom holds so many.
 inline std::int64_t safe_order(double mean) {
-  auto order = static_cast<std::int64_t>(mean) + 1;
+  auto order = static_cast<std::int64_t>(mean + 4 * std::sqrt(mean)) + 1;
   while (log_poisson_tail(mean, static_cast<double>(order)) > log_seldom) ++order;
   return order;
 }
 
 /// Among so many kept keys for each sample, the sample seldom holds fewer than `order`.
 inline double safe_room(std::int64_t order) {
-  auto mean = static_cast<double>(order);
+  auto mean = static_cast<double>(order) + 4 * std::sqrt(static_cast<double>(order));
   while (log_poisson_tail(mean, static_cast<double>(order - 1)) > log_seldom) mean *= 1.01;
   return mean;
 }
 
+/// How many keys to sample. Where one thread does it, its samples cost about as much as what they let
+/// through: sqrt(n) for few winners, cbrt(k n) for many. Beyond 2^17 keys a sample the sample grows again,
+/// so that the room is bounded in n.
+inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
+  auto const size = static_cast<double>(n), winners = static_cast<double>(k);
+  auto const balanced = static_cast<std::int64_t>(
+      std::max(3 * std::sqrt(size), 5 * std::cbrt(size) * std::cbrt(winners)));
+  if (n < (1 << 19)) return std::clamp<std::int64_t>(balanced, 1, std::min<std::int64_t>(4096, n));
+  return std::clamp<std::int64_t>(n >> 17, std::min<std::int64_t>(n / 64, 16384), 131072);
+}
+
 /// The threshold's order is such that fewer than k items seldom reach it, the room such that it seldom
-/// does not suffice. Beyond 2^17 keys a sample the sample grows, so that the room is bounded in n.
+/// does not suffice.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
-  std::int64_t const small = std::clamp<std::int64_t>(n / 64, 1, 16384);
-  std::int64_t const samples = std::clamp<std::int64_t>(n >> 17, small, 131072);
+  std::int64_t const samples = sample_size(n, k);
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
   std::int64_t const order = safe_order(expected);
@@ -62,7 +72,7 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
 template <>
 struct OnePass<Generic> {
   static constexpr char const* label = "ktopk::one_pass";
-  static constexpr std::int64_t smallest_n = 16384;
+  static constexpr std::int64_t smallest_n = 2048;
   static bool supports(Shape const& shape, Options const&) {
     if (shape.ragged || shape.n < smallest_n) return false;
     OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
