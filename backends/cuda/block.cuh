@@ -108,11 +108,12 @@ struct Place {
   unsigned long long here;   ///< in this one
 };
 
-/// Finds the bin of the need-th best; need is at least 1 and at most the histogram's sum.
+/// Finds the bin of the need-th best; need is at least 1 and at most the sum of the counts.
 /// All threads of the block call it and get the answer.
 /// \tparam Bins  a multiple of the number of threads
+/// \param count  what is in a bin, as function of its number
 template <int Bins, int Threads, class Count>
-__device__ Place block_find(Count const* histogram, unsigned long long need) {
+__device__ Place block_find(unsigned long long need, Count const& count) {
   constexpr int each = Bins / Threads;
   static_assert(Bins % Threads == 0 && Threads % 32 == 0);
   __shared__ unsigned long long warp_sums[Threads / 32];
@@ -120,7 +121,7 @@ __device__ Place block_find(Count const* histogram, unsigned long long need) {
   unsigned long long counts[each];
   unsigned long long sum = 0;
   for (int i = 0; i < each; ++i) {
-    counts[i] = histogram[Bins - 1 - (static_cast<int>(threadIdx.x) * each + i)];
+    counts[i] = count(Bins - 1 - (static_cast<int>(threadIdx.x) * each + i));
     sum += counts[i];
   }
   unsigned long long inclusive = sum;

@@ -43,6 +43,15 @@ struct Counters {
   unsigned histogram[tuning.bins];
 };
 
+/// The histogram of kept items. Neighboring bins, which are hot together, lie in different lines of the L2
+/// cache.
+struct BinOrder {
+  static constexpr unsigned in_line = 128 / sizeof(unsigned);
+  static constexpr unsigned lines = tuning.bins / in_line;
+  __device__ static unsigned place(unsigned bin) { return bin % lines * in_line + bin / lines; }
+  __device__ static unsigned bin_at(unsigned place) { return place % in_line * lines + place / in_line; }
+};
+
 /// What an item must reach to be kept.
 template <class Item>
 struct Bar {
@@ -135,12 +144,14 @@ __global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, Item> const 
 
 // ---- threshold
 
-/// The bins spread from the threshold to about twice as far above it as the best sample.
+/// The bins spread from the threshold to once or twice as far above it as the best sample, and further for
+/// few winners, which may stand in a tail far above all samples: the last bin takes all the rest.
 template <class Item>
-__device__ int shift_for(Item threshold, Item best) {
+__device__ int shift_for(Item threshold, Item best, std::int64_t order) {
   static_assert(tuning.bins == digits);
-  int const shift = highest_bit(best - threshold) + 2 - digit_bits;
-  return shift > 0 ? shift : 0;
+  int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
+  int const spread = highest_bit(best - threshold) + 1 + further;
+  return spread > digit_bits ? spread - digit_bits : 0;
 }
 
 /// An item at or a little below the order-th best of the groups: by digits, from the highest bit in
@@ -180,64 +191,89 @@ __device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan)
         atomicAdd(&histogram[static_cast<unsigned>(mine[i] >> low) & mask], 1u);
     }
     __syncthreads();
-    Place const place = block_find<digits, threads>(histogram, need);
+    Place const place = block_find<digits, threads>(need, [&](int bin) { return histogram[bin]; });
     prefix = (prefix << (high - low)) | static_cast<Item>(place.bin);
     need -= place.above;
     high = low;
     if (place.here <= few) break;
   }
   Item const threshold = high < item_bits ? prefix << high : Item{0};
-  return {threshold, shift_for(threshold, best)};
+  return {threshold, shift_for(threshold, best, plan.order)};
 }
 
 // ---- stream
 
+/// 16 bytes of keys, left packed: keys of 8 and 16 bits in registers of their own would not fit.
 template <class Bits>
-struct alignas(16) Vector {
+struct Vector {
   static constexpr int size = 16 / sizeof(Bits);
-  Bits keys[size];
+  unsigned word[4];
+
+  __device__ static Vector load_streaming(Bits const* keys) {
+    uint4 const raw = __ldcs(reinterpret_cast<uint4 const*>(keys));
+    return {{raw.x, raw.y, raw.z, raw.w}};
+  }
+
+  /// The greatest of all keys with `flip` applied.
+  __device__ Bits greatest(Bits flip) const {
+    if constexpr (sizeof(Bits) == 8) {
+      Bits const low = (static_cast<Bits>(word[1]) << 32 | word[0]) ^ flip;
+      Bits const high = (static_cast<Bits>(word[3]) << 32 | word[2]) ^ flip;
+      return low > high ? low : high;
+    } else if constexpr (sizeof(Bits) == 4) {
+      return max(max(word[0] ^ flip, word[1] ^ flip), max(word[2] ^ flip, word[3] ^ flip));
+    } else {
+      unsigned const halves = greatest_halves(flip);
+      return static_cast<Bits>(max(halves >> 16, halves & 0xffffu));
+    }
+  }
+
+ private:
+  /// The greatest of the keys in the upper halves of the words, and of those in the lower ones.
+  __device__ unsigned greatest_halves(Bits flip) const {
+    constexpr bool bytes = sizeof(Bits) == 1;
+    unsigned const flips = flip * (bytes ? 0x01010101u : 0x00010001u);
+    unsigned best = 0;
+    for (unsigned const w : word) {
+      unsigned const keys = w ^ flips;
+      if constexpr (bytes)
+        best = __vmaxu2(best, __vmaxu2(keys & 0x00ff00ffu, keys >> 8 & 0x00ff00ffu));
+      else
+        best = __vmaxu2(best, keys);
+    }
+    return best;
+  }
 };
 
-template <class Bits>
-__device__ Vector<Bits> load_streaming(Bits const* keys) {
-  uint4 const raw = __ldcs(reinterpret_cast<uint4 const*>(keys));
-  Vector<Bits> result;
-  __builtin_memcpy(&result, &raw, sizeof raw);
-  return result;
-}
-
-/// Where a block gathers what it keeps.
+/// What a block finds, and what an item must reach to be kept. The stream itself needs all registers, so
+/// whatever only a hit needs is here.
 template <class Item>
 struct Held {
   unsigned count;
+  unsigned hits;
+  Bar<Item> bar;
   Item items[held_items<Item>];
+  std::int64_t hit_vectors[tuning.held_hits];
 };
 
 template <class Bits, class Item>
 class Keeper {
  public:
-  __device__ Keeper(Work<Bits, Item> const& work, unsigned row, Bar<Item> const& bar,
-                    Held<Item>& held)
-      : m_map(work.map),
-        m_counters(work.rows[row].counters),
-        m_threshold(bar.item),
-        m_shift(bar.bin_shift),
-        m_kept(work.row_kept(row)),
-        m_capacity(static_cast<unsigned long long>(work.plan.capacity)),
-        m_held(held) {}
+  __device__ Keeper(Work<Bits, Item> const& work, unsigned row, Held<Item>& held)
+      : m_work(work), m_row(row), m_held(held) {}
 
-  __device__ Item threshold() const { return m_threshold; }
   __device__ void offer(Bits key, std::int64_t position) {
-    Item const item = m_map(key, static_cast<std::uint64_t>(position));
-    if (item < m_threshold) return;
-    Item const bin = (item - m_threshold) >> m_shift;
+    Item const item = m_work.map(key, static_cast<std::uint64_t>(position));
+    Bar<Item> const& bar = m_held.bar;
+    if (item < bar.item) return;
+    Item const bin = (item - bar.item) >> bar.bin_shift;
     unsigned const last = tuning.bins - 1;
-    atomicAdd(&m_counters.histogram[bin < last ? static_cast<unsigned>(bin) : last], 1u);
+    atomicAdd(&counters().histogram[BinOrder::place(bin < last ? static_cast<unsigned>(bin) : last)], 1u);
     unsigned const slot = claim(&m_held.count);
     if (slot < held_items<Item>)
       m_held.items[slot] = item;
     else
-      keep(claim(&m_counters.kept), item);
+      keep(claim(&counters().kept), item);
   }
 
   /// Writes what the block has gathered; all threads call it.
@@ -245,22 +281,20 @@ class Keeper {
     __shared__ unsigned long long base;
     __syncthreads();
     unsigned const count = m_held.count < held_items<Item> ? m_held.count : held_items<Item>;
-    if (threadIdx.x == 0) base = atomicAdd(&m_counters.kept, static_cast<unsigned long long>(count));
+    if (threadIdx.x == 0) base = atomicAdd(&counters().kept, static_cast<unsigned long long>(count));
     __syncthreads();
     for (unsigned i = threadIdx.x; i < count; i += blockDim.x) keep(base + i, m_held.items[i]);
   }
 
  private:
+  __device__ Counters& counters() const { return m_work.rows[m_row].counters; }
   __device__ void keep(unsigned long long slot, Item item) {
-    if (slot < m_capacity) m_kept[slot] = item;
+    if (slot < static_cast<unsigned long long>(m_work.plan.capacity))
+      m_work.row_kept(m_row)[slot] = item;
   }
 
-  ItemMap<Bits, Item> const& m_map;
-  Counters& m_counters;
-  Item m_threshold;
-  int m_shift;
-  Item* m_kept;
-  unsigned long long m_capacity;
+  Work<Bits, Item> const& m_work;
+  unsigned m_row;
   Held<Item>& m_held;
 };
 
@@ -281,7 +315,6 @@ struct QuickTest {
     }
     flip = static_cast<Bits>(rank.key_of(least) ^ least);
   }
-  __device__ Bits order(Bits key) const { return static_cast<Bits>(key ^ flip); }
 
   __device__ static Bits best_infinity(RankMap<Bits> const& rank) {
     Bits const sign = static_cast<Bits>(rank.magnitude + 1);
@@ -301,7 +334,6 @@ struct NanTest {
     flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
     above = static_cast<Bits>(rank.infinity | sign);
   }
-  __device__ Bits order(Bits key) const { return static_cast<Bits>(key ^ flip); }
 };
 
 /// Which parts of a row can win a tie with the threshold, by position.
@@ -341,7 +373,6 @@ struct Tile {
   static constexpr int in_flight = tuning.vectors_in_flight;
   static constexpr int width = Vector<Bits>::size;
   static constexpr std::int64_t size = std::int64_t{tuning.threads} * in_flight;
-  static_assert(in_flight * width <= 64);
 
   Vector<Bits> vectors[in_flight];
 
@@ -351,76 +382,78 @@ struct Tile {
 
   __device__ void load(AlignedRow<Bits> const& row, std::int64_t first) {
     if (first + size <= row.vectors) {
+#pragma unroll
       for (int v = 0; v < in_flight; ++v)
-        vectors[v] = load_streaming(row.keys + place(first, v) * width);
+        vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
     } else {
+#pragma unroll
       for (int v = 0; v < in_flight; ++v)
         if (place(first, v) < row.vectors)
-          vectors[v] = load_streaming(row.keys + place(first, v) * width);
+          vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
     }
   }
 
-  /// A key by its number, without an address: it stays in registers.
-  __device__ Bits key(int number) const {
-    Bits result = 0;
-    for (int v = 0; v < in_flight; ++v)
-      for (int i = 0; i < width; ++i)
-        result = v * width + i == number ? vectors[v].keys[i] : result;
-    return result;
-  }
-
-  /// A bit for every key that passes; of vectors behind the row's end the bits mean nothing.
+  /// A bit for every vector in which a key passes; of vectors behind the row's end it means nothing.
   template <bool NanWins>
-  __device__ std::uint64_t hits(QuickTest<Bits> const& test, NanTest<Bits> const& nan_test) const {
-    bool any = false;
+  __device__ unsigned hits(QuickTest<Bits> const& test, NanTest<Bits> const& nan_test) const {
+    unsigned bits = 0;
+#pragma unroll
     for (int v = 0; v < in_flight; ++v) {
-      Bits best = 0, nan = 0;
-      for (int i = 0; i < width; ++i) {
-        Bits const key = vectors[v].keys[i];
-        best = test.order(key) > best ? test.order(key) : best;
-        if constexpr (NanWins) nan = nan_test.order(key) > nan ? nan_test.order(key) : nan;
-      }
-      any = any || best >= test.least || (NanWins && nan > nan_test.above);
+      bool const hit = vectors[v].greatest(test.flip) >= test.least ||
+                       (NanWins && vectors[v].greatest(nan_test.flip) > nan_test.above);
+      bits |= static_cast<unsigned>(hit) << v;
     }
-    if (!any) return 0;
-    std::uint64_t bits = 0;
-    for (int v = 0; v < in_flight; ++v)
-      for (int i = 0; i < width; ++i) {
-        Bits const key = vectors[v].keys[i];
-        bool const passes = test.order(key) >= test.least ||
-                            (NanWins && nan_test.order(key) > nan_test.above);
-        bits |= static_cast<std::uint64_t>(passes) << (v * width + i);
-      }
     return bits;
   }
 };
 
-/// Offers the keys that passed, one at a time: code for each of a tile's keys would not fit the
-/// instruction cache.
+/// Notes where a key passes, to look at it when the block has read its share: a warp that looked at once
+/// would have no load in flight meanwhile. The keys are read again then: to keep them would take registers
+/// that the stream needs. Only what there is no room for is looked at now.
 template <class Bits, class Item>
-__device__ void offer_hits(AlignedRow<Bits> const& row, Tile<Bits> const& tile, std::int64_t first,
-                           std::uint64_t hits, Keeper<Bits, Item>& keeper) {
-  constexpr int width = Tile<Bits>::width;
+__device__ void note_hits(AlignedRow<Bits> const& row, std::int64_t first, unsigned hits,
+                          Held<Item>& held, Keeper<Bits, Item>& keeper) {
+  constexpr int width = Vector<Bits>::size;
 #pragma unroll 1
   for (; hits != 0; hits &= hits - 1) {
-    int const hit = __ffsll(static_cast<long long>(hits)) - 1;
-    std::int64_t const vector = Tile<Bits>::place(first, hit / width);
+    std::int64_t const vector = Tile<Bits>::place(first, __ffs(static_cast<int>(hits)) - 1);
     if (vector >= row.vectors) return;
-    keeper.offer(tile.key(hit), row.head + vector * width + hit % width);
+    unsigned const slot = claim(&held.hits);
+    if (slot < tuning.held_hits) {
+      held.hit_vectors[slot] = vector;
+      continue;
+    }
+#pragma unroll 1
+    for (std::int64_t i = vector * width; i < (vector + 1) * width; ++i)
+      keeper.offer(row.keys[i], row.head + i);
+  }
+}
+
+/// Offers what was noted; all threads of the block call it.
+template <class Bits, class Item>
+__device__ void offer_noted(AlignedRow<Bits> const& row, Held<Item>& held,
+                            Keeper<Bits, Item>& keeper) {
+  constexpr unsigned width = Vector<Bits>::size;
+  __syncthreads();
+  unsigned const noted = min(held.hits, static_cast<unsigned>(tuning.held_hits));
+  for (unsigned i = threadIdx.x; i < noted * width; i += blockDim.x) {
+    std::int64_t const place = held.hit_vectors[i / width] * width + i % width;
+    keeper.offer(row.keys[place], row.head + place);
   }
 }
 
 template <bool NanWins, class Bits, class Item>
 __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row,
-                           Keeper<Bits, Item>& keeper) {
+                           Held<Item>& held, Keeper<Bits, Item>& keeper) {
   constexpr std::int64_t size = Tile<Bits>::size;
   constexpr int width = Tile<Bits>::width;
-  Bits const least = w.map.rank_of(keeper.threshold());
+  Item const threshold = held.bar.item;
+  Bits const least = w.map.rank_of(threshold);
   QuickTest<Bits> const tie_test(w.map.rank, least);
   QuickTest<Bits> const test(w.map.rank, static_cast<Bits>(least + 1));
   NanTest<Bits> const nan_test(w.map.rank);
   bool const ties_only = least == std::numeric_limits<Bits>::max();
-  TieCut<Item> const ties(w.map, keeper.threshold());
+  TieCut<Item> const ties(w.map, threshold);
   for (std::int64_t first = blockIdx.x * size; first < row.vectors; first += gridDim.x * size) {
     bool const tie = ties.in(row.head + first * width, row.head + (first + size) * width);
     if (!tie && ties_only) continue;
@@ -429,8 +462,8 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
     quick.least = tie ? tie_test.least : test.least;
     Tile<Bits> tile;
     tile.load(row, first);
-    std::uint64_t const hits = tile.template hits<NanWins>(quick, nan_test);
-    if (hits != 0) offer_hits(row, tile, first, hits, keeper);
+    unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
+    if (hits != 0) note_hits(row, first, hits, held, keeper);
     __syncwarp();  // without it a warp that had a hit may stay apart, at half the speed
   }
 }
@@ -466,18 +499,20 @@ __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
   unsigned const y = blockIdx.y;
   AlignedRow<Bits> const row(w.problem.row_keys(y), w.problem.shape.n);
   prefetch_first_tiles(row);
-  if (threadIdx.x == 0) held.count = 0;
+  if (threadIdx.x == 0) held.count = held.hits = 0;
   wait_for_previous_kernel();
   Bar<Item> bar = find_threshold(w.row_groups(y), w.plan);
   if (w.forced == Threshold::too_high) bar = {static_cast<Item>(~Item{0}), 0};
   if (w.forced == Threshold::too_low) bar.item = 0;
+  if (threadIdx.x == 0) held.bar = bar;
   if (blockIdx.x == 0 && threadIdx.x == 0) w.rows[y].bar = bar;
   __syncthreads();
-  Keeper<Bits, Item> keeper(w, y, bar, held);
+  Keeper<Bits, Item> keeper(w, y, held);
   if (w.map.rank.magnitude != 0 && w.map.rank.nan_rank != 0)
-    stream_row<true>(w, row, keeper);
+    stream_row<true>(w, row, held, keeper);
   else
-    stream_row<false>(w, row, keeper);
+    stream_row<false>(w, row, held, keeper);
+  offer_noted(row, held, keeper);
   if (blockIdx.x == 0) offer_ends(w, row, keeper);
   keeper.flush();
 }
@@ -490,7 +525,8 @@ __device__ bool proven(Work<Bits, Item> const& w, unsigned row, std::int64_t k) 
   return w.forced != Threshold::too_low && kept >= k && kept <= w.plan.capacity;
 }
 
-/// The k-th item's bin, settled by counting for each of its items how many are better.
+/// The k-th item's bin, settled by counting for each of its items how many are better, several threads an
+/// item where there are few.
 template <class Bits, class Item>
 __device__ void settle_boundary(Work<Bits, Item> const& w, unsigned row, Place const& place,
                                 std::int64_t k) {
@@ -499,11 +535,17 @@ __device__ void settle_boundary(Work<Bits, Item> const& w, unsigned row, Place c
   for (int i = threadIdx.x; i < count; i += blockDim.x) items[i] = w.row_boundary(row)[i];
   __syncthreads();
   auto const wanted = static_cast<int>(static_cast<unsigned long long>(k) - place.above);
-  for (int i = threadIdx.x; i < count; i += blockDim.x) {
-    Item const item = items[i];
+  int const slices = count <= tuning.threads / 4 ? 4 : count <= tuning.threads / 2 ? 2 : 1;
+  for (int first = 0; first < count; first += tuning.threads / slices) {
+    int const i = first + static_cast<int>(threadIdx.x) / slices;
+    Item const item = i < count ? items[i] : Item{0};
     int better = 0;
-    for (int j = 0; j < count; ++j) better += items[j] > item;
-    if (better < wanted) w.emit(row, place.above + static_cast<unsigned>(better), item);
+    for (int j = static_cast<int>(threadIdx.x) % slices; j < count; j += slices)
+      better += items[j] > item;
+    for (int mask = slices / 2; mask > 0; mask /= 2)
+      better += __shfl_xor_sync(full_warp, better, mask);
+    bool const mine = i < count && static_cast<int>(threadIdx.x) % slices == 0;
+    if (mine && better < wanted) w.emit(row, place.above + static_cast<unsigned>(better), item);
   }
 }
 
@@ -558,7 +600,7 @@ __device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::i
     for (int i = threadIdx.x; i < digits; i += blockDim.x)
       if (histogram[i] != 0) atomicAdd(&merged[i], static_cast<unsigned long long>(histogram[i]));
     grid.sync();
-    Place const place = block_find<digits, tuning.threads>(merged, need);
+    Place const place = block_find<digits, tuning.threads>(need, [&](int bin) { return merged[bin]; });
     prefix = (prefix << (high - low)) | static_cast<Item>(place.bin);
     need -= place.above;
     high = low;
@@ -580,9 +622,16 @@ struct Outlook {
 
 template <class Bits, class Item>
 __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t k) {
+  __shared__ unsigned counts[tuning.bins + BinOrder::in_line];
+  auto const padded = [](unsigned bin) { return bin + bin / BinOrder::lines; };  // no bank conflicts
+  for (unsigned i = threadIdx.x; i < tuning.bins; i += blockDim.x)
+    counts[padded(BinOrder::bin_at(i))] = w.rows[row].counters.histogram[i];
   if (!proven(w, row, k)) return {false, false, {}};
-  Place const place = block_find<tuning.bins, tuning.threads>(
-      w.rows[row].counters.histogram, static_cast<unsigned long long>(k));
+  __syncthreads();
+  Place const place =
+      block_find<tuning.bins, tuning.threads>(static_cast<unsigned long long>(k), [&](int bin) {
+        return counts[padded(static_cast<unsigned>(bin))];
+      });
   return {true, place.here <= boundary_items<Item>, place};
 }
 

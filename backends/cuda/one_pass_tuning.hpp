@@ -16,7 +16,10 @@ struct OnePassTuning {
   int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
   int held_bytes = 8192;      ///< of kept items that a block gathers before it goes to memory
+  int held_hits = 2048;       ///< 16-byte loads with a key to keep that a block notes
   int bins = 2048;            ///< of the histogram of kept items
+  int tail_order = 8;         ///< of the threshold, up to which these bins reach eight times as far
+  int sparse_order = 32;      ///< likewise, twice as far
   int boundary_bytes = 8192;  ///< of items in the k-th item's bin, the most that one block settles
   int sort_tile = 2048;
   int sort_slices = 16;       ///< threads that share the counting for one item
