@@ -64,7 +64,7 @@ struct ShortRows {
       return surplus > 0 && ranks[hit] == rank && surplus-- > 0;
     };
     if (last_wins()) {
-      std::remove_if(hits, hits + found, std::ref(drop));
+      static_cast<void>(std::remove_if(hits, hits + found, std::ref(drop)));
       return hits;
     }
     std::uint16_t* kept = hits + found;
