@@ -10,6 +10,8 @@
 
 #include <ktopk/detail/rank.hpp>
 
+#include "host_targets.hpp"
+
 // The inner loops of every host room: plain C++ that vectorizes, compiled for the processors of a decade
 // and picked at run time, so that a portable build is fast.
 
@@ -220,101 +222,6 @@ template <class Bits>
   return reaching;
 }
 
-inline constexpr int best_two_lanes = 64;
-
-/// The two best ranks of each of 64 interleaved sequences, and at which step of it they were met.
-template <class Bits>
-struct BestTwo {
-  alignas(64) Bits ranks[2][best_two_lanes];
-  alignas(64) Bits steps[2][best_two_lanes];
-};
-
-/// Offers a rank to the sequences 0 .. lanes - 1; `late` wins a tie against an earlier one.
-template <bool Late, class Bits>
-[[gnu::always_inline]] inline void offer_to_lanes(Bits const* keys, int lanes,
-                                                  RankMap<Bits> const& map, Bits step,
-                                                  BestTwo<Bits>& best) {
-  for (int l = 0; l < lanes; ++l) {
-    Bits const rank = map(keys[l]);
-    Bits const top = best.ranks[0][l], next = best.ranks[1][l];
-    bool const is_top = Late ? rank >= top : rank > top;
-    bool const is_next = Late ? rank >= next : rank > next;
-    Bits const step_below = is_next ? step : best.steps[1][l];
-    Bits const rank_below = is_next ? rank : next;
-    best.ranks[1][l] = is_top ? top : rank_below;
-    best.steps[1][l] = is_top ? best.steps[0][l] : step_below;
-    best.ranks[0][l] = is_top ? rank : top;
-    best.steps[0][l] = is_top ? step : best.steps[0][l];
-  }
-}
-
-/// The first two of each sequence.
-template <bool Late, class Bits>
-[[gnu::always_inline]] inline void begin_lanes(Bits const* keys, RankMap<Bits> const& map,
-                                               BestTwo<Bits>& best) {
-  for (int l = 0; l < best_two_lanes; ++l) {
-    Bits const a = map(keys[l]), b = map(keys[best_two_lanes + l]);
-    bool const swapped = Late ? b >= a : b > a;
-    best.ranks[0][l] = swapped ? b : a;
-    best.ranks[1][l] = swapped ? a : b;
-    best.steps[0][l] = swapped ? Bits{1} : Bits{0};
-    best.steps[1][l] = swapped ? Bits{0} : Bits{1};
-  }
-}
-
-/// Whether a step's keys may change the best two: a cheaper test, which all that do and few others pass.
-/// Minus zero may be ordered one below its rank, and a NaN at the other end.
-template <bool Late, class Bits>
-[[gnu::always_inline]] inline bool may_enter(Bits const* keys, RankMap<Bits> const& map,
-                                             BestTwo<Bits> const& best) {
-  Bits any = 0;
-  for (int l = 0; l < best_two_lanes; ++l) {
-    Bits const next = best.ranks[1][l];
-    Bits const bar = Late ? static_cast<Bits>(next - (next != 0 ? 1 : 0)) : next;
-    bool const reaches = map.ordered(keys[l]) >= bar;
-    bool const is_nan = static_cast<Bits>(keys[l] & map.magnitude) > map.infinity;
-    any = static_cast<Bits>(any | (reaches | is_nan ? 1 : 0));
-  }
-  return any != 0;
-}
-
-/// From which step on of random keys most steps change nothing.
-inline constexpr int first_rare_step = 128;
-
-template <bool Late, class Bits>
-[[gnu::always_inline]] inline void offer_steps(Bits const* keys, int count,
-                                               RankMap<Bits> const& map, int step,
-                                               BestTwo<Bits>& kept) {
-  BestTwo<Bits> best = kept;
-  int i = 0;
-  if (step == 0) {
-    begin_lanes<Late>(keys, map, best);
-    i = 2 * best_two_lanes;
-    step = 2;
-  }
-  constexpr int line = 64 / static_cast<int>(sizeof(Bits));
-  for (; i + best_two_lanes <= count; i += best_two_lanes, ++step) {
-    for (int j = 0; j < best_two_lanes; j += line) __builtin_prefetch(keys + i + j + filter_block);
-    if (step >= first_rare_step && !may_enter<Late>(keys + i, map, best)) continue;
-    offer_to_lanes<Late>(keys + i, best_two_lanes, map, static_cast<Bits>(step), best);
-  }
-  offer_to_lanes<Late>(keys + i, count - i, map, static_cast<Bits>(step), best);
-  kept = best;
-}
-
-/// Goes on with `best` over `count` keys that begin with step `step` of all sequences; step 0 begins anew
-/// and takes at least two. \param late  whether the later of equal ranks is the better one
-template <class Bits>
-[[gnu::always_inline]] inline void best_two_plain(Bits const* keys, int count,
-                                                  RankMap<Bits> const& rank, int step, bool late,
-                                                  BestTwo<Bits>& best) {
-  RankMap<Bits> const map = rank;
-  if (late)
-    offer_steps<true>(keys, count, map, step, best);
-  else
-    offer_steps<false>(keys, count, map, step, best);
-}
-
 /// The loops as compiled for one kind of processor.
 template <class Bits>
 struct HostLoops {
@@ -325,7 +232,6 @@ struct HostLoops {
   void (*slots)(Bits const*, int, Bits*);
   void (*extremes)(Bits const*, int, Extremes<Bits>&);
   int (*reaching)(Bits const*, int, Bits);
-  void (*best_two)(Bits const*, int, RankMap<Bits> const&, int, bool, BestTwo<Bits>&);
 };
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
@@ -362,29 +268,13 @@ struct HostLoops {
     return reaching_plain(ranks, count, least);                                                  \
   }                                                                                              \
   template <class Bits>                                                                          \
-  attribute void best_two_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,       \
-                                   int step, bool late, BestTwo<Bits>& best) {                   \
-    best_two_plain(keys, count, rank, step, late, best);                                         \
-  }                                                                                              \
-  template <class Bits>                                                                          \
   HostLoops<Bits> loops_##suffix() {                                                             \
     return {filter_##suffix<Bits>, digits_##suffix<Bits>, ranks_##suffix<Bits>,                  \
             kth_##suffix<Bits>, slots_##suffix<Bits>, extremes_##suffix<Bits>,                   \
-            reaching_##suffix<Bits>, best_two_##suffix<Bits>};                                   \
+            reaching_##suffix<Bits>};                                                            \
   }
 
-KTOPK_HOST_LOOPS(portable, )
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
-#define KTOPK_HOST_TARGETS 1
-#if defined(__clang__)
-#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi"
-#else
-#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi,prefer-vector-width=512"
-#endif
-KTOPK_HOST_LOOPS(avx2, [[gnu::target("avx2,bmi")]])
-KTOPK_HOST_LOOPS(avx512, [[gnu::target(KTOPK_AVX512)]])
-#undef KTOPK_AVX512
-#endif
+KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
 #undef KTOPK_HOST_LOOPS
 
 }  // namespace ktopk::detail
@@ -398,18 +288,12 @@ namespace ktopk::detail {
 /// The fastest loops that this processor runs.
 template <class Bits>
 HostLoops<Bits> pick_host_loops() {
+  HostLoops<Bits> loops = KTOPK_FASTEST_ON_HOST(loops, Bits)();
 #if defined(KTOPK_HOST_TARGETS)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi")) {
-    HostLoops<Bits> loops = loops_avx512<Bits>();
-    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt"))
-      loops.filter = filter_vbmi2<Bits>;
-    return loops;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
-    return loops_avx2<Bits>();
+  if (runs_avx512() && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt"))
+    loops.filter = filter_vbmi2<Bits>;
 #endif
-  return loops_portable<Bits>();
+  return loops;
 }
 
 /// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
@@ -495,12 +379,13 @@ struct KeyScan {
   }
 };
 
-/// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
+/// Calls body(from, hits, found, first) for each block of begin .. end - 1 of which some keys may reach
+/// threshold(): those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`.
 /// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys.
-template <class Bits, class Item, class Threshold, class Visit>
-void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
-                       ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
-                       int block, Threshold const& threshold, Visit const& visit) {
+template <class Bits, class Item, class Threshold, class Body>
+void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+                             ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                             int block, Threshold const& threshold, Body const& body) {
   std::uint16_t hits[filter_block + 1];
   Bits packed[filter_block];
   int next = block;
@@ -517,10 +402,42 @@ void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int6
       for (int i = 0; i < count; ++i) packed[i] = from[i * step];
       from = packed;
     }
-    int const found = loops.filter(from, count, map.rank, ranks_from(least), hits);
-    for (int h = 0; h < found; ++h)
-      visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+    body(from, hits, loops.filter(from, count, map.rank, ranks_from(least), hits), first);
   }
+}
+
+/// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
+template <class Bits, class Item, class Threshold, class Visit>
+void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+                       ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                       int block, Threshold const& threshold, Visit const& visit) {
+  for_each_block_reaching(
+      loops, keys, step, map, begin, end, block, threshold,
+      [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+        for (int h = 0; h < found; ++h)
+          visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+      });
+}
+
+/// The same; where the last of a block's keys is better than the first, from the last on. Sorted keys so
+/// come with the best of them first, which turn the others away.
+template <class Bits, class Item, class Threshold, class Visit>
+void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
+                                      std::int64_t step, ItemMap<Bits, Item> const& map,
+                                      std::int64_t begin, std::int64_t end, int block,
+                                      Threshold const& threshold, Visit const& visit) {
+  for_each_block_reaching(
+      loops, keys, step, map, begin, end, block, threshold,
+      [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+        if (found == 0) return;
+        auto const item = [&](int h) {
+          return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
+        };
+        if (item(0) < item(found - 1))
+          for (int h = found - 1; h >= 0; --h) visit(item(h));
+        else
+          for (int h = 0; h < found; ++h) visit(item(h));
+      });
 }
 
 }  // namespace ktopk::detail

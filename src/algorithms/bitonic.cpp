@@ -78,30 +78,13 @@ using BitonicKth = Reached<Bits> (*)(BitonicKeys<Bits> const&, int);
   attribute Reached<Bits> bitonic_kth_##suffix(BitonicKeys<Bits> const& keys, int k) { \
     return bitonic_kth_plain(keys, k);                                                 \
   }
-KTOPK_BITONIC_KTH(portable, )
-#if defined(KTOPK_HOST_TARGETS)
-#if defined(__clang__)
-#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi"
-#else
-#define KTOPK_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,bmi,prefer-vector-width=512"
-#endif
-KTOPK_BITONIC_KTH(avx2, [[gnu::target("avx2,bmi")]])
-KTOPK_BITONIC_KTH(avx512, [[gnu::target(KTOPK_AVX512)]])
-#undef KTOPK_AVX512
-#endif
+KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_KTH)
 #undef KTOPK_BITONIC_KTH
 
 /// The fastest of them that this processor runs.
 template <class Bits>
 BitonicKth<Bits> pick_bitonic_kth() {
-#if defined(KTOPK_HOST_TARGETS)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi"))
-    return bitonic_kth_avx512<Bits>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
-    return bitonic_kth_avx2<Bits>;
-#endif
-  return bitonic_kth_portable<Bits>;
+  return KTOPK_FASTEST_ON_HOST(bitonic_kth, Bits);
 }
 
 template <class Bits, class Item>
@@ -144,14 +127,20 @@ struct BitonicParts {
       lists.put(part, equal++, item);
       if (equal == part.wanted && !last_wins) bar = item;
     };
-    for_each_reaching(
+    auto const done = [&] {
+      return equal == part.wanted && better == reached.count && !last_wins;
+    };
+    for_each_block_reaching(
         loops, problem.row_keys(part.row), problem.key_step, map, part.range.begin, part.range.end,
         filter_block, [&] { return bar; },
-        [&](Item item) {
-          if (map.rank_of(item) == reached.rank)
-            put_equal(item);
-          else
-            lists.put(part, better++, item);
+        [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+          for (int h = 0; h < found && !done(); ++h) {
+            Item const item = map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
+            if (map.rank_of(item) == reached.rank)
+              put_equal(item);
+            else
+              lists.put(part, better++, item);
+          }
         });
   }
 

@@ -5,6 +5,7 @@
 #include "../counters.hpp"
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
+#include "best_two.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
@@ -30,6 +31,7 @@ struct BuildDelegates {
   std::int64_t parts;
   DelegateLists<Item> lists;
   HostLoops<Bits> loops;
+  BestTwoLoop<Bits> best_two;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -55,8 +57,8 @@ struct BuildDelegates {
       BestTwo<Bits> best;
       std::int64_t const begin = b * plan.block_keys();
       scan.blocks(begin, plan.block_end(b), [&](Bits const* from, std::int64_t first, int count) {
-        loops.best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
-                       map.flip == 0, best);
+        best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
+                 map.flip == 0, best);
       });
       store(best, b, out);
     }
@@ -216,7 +218,7 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
     DelegateLists<Item> const& lists = work.lists;
     launch("ktopk::delegate::build", exec, shape.rows * work.parts, 0,
            BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists,
-                                      pick_host_loops<Bits>()});
+                                      pick_host_loops<Bits>(), pick_best_two<Bits>()});
     radix_select(exec,
                  ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
                                         lists.delegate_counts},

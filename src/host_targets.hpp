@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// The processors that host loops are compiled for. KTOPK_FOR_EACH_HOST_TARGET(X) says X(suffix, attribute)
+// for each of them; KTOPK_FASTEST_ON_HOST(function, Bits) is then the function_suffix<Bits> that this
+// processor runs fastest.
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
+#define KTOPK_HOST_TARGETS 1
+#if defined(__clang__)
+#define KTOPK_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,bmi")]]
+#else
+#define KTOPK_AVX512 \
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,bmi,prefer-vector-width=512")]]
+#endif
+#define KTOPK_FOR_EACH_HOST_TARGET(X)  \
+  X(portable, )                        \
+  X(avx2, [[gnu::target("avx2,bmi")]]) \
+  X(avx512, KTOPK_AVX512)
+#define KTOPK_FASTEST_ON_HOST(function, Bits) \
+  (runs_avx512() ? function##_avx512<Bits>    \
+   : runs_avx2() ? function##_avx2<Bits>      \
+                 : function##_portable<Bits>)
+
+namespace ktopk::detail {
+
+inline bool runs_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
+inline bool runs_avx512() {
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi");
+}
+
+}  // namespace ktopk::detail
+#else
+#define KTOPK_FOR_EACH_HOST_TARGET(X) X(portable, )
+#define KTOPK_FASTEST_ON_HOST(function, Bits) function##_portable<Bits>
+#endif
