@@ -3,6 +3,7 @@
 
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
+#include "counters.hpp"
 #include "group.hpp"
 
 // For rooms in which every group finds the best k of its part of a row: where a row is one part they are
@@ -17,6 +18,11 @@ struct RowPart {
   std::int64_t wanted;  // how many of the part can be winners
   std::int64_t first;   // where in the list they go
   KOKKOS_FUNCTION std::int64_t length() const { return range.end - range.begin; }
+  /// Counts one read of the part.
+  KOKKOS_FUNCTION void tally_read() const {
+    tally(Count::keys_read, length());
+    tally(Count::passes, range.begin == 0 ? 1 : 0);
+  }
 };
 
 template <class Bits, class Item>
@@ -52,6 +58,14 @@ struct PartLists {
     verdicts[row] = {static_cast<Count64>(kept), true};
   }
 };
+
+/// How many parts a row has, each long enough that filling a list costs little: `share` keys for each of
+/// its items.
+inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, std::int64_t share) {
+  std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
+  std::int64_t const fitting = shape.n / (share * (shape.k + 1));
+  return fitting < 1 ? 1 : parts < fitting ? parts : fitting;
+}
 
 /// The memory of PartLists.
 template <class Item>

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
+#include "counters.hpp"
 #include "group.hpp"
+#include "host_filter.hpp"
 
 // Merge sort of rows of items on any backend: tiles are sorted where they lie, then runs are merged pair
 // by pair, each output chunk finding its inputs by binary search (merge path).
@@ -14,7 +17,8 @@ namespace ktopk::detail {
 
 inline constexpr int device_sort_tile = 1024;
 
-/// Sorts by radix from the last bit in which items differ, best first. `spare` holds `count` items too.
+/// Sorts by radix from the last bit in which items differ, best first, but for digits that all have in
+/// common. `spare` holds `count` items too.
 template <class Item>
 void radix_sort(Item* items, Item* spare, std::int64_t count) {
   constexpr int digit_bits = 11, bins = 1 << digit_bits, width = 8 * sizeof(Item);
@@ -25,19 +29,42 @@ void radix_sort(Item* items, Item* spare, std::int64_t count) {
   int low = 0;
   while (low < width && (differing >> low & 1) == 0) ++low;
   for (; low < width && (differing >> low) != 0; low += digit_bits) {
+    tally(Count::items_read, 2 * count);
     std::int64_t starts[bins + 1] = {};
     auto const digit = [low](Item item) {
       return static_cast<unsigned>(~item >> low) & static_cast<unsigned>(bins - 1);
     };
     for (std::int64_t i = 0; i < count; ++i) ++starts[digit(from[i]) + 1];
+    if (starts[digit(from[0]) + 1] == count) continue;
     for (int b = 0; b < bins; ++b) starts[b + 1] += starts[b];
     for (std::int64_t i = 0; i < count; ++i) to[starts[digit(from[i])]++] = from[i];
     std::swap(from, to);
+    tally(Count::items_written, count);
   }
   if (from != items) std::copy(from, from + count, items);
 }
 
 inline constexpr std::int64_t smallest_radix_sort = 2048;
+
+/// A short list by SIMD, which counts for each item how many are better.
+inline void sort_by_counting(Item64* items, Item64* spare, std::int64_t count) {
+  alignas(64) Item64 slots[most_counted_slots];
+  pick_host_loops<Item64>().slots(items, static_cast<int>(count), slots);
+  for (std::int64_t i = 0; i < count; ++i) spare[slots[i]] = items[i];
+  std::copy(spare, spare + count, items);
+}
+
+/// Sorts on one thread of a host, best first. `spare` holds `count` items too.
+template <class Item>
+void sort_alone(Item* items, Item* spare, std::int64_t count) {
+  if (count >= smallest_radix_sort) return radix_sort(items, spare, count);
+  tally(Count::items_read, count);
+  tally(Count::items_written, count);
+  if constexpr (std::is_same_v<Item, Item64>) {
+    if (count <= most_counted_slots) return sort_by_counting(items, spare, count);
+  }
+  std::sort(items, items + count, std::greater<Item>());
+}
 
 /// \tparam Rows  tells of each row where its items begin, first(row), and how many they are, size(row)
 template <class Rows, class Item>
@@ -61,13 +88,6 @@ struct SortTiles {
     } else {
       sort_in_team(group, first, static_cast<int>(count));
     }
-  }
-
-  static void sort_alone(Item* first, Item* spare, std::int64_t count) {
-    if (count < smallest_radix_sort)
-      std::sort(first, first + count, std::greater<Item>());
-    else
-      radix_sort(first, spare, count);
   }
 
   /// Bitonic sort in the team's scratch memory, padded to a power of two with the smallest item.
@@ -131,6 +151,8 @@ struct MergeRuns {
     std::int64_t const a_size = size - pair < run ? size - pair : run;
     std::int64_t const b_rest = size - pair - a_size;
     std::int64_t const b_size = b_rest < run ? b_rest : run;
+    tally(Count::items_read, end - begin);
+    tally(Count::items_written, end - begin);
     Item const* const a = from + rows.first(row) + pair;
     merge(a, a_size, a + a_size, b_size, begin - pair, end - pair, to + rows.first(row) + pair);
   }

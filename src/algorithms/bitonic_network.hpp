@@ -56,6 +56,21 @@ KOKKOS_FORCEINLINE_FUNCTION void rebuild(Steps const& steps, Runs<Item> const& r
   sort_bitonic(steps, runs, runs.length);
 }
 
+/// Of sorted runs the best items, sorted. `other` has room for half of them.
+template <class Steps, class Item>
+KOKKOS_FORCEINLINE_FUNCTION Item const* merge_columns(Steps const& steps, Runs<Item> kept,
+                                                      Runs<Item> other) {
+  while (kept.columns > 1) {
+    other.columns = kept.columns / 2;
+    merge(steps, kept.items, kept.items + other.columns, kept.columns, other);
+    rebuild(steps, other);
+    Runs<Item> const merged = other;
+    other = kept;
+    kept = merged;
+  }
+  return kept.items;
+}
+
 /// The best `length` of `count` items, best first. load(first, runs) fills runs from the first-th item
 /// on, and with 0 what is behind the last.
 /// \param best, next  length * columns items each; the result is in one of them
@@ -74,15 +89,7 @@ KOKKOS_FORCEINLINE_FUNCTION Item const* best_run(Steps const& steps, std::int64_
     merge(steps, kept.items, fresh.items, columns, kept);
     rebuild(steps, kept);
   }
-  while (kept.columns > 1) {
-    fresh.columns = kept.columns / 2;
-    merge(steps, kept.items, kept.items + fresh.columns, kept.columns, fresh);
-    rebuild(steps, fresh);
-    Runs<Item> const merged = fresh;
-    fresh = kept;
-    kept = merged;
-  }
-  return kept.items;
+  return merge_columns(steps, kept, fresh);
 }
 
 template <class Item>

@@ -4,158 +4,74 @@
 #include "../arrange.hpp"
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
-#include "radix.hpp"
+#include "../part_lists.hpp"
+#include "../sort_items.hpp"
+#include "heap_lists.hpp"
 
 namespace ktopk::detail {
 
-/// A binary heap with the worst of the kept items at its root.
-template <class Item>
-class MinHeap {
- public:
-  KOKKOS_FUNCTION MinHeap(Item* items, std::int64_t capacity)
-      : m_items(items), m_capacity(capacity) {}
-
-  KOKKOS_FUNCTION std::int64_t size() const { return m_size; }
-  /// What an item must beat; 0 while there is room.
-  KOKKOS_FUNCTION Item bar() const { return m_size < m_capacity ? Item{0} : m_items[0]; }
-
-  KOKKOS_FUNCTION void offer(Item item) {
-    if (m_size < m_capacity)
-      rise(m_size++, item);
-    else if (item > m_items[0])
-      sink(item);
-  }
-
- private:
-  KOKKOS_FUNCTION void rise(std::int64_t at, Item item) {
-    while (at > 0 && m_items[(at - 1) / 2] > item) {
-      m_items[at] = m_items[(at - 1) / 2];
-      at = (at - 1) / 2;
-    }
-    m_items[at] = item;
-  }
-  KOKKOS_FUNCTION void sink(Item item) {
-    std::int64_t at = 0;
-    for (std::int64_t child = 1; child < m_size; child = 2 * at + 1) {
-      if (child + 1 < m_size && m_items[child + 1] < m_items[child]) ++child;
-      if (m_items[child] >= item) break;
-      m_items[at] = m_items[child];
-      at = child;
-    }
-    m_items[at] = item;
-  }
-
-  Item* m_items;
-  std::int64_t m_capacity;
-  std::int64_t m_size = 0;
-};
-
 template <class Bits, class Item>
 struct HeapParts {
-  Problem<Bits> problem;
+  PartLists<Bits, Item> lists;
   ItemMap<Bits, Item> map;
-  std::int64_t parts;
-  Item* heaps;  // k items for each group; the winners themselves where a row is one part
-  Item* list;   // the heaps of a row side by side
-  Verdict* verdicts;
   HostLoops<Bits> loops;
+  Sorted sorted;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index() / parts;
-    Range const range = part_of(problem.length(row), group.index() % parts, parts);
-    std::int64_t const k = problem.winners(row);
-    if (k == 0) return;
-    Item* const items = heaps + group.index() * problem.shape.k;
+    RowPart const part = lists.part(group.index());
+    if (part.wanted == 0) return;
     if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((fill_alone(items, k, row, range);))
+      KOKKOS_IF_ON_HOST((select_alone(part);))
     } else {
-      fill_together(group, items, k, row, range);
+      TeamHeaps<Group, Item> const heaps(group, part.wanted);
+      Item const* const best = heaps.best_of(map, lists.sink.problem.row_keys(part.row),
+                                             lists.sink.problem.key_step, part.range);
+      each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
     }
   }
 
-  void fill_alone(Item* items, std::int64_t k, std::int64_t row, Range range) const {
-    MinHeap<Item> heap(items, k);
-    for_each_reaching(
-        loops, problem.row_keys(row), problem.key_step, map, range.begin, range.end, 64,
-        [&] { return heap.bar(); }, [&](Item item) { heap.offer(item); });
-    if (parts == 1) return;
-    append(items, heap.size(), row);
+  void select_alone(RowPart const& part) const {
+    part.tally_read();
+    if (part.wanted <= most_in_registers<Item>)
+      with_register_room<Item>(part.wanted, [&](auto room) {
+        RegisterList<Item, decltype(room)::value> list(part.wanted);
+        offer_all(part, list);
+        list.visit([&](int slot, Item item) { lists.put(part, slot, item); });
+      });
+    else
+      keep_in_heap(part);
   }
 
-  KOKKOS_FUNCTION void append(Item const* items, std::int64_t count, std::int64_t row) const {
-    Count64 const slot = Kokkos::atomic_fetch_add(&verdicts[row].kept, static_cast<Count64>(count));
-    Item* const out = list + row * parts * problem.shape.k + slot;
-    for (std::int64_t i = 0; i < count; ++i) out[i] = items[i];
+  void keep_in_heap(RowPart const& part) const {
+    alignas(64) Item items[2 * Heap<Generic>::largest_k];
+    MinHeap<Item, Contiguous<Item>> heap({items}, part.wanted, 0);
+    offer_all(part, heap);
+    if (sorted == Sorted::yes && lists.parts == 1)
+      sort_alone(items, items + part.wanted, part.wanted);
+    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, items[slot]);
   }
 
-  /// A team reads side by side; its first thread alone works on the heap.
-  template <class Group>
-  KOKKOS_FUNCTION void fill_together(Group const& group, Item* items, std::int64_t k,
-                                     std::int64_t row, Range range) const {
-    Item* const queue = group.template shared<Item>();
-    Item* const bar = queue + group.size();
-    int* const queued = reinterpret_cast<int*>(bar + 1);
-    MinHeap<Item> heap(items, k);
-    if (group.rank() == 0) {
-      *bar = 0;
-      *queued = 0;
-    }
-    group.barrier();
-    Bits const* const keys = problem.row_keys(row);
-    for (std::int64_t first = range.begin; first < range.end; first += group.size()) {
-      std::int64_t const i = first + group.rank();
-      if (i < range.end) {
-        Item const item = map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
-        if (item >= *bar) queue[group.fetch_add(queued, 1)] = item;
-      }
-      group.barrier();
-      if (group.rank() == 0) {
-        for (int q = 0; q < *queued; ++q) heap.offer(queue[q]);
-        *queued = 0;
-        *bar = heap.bar();
-      }
-      group.barrier();
-    }
-    if (parts > 1 && group.rank() == 0) append(items, heap.size(), row);
+  template <class Kept>
+  void offer_all(RowPart const& part, Kept& kept) const {
+    for_each_reaching_best_end_first(
+        loops, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step, map,
+        part.range.begin, part.range.end, 64, [&] { return kept.bar(); },
+        [&](Item item) { kept.offer(item); });
   }
 };
 
-struct TrustLists {
-  Verdict* verdicts;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const { verdicts[row] = {0, true}; }
-};
-
+/// A row of one part needs no list of winners: they come in order.
 template <class Item>
 struct HeapPieces {
   HeapPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace), winners(pieces, shape, options), parts(parts_for(device, shape)) {
-    if (parts == 1) {
-      if (winners.items == nullptr) winners.items = pieces.take<Item>(shape.rows * shape.k);
-      heaps = winners.items;
-      return;
-    }
-    std::int64_t const most = shape.rows * parts * shape.k;
-    heaps = pieces.take<Item>(most);
-    list = pieces.take<Item>(most);
-    verdicts = pieces.take<Verdict>(shape.rows);
-    scratch = RadixScratch<Item>(pieces, device, shape.rows, parts * shape.k, 0, false);
-  }
-
-  /// Parts long enough that filling their heaps costs little.
-  static std::int64_t parts_for(Device const& device, Shape const& shape) {
-    std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
-    std::int64_t const fitting = shape.n / (64 * (shape.k + 1));
-    return fitting < 1 ? 1 : parts < fitting ? parts : fitting;
+      : pieces(workspace), lists(pieces, device, shape, parts_for_lists(device, shape, 64)) {
+    if (lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
   }
 
   Pieces pieces;
+  PartListPieces<Item> lists;
   Winners<Item> winners;
-  std::int64_t parts;
-  Item* heaps = nullptr;
-  Item* list = nullptr;
-  Verdict* verdicts = nullptr;
-  RadixScratch<Item> scratch;
 };
 
 KTOPK_INLINE std::size_t Heap<Generic>::workspace_bytes(Device const& device, Shape const& shape,
@@ -171,16 +87,11 @@ void Heap<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
     HeapPieces<Item> const work(workspace, device_of(exec), shape, options);
-    if (work.parts > 1)
-      launch_each("ktopk::heap::begin", exec, shape.rows, TrustLists{work.verdicts});
-    launch("ktopk::heap::fill", exec, shape.rows * work.parts,
-           static_cast<int>((team_size + 2) * sizeof(Item)),
-           HeapParts<Bits, Item>{problem, map, work.parts, work.heaps, work.list, work.verdicts,
-                                 pick_host_loops<Bits>()});
-    if (work.parts > 1)
-      radix_select(exec,
-                   ListSource<Bits, Item>{problem, work.list, work.parts * shape.k, work.verdicts},
-                   work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    launch("ktopk::heap::parts", exec, shape.rows * lists.parts,
+           TeamHeaps<ThreadGroup, Item>::shared_bytes(shape.k),
+           HeapParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), options.sorted});
+    select_from_lists("ktopk::heap::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });
 }

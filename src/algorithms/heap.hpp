@@ -3,11 +3,11 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// A min-heap of the k best for each part of a row; what does not beat its root is passed over by SIMD.
+// The k best of what a thread reads in a min-heap, for k <= 16 in a sorted list in registers. On a host SIMD
+// passes over what does not beat the worst of them; on a device a team merges the lists of its threads.
 // Reads the input once. k up to 2048.
-// After bitonic-topk (Shanbhag et al., SIGMOD '18, section 3.1, and the hand-written heap of section 6.7);
-// on a device a team shares one heap and queues what beats the root.
-// Prefer it on CPUs for small k in many rows of some thousand keys.
+// After bitonic-topk (Shanbhag et al., SIGMOD '18, section 3.1, appendix A, section 6.7's heap by hand).
+// Prefer it on CPUs for k up to 16.
 
 namespace ktopk::detail {
 

@@ -8,6 +8,7 @@
 #include <ktopk/detail/testing.hpp>
 
 #include "../arrange.hpp"
+#include "../counters.hpp"
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
 #include "../sort_items.hpp"
@@ -27,6 +28,7 @@ struct TakeSample {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::int64_t const row = i / samples;
     KOKKOS_IF_ON_HOST((look_ahead(i + 16);))
+    tally(Count::keys_read, 1);
     std::uint64_t const place = place_of(i);
     out[i] = map(*key_at(row, place), place);
   }
@@ -128,6 +130,7 @@ struct KeepReaching {
       });
     }
     out.flush();
+    if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
     if (best >= threshold)
       Kokkos::atomic_max(&best_ranks[row], static_cast<Count64>(map.rank_of(best)));
   }
@@ -141,6 +144,8 @@ struct Judge {
   Verdict* verdicts;
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     auto const kept = static_cast<std::int64_t>(verdicts[row].kept);
+    tally(Count::passes, 1);
+    tally(Count::items_written, kept < capacity ? kept : capacity);
     verdicts[row].proven = !discredited && kept >= problem.winners(row) && kept <= capacity;
   }
 };

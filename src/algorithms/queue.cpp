@@ -13,34 +13,31 @@ struct QueueParts {
   PartLists<Bits, Item> lists;
   ItemMap<Bits, Item> map;
   HostLoops<Bits> loops;
+  Sorted sorted;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     RowPart const part = lists.part(group.index());
     if (part.wanted == 0) return;
     if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((select_alone(group, part);))
+      KOKKOS_IF_ON_HOST((select_alone(part);))
     } else {
       TeamQueue<Group, Item> queue(group, part.wanted);
       queue.push(map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
                  part.range);
-      put(group, part, queue.finish());
+      Item const* const best = queue.finish();
+      each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
     }
   }
 
-  template <class Group>
-  void select_alone(Group const& group, RowPart const& part) const {
-    Item list[Queue<Generic>::largest_k];
-    HostQueue<Item> queue(list, part.wanted);
+  void select_alone(RowPart const& part) const {
+    alignas(64) Item items[HostQueue<Item>::most];
+    HostQueue<Item> queue(items, part.wanted);
     queue.push(loops, map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
                part.range);
-    tally(Count::keys_read, part.length());
-    put(group, part, queue.finish());
-  }
-
-  template <class Group>
-  KOKKOS_FUNCTION void put(Group const& group, RowPart const& part, Item const* best) const {
-    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
+    part.tally_read();
+    Item const* const best = queue.finish(lists.parts == 1 ? sorted : Sorted::no);
+    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, best[slot]);
   }
 };
 
@@ -48,14 +45,8 @@ struct QueueParts {
 template <class Item>
 struct QueuePieces {
   QueuePieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace), lists(pieces, device, shape, parts_for(device, shape)) {
+      : pieces(workspace), lists(pieces, device, shape, parts_for_lists(device, shape, 32)) {
     if (lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
-  }
-  /// Parts long enough that filling their lists costs little.
-  static std::int64_t parts_for(Device const& device, Shape const& shape) {
-    std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
-    std::int64_t const fitting = shape.n / (32 * (shape.k + 1));
-    return fitting < 1 ? 1 : parts < fitting ? parts : fitting;
   }
 
   Pieces pieces;
@@ -79,7 +70,7 @@ void Queue<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::queue::parts", exec, shape.rows * lists.parts,
            TeamQueue<ThreadGroup, Item>::shared_bytes(shape.k),
-           QueueParts<Bits, Item>{lists, map, pick_host_loops<Bits>()});
+           QueueParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), options.sorted});
     select_from_lists("ktopk::queue::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });

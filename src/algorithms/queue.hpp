@@ -3,12 +3,11 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// The best k of each part of a row in a sorted list, and what beats the last of them in a short queue, which
-// is sorted and merged into the list when it is full.
+// The best k of each part of a row in a list, and what beats the last of them in a queue; when that is
+// full, the best of both are the new list: sorted and merged on a device, selected by SIMD on a host.
 // Reads the input once; k up to 2048.
-// After GridSelect (Zhang et al., SC '23, section 4): a queue shared by the group, parallel two-step
-// insertion, several groups a row; a row of one group is its BlockSelect. The state takes keys on the fly.
-// Prefer it on CPUs for small k where heap would insert often: keys that may be sorted, the best last.
+// After GridSelect (Zhang et al., SC '23, section 4), of which a row of one group is BlockSelect.
+// Prefer it on CPUs for k from 16 to 2048.
 
 namespace ktopk::detail {
 

@@ -10,110 +10,107 @@
 #include "../host_filter.hpp"
 #include "../sort_items.hpp"
 #include "bitonic_network.hpp"
+#include "queue.hpp"
 
 // What a group of GridSelect keeps (air-topk-gridselect-sc23, section 4): the best k items of all that was
-// pushed, best first, and a queue of newcomers that beat the last of them. Only when the queue is full is
-// it sorted and merged into the list. Keys come chunk by chunk, in any number of pushes. Until k items
-// have come the list ends in items 0, which any item beats or is.
+// pushed, and a queue of newcomers that beat the last of them. Only when the queue is full do they meet.
+// Keys come chunk by chunk, in any number of pushes.
 
 namespace ktopk::detail {
 
-/// The state of one thread on a host; SIMD turns most keys away before they are items. The queue has the
-/// paper's room of 32, or an eighth of a long list's length, so that merging costs little for each item.
+/// The state of one thread on a host; SIMD turns most keys away before they are items. The queue lies
+/// behind the list and is as long, or has the paper's room of 32. A host need not sort where they meet:
+/// SIMD counts its way to the k-th of both, and what reaches that is the new list.
 template <class Item>
 class HostQueue {
  public:
-  /// \param list  room for k items
-  HostQueue(Item* list, std::int64_t k)
-      : m_list(list),
-        m_k(k),
-        m_room(static_cast<int>(std::clamp<std::int64_t>(k / 8, 32, most_room))) {
-    std::fill(list, list + k, Item{0});
-  }
+  static constexpr std::int64_t room(std::int64_t k) { return k < 32 ? 32 : k; }
+  static constexpr std::int64_t most = 2 * Queue<Generic>::largest_k;
+
+  /// \param items  room for k + room(k) of them, `most` at most
+  HostQueue(Item* items, std::int64_t k) : m_items(items), m_k(static_cast<int>(k)), m_limit(m_k) {}
 
   /// Takes the keys of a range of positions; `keys` is where position 0 lies.
   template <class Bits>
   void push(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map, Bits const* keys,
             std::int64_t step, Range range) {
-    for_each_reaching(
-        loops, keys, step, map, range.begin, range.end, 64, [&] { return bar(); },
-        [&](Item item) { insert(item); });
+    if constexpr (!std::is_same_v<Item, Item64>) m_shift = map.position_bits;
+    Item bar = m_bar;
+    int held = m_held;
+    auto const insert = [&](Item item) {  // without a branch on whether it is wanted
+      m_items[held] = item;
+      held += item >= bar;
+      if (held < m_limit) return;
+      m_held = held;
+      flush();
+      bar = m_bar;
+      held = m_held;
+    };
+    for_each_reaching_best_end_first(
+        loops, keys, step, map, range.begin, range.end, 64, [&] { return bar; }, insert);
+    m_held = held;
   }
-  /// The best k, best first.
-  Item const* finish() {
-    flush();
-    tally(Count::flushes, m_flushes);
-    tally(Count::insertions, m_insertions);
-    return m_list;
+  /// The best k of at least as many that were pushed.
+  Item const* finish(Sorted sorted) {
+    if (m_held > m_k) flush();
+    if (sorted == Sorted::yes && !std::is_sorted(m_items, m_items + m_k, std::greater<Item>()))
+      sort_alone(m_items, m_items + m_k, m_k);
+    return m_items;
   }
 
  private:
-  static constexpr int most_room = 256;
-
-  Item bar() const { return m_list[m_k - 1]; }
-
-  /// Without a branch on whether the item is wanted, which nobody can foretell.
-  void insert(Item item) {
-    m_queue[m_queued] = item;
-    m_queued += item > bar();
-    if (m_queued == m_room) flush();
-  }
   void flush() {
-    if (m_queued == 0) return;
-    ++m_flushes;
-    m_insertions += m_queued;
-    sort();
-    merge();
-    m_queued = 0;
-  }
-  void sort() {
-    if (std::is_sorted(m_queue, m_queue + m_queued)) {
-      std::reverse(m_queue, m_queue + m_queued);
+    tally(Count::insertions, m_held - m_listed);
+    m_listed = m_k;
+    m_limit = static_cast<int>(m_k + room(m_k));
+    if (m_held == m_k) {
+      m_bar = *std::min_element(m_items, m_items + m_k);
       return;
     }
+    tally(Count::flushes, 1);
+    Reached<Item64> const reached = kth();
+    m_bar = static_cast<Item>(reached.rank) << m_shift;
+    keep_reaching();
+    if (reached.count > m_k) drop_ties();
+  }
+  /// By the upper bits where an item is too wide.
+  Reached<Item64> kth() const {
     if constexpr (std::is_same_v<Item, Item64>) {
-      if (m_queued <= most_counted_slots) return sort_by_counting();
+      return m_loops.kth(m_items, m_held, m_k);
+    } else {
+      alignas(64) Item64 ranks[most];
+      for (int i = 0; i < m_held; ++i) ranks[i] = static_cast<Item64>(m_items[i] >> m_shift);
+      return m_loops.kth(ranks, m_held, m_k);
     }
-    std::sort(m_queue, m_queue + m_queued, std::greater<Item>());
   }
-  void sort_by_counting() {
-    Item slots[most_counted_slots], sorted[most_counted_slots];
-    m_loops.slots(m_queue, m_queued, slots);
-    for (int q = 0; q < m_queued; ++q) sorted[slots[q]] = m_queue[q];
-    std::copy(sorted, sorted + m_queued, m_queue);
-  }
-  /// From the last place of the list on. What is worse than all newcomers moves in one stretch; after
-  /// that there is no branch on which of two comes next.
-  void merge() {
-    std::int64_t old = merge_split(m_list, m_k, m_queue, m_queued, m_k);
-    std::int64_t fresh = m_k - old;
-    if (fresh == 0) return;
-    Item* const better =
-        std::lower_bound(m_list, m_list + old, m_queue[fresh - 1], std::greater<Item>());
-    Item* place = std::move_backward(better, m_list + old, m_list + m_k);
-    old = better - m_list;
-    while (old > 0 && fresh > 0) {
-      Item const a = m_list[old - 1], b = m_queue[fresh - 1];
-      bool const take_old = a < b;
-      *--place = take_old ? a : b;
-      old -= take_old;
-      fresh -= !take_old;
+  void keep_reaching() {
+    int kept = 0;
+    for (int i = 0; i < m_held; ++i) {
+      Item const item = m_items[i];
+      m_items[kept] = item;
+      kept += item >= m_bar;
     }
-    std::copy(m_queue, m_queue + fresh, m_list);
+    m_held = kept;
+  }
+  void drop_ties() {
+    std::nth_element(m_items, m_items + m_k - 1, m_items + m_held, std::greater<Item>());
+    m_bar = m_items[m_k - 1];
+    m_held = m_k;
   }
 
-  Item* m_list;
-  std::int64_t m_k;
-  int m_room;
-  int m_queued = 0;
-  std::int64_t m_flushes = 0;
-  std::int64_t m_insertions = 0;
+  Item* m_items;
+  int m_k;
+  int m_limit;
+  int m_listed = 0;
+  int m_held = 0;
+  int m_shift = 0;
+  Item m_bar = 0;
   HostLoops<Item64> m_loops = pick_host_loops<Item64>();
-  Item m_queue[most_room + 1];
 };
 
 /// The state of a team, in memory that it shares; its threads call every function together. The queue has
-/// as much room as the team has threads, as the paper's 32 are a warp's.
+/// as much room as the team has threads, as the paper's 32 are a warp's; it is sorted and merged into the
+/// sorted list. Until k items have come the list ends in items 0, which any item beats or is.
 template <class Group, class Item>
 class TeamQueue {
  public:

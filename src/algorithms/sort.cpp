@@ -2,6 +2,7 @@
 #include "sort.hpp"
 
 #include "../arrange.hpp"
+#include "../counters.hpp"
 #include "../instantiate.hpp"
 #include "../sort_items.hpp"
 
@@ -33,6 +34,10 @@ struct LoadItems {
     each(group, range.begin, range.end, [&](std::int64_t i) {
       out[i] = map(keys[i * step], static_cast<std::uint64_t>(i));
     });
+    if (group.rank() > 0) return;
+    tally(Count::keys_read, range.end - range.begin);
+    tally(Count::items_written, range.end - range.begin);
+    tally(Count::passes, range.begin == 0 ? 1 : 0);
   }
 };
 

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/algorithms/heap_lists.hpp"
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "support/run.hpp"
+
+// What a thread of heap keeps, in registers and in a heap, alone and in a team.
+
+namespace ktopk::detail {
+namespace {
+
+using namespace ktopk::testing;
+
+/// Items whose order is nothing special, with the least and the greatest that there is among them.
+template <class Item>
+std::vector<Item> some_items(int count, std::uint64_t seed) {
+  std::vector<Item> items{Item{0}, static_cast<Item>(~Item{0})};
+  while (static_cast<int>(items.size()) < count) {
+    auto const i = static_cast<std::uint64_t>(items.size());
+    Item item = static_cast<Item>(random_bits(seed, i));
+    if constexpr (sizeof(Item) == 16) item = item << 64 | random_bits(seed + 1, i);
+    items.push_back(item);
+  }
+  std::rotate(items.begin(), items.begin() + 1, items.end());
+  return items;
+}
+
+template <class Item>
+std::vector<Item> best_of(std::vector<Item> items, std::int64_t k) {
+  std::sort(items.begin(), items.end(), std::greater<Item>());
+  items.resize(static_cast<std::size_t>(k));
+  return items;
+}
+
+template <class Item, int Room>
+void check_register_list() {
+  for (int k = 1; k <= Room; ++k)
+    for (int count : {k, k + 1, 100}) {
+      auto const items = some_items<Item>(std::max(count, 2), static_cast<std::uint64_t>(k));
+      RegisterList<Item, Room> list(k);
+      for (Item item : items) list.offer(item);
+      std::vector<Item> kept(static_cast<std::size_t>(k));
+      list.visit([&](int slot, Item item) { kept.at(static_cast<std::size_t>(slot)) = item; });
+      CAPTURE(Room, k, count);
+      CHECK((kept == best_of(items, k)));
+      CHECK((list.bar() == kept.back()));
+    }
+}
+
+/// Threads of the host that stand for a team of a device.
+struct Crew {
+  std::barrier<> meeting{team_size};
+  std::vector<std::byte> memory;
+};
+
+class CrewGroup {
+ public:
+  static constexpr bool is_host = false;
+  CrewGroup(Crew& crew, int rank) : m_crew(crew), m_rank(rank) {}
+
+  int rank() const { return m_rank; }
+  int size() const { return team_size; }
+  void barrier() const { m_crew.meeting.arrive_and_wait(); }
+  template <class T>
+  T* shared() const {
+    return reinterpret_cast<T*>(m_crew.memory.data());
+  }
+  template <class T>
+  T fetch_add(T* counter, T amount) const {
+    return std::atomic_ref<T>(*counter).fetch_add(amount);
+  }
+
+ private:
+  Crew& m_crew;
+  int m_rank;
+};
+
+/// Keys in a team's hands: the best k of all from the third on.
+template <class Item, class Bits>
+void check_team(std::vector<Bits> const& keys, std::int64_t k) {
+  auto const n = static_cast<std::int64_t>(keys.size());
+  Options const options{.ties = Ties::highest_index};
+  auto const map = make_item_map<Item>(make_rank_map<Bits>(options), n, options.ties);
+  std::vector<Item> items, kept(static_cast<std::size_t>(k));
+  for (std::int64_t i = 2; i < n; ++i)
+    items.push_back(map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)));
+  Crew crew;
+  crew.memory.resize(static_cast<std::size_t>(TeamHeaps<CrewGroup, Item>::shared_bytes(k)));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < team_size; ++rank)
+    threads.emplace_back([&, rank] {
+      CrewGroup const group(crew, rank);
+      TeamHeaps<CrewGroup, Item> const heaps(group, k);
+      Item const* const best = heaps.best_of(map, keys.data(), 1, {2, n});
+      each(group, 0, k, [&](std::int64_t i) { kept[static_cast<std::size_t>(i)] = best[i]; });
+    });
+  for (auto& thread : threads) thread.join();
+  CAPTURE(k, n);
+  CHECK((kept == best_of(items, k)));
+}
+
+}  // namespace
+
+TEST_CASE("a list in registers keeps the best, in order", "[heap]") {
+  check_register_list<Item64, 4>();
+  check_register_list<Item64, 8>();
+  check_register_list<Item64, 16>();
+  check_register_list<Item128, 4>();
+  check_register_list<Item128, 8>();
+}
+
+TEST_CASE("the room of registers is the least that holds k", "[heap]") {
+  auto const room = []<class Item>(Item, std::int64_t k) {
+    int found = 0;
+    with_register_room<Item>(k, [&](auto room) { found = room; });
+    return found;
+  };
+  for (int k = 1; k <= 16; ++k) {
+    CHECK(room(Item64{}, k) == (k <= 4 ? 4 : k <= 8 ? 8 : 16));
+    if (k <= 8) CHECK(room(Item128{}, k) == (k <= 4 ? 4 : 8));
+  }
+}
+
+TEST_CASE("a heap keeps the best, wherever its items lie", "[heap]") {
+  for (std::int64_t k : {1, 2, 3, 17, 64})
+    for (std::int64_t held : {std::int64_t{0}, k}) {
+      auto const items = some_items<Item64>(300, static_cast<std::uint64_t>(k));
+      std::vector<Item64> places(static_cast<std::size_t>(3 * k), 0);
+      Column<Item64> const column{places.data() + 1, 3};
+      MinHeap<Item64, Column<Item64>> heap(column, k, held);
+      for (Item64 item : items) heap.offer(item);
+      std::vector<Item64> kept;
+      for (std::int64_t i = 0; i < k; ++i) kept.push_back(column[i]);
+      CAPTURE(k, held);
+      CHECK(heap.bar() == *std::min_element(kept.begin(), kept.end()));
+      CHECK(best_of(kept, k) == best_of(items, k));
+      for (std::int64_t i = 0; i < 3 * k; ++i)
+        if (i % 3 != 1) CHECK(places[static_cast<std::size_t>(i)] == 0);
+    }
+}
+
+TEST_CASE("lists of a team lie side by side, each place once", "[heap]") {
+  for (std::int64_t k : {1, 5, 16, 17, 100, 2048}) {
+    TeamLists<Item128> const lists(k);
+    std::vector<Item128> items(static_cast<std::size_t>(lists.size()));
+    for (int t = 0; t < lists.count; ++t)
+      for (int j = 0; j < lists.length; ++j) ++lists.list(items.data(), t)[j];
+    CAPTURE(k, lists.count, lists.length);
+    CHECK(lists.length >= k);
+    CHECK(std::all_of(items.begin(), items.end(), [](Item128 visits) { return visits == 1; }));
+    if (lists.half() > 1)
+      CHECK(&lists.list(items.data(), 1)[0] == &lists.list(items.data(), 0)[0] + 1);
+    if (k <= most_in_registers<Item128>) CHECK(lists.count == team_size);
+  }
+}
+
+TEST_CASE("a team keeps the best in registers, in heaps of its own and in shared ones", "[heap]") {
+  auto const rising = make_keys<std::uint32_t>(Input::ascending, 1500, 3);
+  auto const few = make_keys<std::uint32_t>(Input::few_values, 1500, 3);
+  for (std::int64_t k : {1, 4, 7, 16, 17, 200}) {
+    check_team<Item64>(rising, k);
+    check_team<Item64>(few, k);
+  }
+  for (std::int64_t k : {8, 9, 1000}) check_team<Item128>(rising, k);
+}
+
+using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
+
+TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", Widths) {
+  Verdict verdict;
+  auto const all = all_options<TestType>();
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t n : {17, 700, 5000})
+      for (std::int64_t k : {1, 3, 4, 5, 8, 9, 15, 16, 17, 33, 300}) {
+        if (k > n) continue;
+        std::int64_t const rows = 3;
+        auto const question = uniform_question(make_keys<TestType>(input, rows * n, 5), rows, n, k);
+        Options options = all[random_bits(7, n + 100 * k + static_cast<int>(input)) % all.size()];
+        options.algorithm = Algorithm::heap;
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, rows, n, k);
+          verdict.expect(question, truth, call(k, options), options, [&] {
+            return std::string(exec.name()) + ", " + name(input) + ", n = " + std::to_string(n) +
+                   ", k = " + std::to_string(k);
+          });
+        });
+      }
+  verdict.close();
+}
+
+}  // namespace ktopk::detail
