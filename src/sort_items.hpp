@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <type_traits>
 #include <utility>
 
 #include "counters.hpp"
 #include "group.hpp"
-#include "host_filter.hpp"
 
 // Merge sort of rows of items on any backend: tiles are sorted where they lie, then runs are merged pair
 // by pair, each output chunk finding its inputs by binary search (merge path).
@@ -46,23 +44,12 @@ void radix_sort(Item* items, Item* spare, std::int64_t count) {
 
 inline constexpr std::int64_t smallest_radix_sort = 2048;
 
-/// A short list by SIMD, which counts for each item how many are better.
-inline void sort_by_counting(Item64* items, Item64* spare, std::int64_t count) {
-  alignas(64) Item64 slots[most_counted_slots];
-  pick_host_loops<Item64>().slots(items, static_cast<int>(count), slots);
-  for (std::int64_t i = 0; i < count; ++i) spare[slots[i]] = items[i];
-  std::copy(spare, spare + count, items);
-}
-
 /// Sorts on one thread of a host, best first. `spare` holds `count` items too.
 template <class Item>
 void sort_alone(Item* items, Item* spare, std::int64_t count) {
   if (count >= smallest_radix_sort) return radix_sort(items, spare, count);
   tally(Count::items_read, count);
   tally(Count::items_written, count);
-  if constexpr (std::is_same_v<Item, Item64>) {
-    if (count <= most_counted_slots) return sort_by_counting(items, spare, count);
-  }
   std::sort(items, items + count, std::greater<Item>());
 }
 

@@ -54,7 +54,7 @@ class HostQueue {
   Item const* finish(Sorted sorted) {
     if (m_held > m_k) flush();
     if (sorted == Sorted::yes && !std::is_sorted(m_items, m_items + m_k, std::greater<Item>()))
-      sort_alone(m_items, m_items + m_k, m_k);
+      sort();
     return m_items;
   }
 
@@ -91,6 +91,19 @@ class HostQueue {
       kept += item >= m_bar;
     }
     m_held = kept;
+  }
+  void sort() {
+    if constexpr (std::is_same_v<Item, Item64>) {
+      if (m_k <= most_counted_slots) return sort_by_counting();
+    }
+    sort_alone(m_items, m_items + m_k, m_k);
+  }
+  void sort_by_counting() {
+    alignas(64) Item slots[most_counted_slots];
+    Item* const sorted = m_items + m_k;
+    m_loops.slots(m_items, m_k, slots);
+    for (int i = 0; i < m_k; ++i) sorted[slots[i]] = m_items[i];
+    std::copy(sorted, sorted + m_k, m_items);
   }
   void drop_ties() {
     std::nth_element(m_items, m_items + m_k - 1, m_items + m_held, std::greater<Item>());
