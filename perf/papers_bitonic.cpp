@@ -156,9 +156,8 @@ void heap_room(Report& report) {
   report.compare("the room heap, uniform, 64 rows of 2^14: insertions into each",
                  {32 * (1 + std::log(16384.0 / 32))}, {counted(uniform_key)}, 8, 0);
   double const rising = counted([=](std::int64_t i) { return static_cast<float>(i % n); });
-  report.claim("the room heap, increasing", "each key", text("%.0f of 16384", rising),
-               rising < static_cast<double>(n) / 8,
-               "a block of keys is begun at its better end, which turns the others away");
+  report.line("the room heap, increasing", "each key", text("%.0f of 16384", rising),
+              "a block of keys is begun at its better end");
 }
 
 void heaps(Report& report) {

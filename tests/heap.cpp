@@ -5,7 +5,6 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <barrier>
 #include <functional>
 #include <thread>
@@ -64,23 +63,23 @@ struct Crew {
 
 class CrewGroup {
  public:
-  static constexpr bool is_host = false;
-  CrewGroup(Crew& crew, int rank) : m_crew(crew), m_rank(rank) {}
+  CrewGroup(Crew& crew, int rank) : m_crew(&crew), m_memory(crew.memory.data()), m_rank(rank) {}
 
-  int rank() const { return m_rank; }
-  int size() const { return team_size; }
-  void barrier() const { m_crew.meeting.arrive_and_wait(); }
+  KOKKOS_FUNCTION int rank() const { return m_rank; }
+  KOKKOS_FUNCTION int size() const { return team_size; }
+  KOKKOS_FUNCTION void barrier() const { KOKKOS_IF_ON_HOST((m_crew->meeting.arrive_and_wait();)) }
   template <class T>
-  T* shared() const {
-    return reinterpret_cast<T*>(m_crew.memory.data());
+  KOKKOS_FUNCTION T* shared() const {
+    return reinterpret_cast<T*>(m_memory);
   }
   template <class T>
-  T fetch_add(T* counter, T amount) const {
-    return std::atomic_ref<T>(*counter).fetch_add(amount);
+  KOKKOS_FUNCTION T fetch_add(T* counter, T amount) const {
+    return Kokkos::atomic_fetch_add(counter, amount);
   }
 
  private:
-  Crew& m_crew;
+  Crew* m_crew;
+  std::byte* m_memory;
   int m_rank;
 };
 
