@@ -9,6 +9,8 @@
 
 #include <ktopk/detail/backend.hpp>
 
+#include "counters.hpp"
+
 // A group is what works on one part of a row: one thread on a host, a team on a device. Rooms are
 // written once on groups; on a host every helper below is a plain loop or nothing at all.
 
@@ -185,33 +187,96 @@ struct PutInList {
   KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
 };
 
-/// Appends items to what many groups fill by put(slot, item). On a host it gathers some first, so that
-/// threads seldom meet at the counter; `capacity` bounds what is put, not what is counted.
-template <class Item, bool IsHost, class Put = PutInList<Item>>
-class Appender;
+/// The same where the keys begin `lead` places behind a multiple of 64 in memory: all parts but the first
+/// begin at such a multiple (RadiK 3.2.2).
+KOKKOS_INLINE_FUNCTION Range part_of_padded(std::int64_t n, std::int64_t lead, std::int64_t part,
+                                            std::int64_t parts) {
+  Range const padded = part_of(n + lead, part, parts);
+  std::int64_t const begin = padded.begin - lead;
+  std::int64_t const end = padded.end - lead;
+  return {begin > 0 ? begin : 0, end > 0 ? end : 0};
+}
 
-template <class Item, class Put>
-class Appender<Item, false, Put> {
+/// A well-mixed place in stratum `i` of `count`.
+KOKKOS_INLINE_FUNCTION std::int64_t probe_place(std::int64_t size, std::int64_t count,
+                                                std::int64_t i, int pass) {
+  auto const stratum = static_cast<std::uint64_t>(size / count);
+  std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +
+                    static_cast<std::uint64_t>(pass) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 30)) * 0x94d049bb133111ebull;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * stratum +
+                                   (x ^ (x >> 31)) % stratum);
+}
+
+/// What an Appender of a team needs of the memory that the team shares.
+template <class Item>
+KOKKOS_FUNCTION constexpr int appender_bytes() {
+  return 2 * team_size * static_cast<int>(sizeof(Item)) + 16;
+}
+
+/// Appends items to what many groups fill by put(slot, item). It gathers them first, so that groups seldom
+/// meet at the counter and write neighbors together: a team up to 2 * team_size of them, written out when
+/// more than half are held (RadiK 3.1.2). `capacity` bounds what is put, not what is counted.
+/// A team constructs and flushes it together, and calls flush_fuller after each stride.
+template <class Item, class Group, class Put = PutInList<Item>>
+class Appender {
  public:
-  KOKKOS_FUNCTION Appender(Put const& put, Count64* count, std::int64_t capacity)
-      : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
-  KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
-    if (!wanted) return;
-    Count64 const slot = Kokkos::atomic_fetch_add(m_count, Count64{1});
-    if (slot < m_capacity) m_put(static_cast<std::int64_t>(slot), item);
+  /// \param shared  appender_bytes<Item>() that the group shares, as aligned as an Item
+  KOKKOS_FUNCTION Appender(Group const& group, std::byte* shared, Put const& put, Count64* count,
+                           std::int64_t capacity)
+      : m_group(group),
+        m_put(put),
+        m_count(count),
+        m_capacity(static_cast<Count64>(capacity)),
+        m_first(reinterpret_cast<Count64*>(shared)),
+        m_holds(reinterpret_cast<int*>(m_first + 1)),
+        m_held(reinterpret_cast<Item*>(shared + 16)) {
+    if (group.rank() == 0) *m_holds = 0;
+    group.barrier();
   }
-  KOKKOS_FUNCTION void flush() {}
+  KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
+    if (wanted) m_held[m_group.fetch_add(m_holds, 1)] = item;
+  }
+  /// How many items are held; the same in all threads between two barriers.
+  KOKKOS_FUNCTION int holds() const { return *m_holds; }
+  /// Writes out what is held, if it is more than `most`.
+  KOKKOS_FUNCTION void flush_above(int most, int holds) {
+    if (holds <= most) return;
+    if (m_group.rank() == 0) {
+      *m_first = Kokkos::atomic_fetch_add(m_count, static_cast<Count64>(holds));
+      *m_holds = 0;
+      tally(Count::flushes, 1);
+    }
+    m_group.barrier();
+    Count64 const first = *m_first;
+    for (int i = m_group.rank(); i < holds; i += m_group.size())
+      if (first + static_cast<Count64>(i) < m_capacity)
+        m_put(static_cast<std::int64_t>(first) + i, m_held[i]);
+    m_group.barrier();
+  }
+  KOKKOS_FUNCTION void flush() {
+    m_group.barrier();
+    int const all = holds();
+    m_group.barrier();
+    flush_above(0, all);
+  }
 
  private:
+  Group const& m_group;
   Put m_put;
   Count64* m_count;
   Count64 m_capacity;
+  Count64* m_first;
+  int* m_holds;
+  Item* m_held;
 };
 
+/// A thread's holds its items itself and writes them out when it is full.
 template <class Item, class Put>
-class Appender<Item, true, Put> {
+class Appender<Item, ThreadGroup, Put> {
  public:
-  KOKKOS_FUNCTION Appender(Put const& put, Count64* count, std::int64_t capacity)
+  KOKKOS_FUNCTION Appender(ThreadGroup const&, std::byte*, Put const& put, Count64* count,
+                           std::int64_t capacity)
       : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
   /// Without a branch on `wanted`, which nobody can foretell.
   KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
@@ -225,16 +290,59 @@ class Appender<Item, true, Put> {
     for (int i = 0; i < m_holds && slot + i < m_capacity; ++i)
       m_put(static_cast<std::int64_t>(slot) + i, m_held[i]);
     m_holds = 0;
+    tally(Count::flushes, 1);
   }
 
- private:
   static constexpr int room = 256;
+
+ private:
   Put m_put;
   Count64* m_count;
   Count64 m_capacity;
   int m_holds = 0;
   Item m_held[room];
 };
+
+/// Ends a stride in which each thread added no more than one item to each: writes out whose buffers are
+/// more than half full.
+template <class Group, class First, class... More>
+KOKKOS_FORCEINLINE_FUNCTION void flush_fuller(Group const& group, First& first, More&... more) {
+  if constexpr (!Group::is_host) {
+    group.barrier();
+    int const holds[] = {first.holds(), more.holds()...};
+    group.barrier();
+    first.flush_above(group.size(), holds[0]);
+    int i = 0;
+    (more.flush_above(group.size(), holds[++i]), ...);
+  }
+}
+
+/// Calls visit(read(i)) for i in begin .. end, and settle() by all threads together after each stride. Reads
+/// run ahead of the barriers. A team begins `lead` places earlier, with nothing there.
+template <class Group, class Read, class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void each_together(Group const& group, Range range, std::int64_t lead,
+                                               Read const& read, Visit const& visit,
+                                               Settle const& settle) {
+  if constexpr (Group::is_host) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) visit(read(i));
+  } else {
+    constexpr int ahead = 4;
+    using Item = decltype(read(range.begin));
+    for (std::int64_t first = range.begin - lead; first < range.end;
+         first += ahead * group.size()) {
+      Item items[ahead] = {};
+      for (int a = 0; a < ahead; ++a) {
+        std::int64_t const i = first + a * group.size() + group.rank();
+        if (i >= range.begin && i < range.end) items[a] = read(i);
+      }
+      for (int a = 0; a < ahead && first + a * group.size() < range.end; ++a) {
+        std::int64_t const i = first + a * group.size() + group.rank();
+        if (i >= range.begin && i < range.end) visit(items[a]);
+        settle();
+      }
+    }
+  }
+}
 
 /// True in the group that is the last of `groups` to come here; what the others wrote is then visible.
 /// `flag` is memory that the group shares.

@@ -115,26 +115,34 @@ template <class Bits>
   return found;
 }
 
-/// What some ranks have in common: the bits in all of them, and those in any.
+/// Digits of ranks: those of `base` and below are 0, and none is above `last`.
 template <class Bits>
-struct CommonBits {
-  Bits all = std::numeric_limits<Bits>::max(), any = 0;
+struct RankDigits {
+  Bits base;
+  int shift;
+  unsigned last;
+  constexpr unsigned operator()(Bits rank) const {
+    Bits const place = static_cast<Bits>((rank > base ? rank - base : 0) >> shift);
+    return place < last ? static_cast<unsigned>(place) : last;
+  }
 };
 
-/// Writes the low 16 bits of each rank shifted right by `shift`.
 template <class Bits>
 [[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
-                                                RankMap<Bits> const& rank, int shift,
-                                                std::uint16_t* digits, CommonBits<Bits>& common) {
+                                                RankMap<Bits> const& rank,
+                                                RankDigits<Bits> const& digit,
+                                                std::uint16_t* digits) {
   RankMap<Bits> const map = rank;
-  Bits all = common.all, any = common.any;
+  Bits const base = digit.base;
+  constexpr Bits most = std::numeric_limits<Bits>::max();
+  Bits const last = digit.last < most ? static_cast<Bits>(digit.last) : most;
+  int const shift = digit.shift;
   for (int i = 0; i < count; ++i) {
     Bits const here = map(keys[i]);
-    all = static_cast<Bits>(all & here);
-    any = static_cast<Bits>(any | here);
-    digits[i] = static_cast<std::uint16_t>(here >> shift);
+    Bits const above = static_cast<Bits>((here > base ? here : base) - base);
+    Bits const place = static_cast<Bits>(above >> shift);
+    digits[i] = static_cast<std::uint16_t>(place < last ? place : last);
   }
-  common = {all, any};
 }
 
 template <class Bits>
@@ -155,15 +163,15 @@ struct Reached {
 /// which they differ. 1 <= k <= count.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
-  CommonBits<Bits> common;
+  Bits all = std::numeric_limits<Bits>::max(), any = 0;
   for (int i = 0; i < count; ++i) {
-    common.all = static_cast<Bits>(common.all & ranks[i]);
-    common.any = static_cast<Bits>(common.any | ranks[i]);
+    all = static_cast<Bits>(all & ranks[i]);
+    any = static_cast<Bits>(any | ranks[i]);
   }
-  int const differing = std::bit_width(static_cast<Bits>(common.all ^ common.any));
+  int const differing = std::bit_width(static_cast<Bits>(all ^ any));
   Reached<Bits> best{static_cast<Bits>(differing == std::numeric_limits<Bits>::digits
                                            ? Bits{0}
-                                           : static_cast<Bits>((common.any >> differing) << differing)),
+                                           : static_cast<Bits>((any >> differing) << differing)),
                      count};
   for (int bit = differing - 1; bit >= 0 && best.count > k; --bit) {
     Bits const higher = static_cast<Bits>(best.rank | (Bits{1} << bit));
@@ -226,7 +234,7 @@ template <class Bits>
 template <class Bits>
 struct HostLoops {
   int (*filter)(Bits const*, int, RankMap<Bits> const&, RankRange<Bits>, std::uint16_t*);
-  void (*digits)(Bits const*, int, RankMap<Bits> const&, int, std::uint16_t*, CommonBits<Bits>&);
+  void (*digits)(Bits const*, int, RankMap<Bits> const&, RankDigits<Bits> const&, std::uint16_t*);
   void (*ranks)(Bits const*, int, RankMap<Bits> const&, Bits*);
   Reached<Bits> (*kth)(Bits const*, int, int);
   void (*slots)(Bits const*, int, Bits*);
@@ -242,9 +250,8 @@ struct HostLoops {
   }                                                                                              \
   template <class Bits>                                                                          \
   attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,         \
-                                 int shift, std::uint16_t* digits,                               \
-                                 CommonBits<Bits>& common) {                                     \
-    digits_plain(keys, count, rank, shift, digits, common);                                      \
+                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {         \
+    digits_plain(keys, count, rank, digit, digits);                                              \
   }                                                                                              \
   template <class Bits>                                                                          \
   attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
@@ -319,17 +326,29 @@ struct KeyScan {
     }
   }
 
-  /// Adds to `histogram` the digits from bit `low` up, which must be bits of the rank alone. Four
-  /// histograms in turn, so that equal digits do not wait for each other.
-  CommonBits<Bits> count_top(std::int64_t begin, std::int64_t end, int low, int bins,
-                             unsigned* histogram) const {
-    CommonBits<Bits> common;
-    constexpr int most_bins = 1 << 11;
+  /// Adds the digits of ranks to `histogram`. As long as few ranks have a digit above 0, only those are
+  /// looked at one by one. Four histograms in turn, so that equal digits do not wait for each other.
+  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
+                    unsigned* histogram) const {
+    constexpr unsigned most_bins = 1 << 11;
     unsigned other[3 * most_bins];
+    unsigned const bins = digit.last + 1;
     std::fill(other, other + 3 * bins, 0u);
-    std::uint16_t digits[filter_block];
+    std::uint16_t digits[filter_block + 1];
+    Bits const bin = static_cast<Bits>(Bits{1} << digit.shift);
+    Bits const first = static_cast<Bits>(digit.base + bin);
+    bool sparse = digit.base != 0 && first > digit.base;
     blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
-      loops.digits(from, count, map.rank, low - map.position_bits, digits, common);
+      if (sparse) {
+        int const found = loops.filter(from, count, map.rank, ranks_from(first), digits);
+        sparse = found < count / 8;
+        if (sparse) {
+          for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[digits[h]]))];
+          histogram[0] += static_cast<unsigned>(count - found);
+          return;
+        }
+      }
+      loops.digits(from, count, map.rank, digit, digits);
       int i = 0;
       for (; i + 4 <= count; i += 4) {
         ++histogram[digits[i]];
@@ -339,9 +358,23 @@ struct KeyScan {
       }
       for (; i < count; ++i) ++histogram[digits[i]];
     });
-    for (int b = 0; b < bins; ++b)
+    for (unsigned b = 0; b < bins; ++b)
       histogram[b] += other[b] + other[bins + b] + other[2 * bins + b];
-    return common;
+  }
+
+  /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
+  /// `found` of its keys have this rank. The first position stands for all of the stretch.
+  template <class Body>
+  void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
+                    Body const& body) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+      for (std::int64_t i = first, next; i < first + count; i = next) {
+        next = std::min(((i >> shift) + 1) << shift, first + count);
+        body(i, loops.filter(from + (i - first), static_cast<int>(next - i), map.rank, {rank, 0},
+                             hits));
+      }
+    });
   }
 
   /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.

@@ -112,17 +112,6 @@ KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Ite
   return splitters[ways - 1] > low;
 }
 
-/// A well-mixed place in stratum `i` of `count`.
-KOKKOS_INLINE_FUNCTION std::int64_t probe_place(std::int64_t size, std::int64_t count,
-                                                std::int64_t i, int pass) {
-  auto const stratum = static_cast<std::uint64_t>(size / count);
-  std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +
-                    static_cast<std::uint64_t>(pass) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 30)) * 0x94d049bb133111ebull;
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * stratum +
-                                   (x ^ (x >> 31)) % stratum);
-}
-
 /// Takes every so-many-th of the probes above low as a splitter; false where there is no such probe.
 template <class Item>
 bool split_probes_alone(Item* probes, int count, int ways, Item* splitters) {
@@ -194,10 +183,11 @@ struct Narrowing {
   NarrowScratch<Item> scratch;
   WinnerSink<Bits, Item> sink;
 
-  // What a group shares: a count for each way and thread, a flag, and the probes of Splitting.
+  // What a group shares: a count for each way and thread, a flag, then the probes of Splitting or the
+  // buffers of two Appenders.
   static constexpr int shared_bytes =
       ways * team_size * static_cast<int>(sizeof(unsigned)) + 16 +
-      Splitting::most_probes * static_cast<int>(sizeof(Item));
+      std::max(Splitting::most_probes * static_cast<int>(sizeof(Item)), 2 * appender_bytes<Item>());
 
   template <class Group>
   using Counter = std::conditional_t<Group::is_host, Count64, unsigned>;
@@ -209,6 +199,10 @@ struct Narrowing {
   template <class Group>
   KOKKOS_FUNCTION static Item* probes(Group const& group) {
     return reinterpret_cast<Item*>(reinterpret_cast<std::byte*>(flag(group)) + 16);
+  }
+  template <class Group>
+  KOKKOS_FUNCTION static std::byte* buffer(Group const& group, int which) {
+    return reinterpret_cast<std::byte*>(probes(group)) + which * appender_bytes<Item>();
   }
   /// A thread's count for way w is at [w * group.size()].
   template <class Group>
@@ -380,40 +374,39 @@ struct Narrowing {
                             Visit const& count) const {
     NarrowRow<Item>& state = state_of(row);
     Item const low = state.low, high = state.high;
-    Appender<Item, Group::is_host> list({scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
-                                        scratch.capacity);
-    Taker<Group> winners = taker<Group>(row);
-    visit_from(group, row, read, range, low, high, [&](Item item) {
+    Appender<Item, Group> list(group, buffer(group, 0),
+                               {scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
+                               scratch.capacity);
+    Taker<Group> winners(group, buffer(group, 1), {sink, row, keys.wanted(row)}, &state.taken,
+                         keys.wanted(row));
+    auto const visit = [&](Item item) {
       winners.add_if(item > high, item);
       if (item < low || item > high) return;
       list.add_if(true, item);
       count(item);
-    });
+    };
+    visit_from(group, row, read, range, low, high, visit,
+               [&] { flush_fuller(group, list, winners); });
     list.flush();
     winners.flush();
   }
 
   template <class Group>
-  using Taker = Appender<Item, Group::is_host, PutFromEnd<Bits, Item>>;
-
-  template <class Group>
-  KOKKOS_FUNCTION Taker<Group> taker(std::int64_t row) const {
-    std::int64_t const k = keys.wanted(row);
-    return Taker<Group>({sink, row, k}, &state_of(row).taken, k);
-  }
+  using Taker = Appender<Item, Group, PutFromEnd<Bits, Item>>;
 
   /// Calls visit(item) for all items from `low` on, and for some others; a host takes what is surely
-  /// above `high` by whole blocks instead.
-  template <class Group, class Reader, class Visit>
+  /// above `high` by whole blocks instead. settle() ends each stride of a team.
+  template <class Group, class Reader, class Visit, class Settle>
   KOKKOS_FUNCTION void visit_from(Group const& group, std::int64_t row, Reader const& read,
-                                  Range range, Item low, Item high, Visit const& visit) const {
+                                  Range range, Item low, Item high, Visit const& visit,
+                                  Settle const& settle) const {
     if constexpr (Group::is_host && Reader::reads_keys) {
       KOKKOS_IF_ON_HOST((
           read.scan().split(range.begin, range.end, low, high, visit,
                             [&](Bits const* from, std::uint16_t const* hits, int found,
                                 std::int64_t first) { take_hits(row, from, hits, found, first); });))
     } else {
-      each(group, range.begin, range.end, [&](std::int64_t i) { visit(read(i)); });
+      each_together(group, range, 0, read, visit, settle);
     }
   }
 
@@ -502,9 +495,12 @@ struct Narrowing {
   KOKKOS_FUNCTION void take(Group const& group, std::int64_t row, Reader const& read,
                             Range range) const {
     Item const low = state_of(row).low;
-    Taker<Group> winners = taker<Group>(row);
-    visit_from(group, row, read, range, low, low,
-               [&](Item item) { winners.add_if(item >= low, item); });
+    Taker<Group> winners(group, buffer(group, 0), {sink, row, keys.wanted(row)},
+                         &state_of(row).taken, keys.wanted(row));
+    visit_from(
+        group, row, read, range, low, low,
+        [&](Item item) { winners.add_if(item >= low, item); },
+        [&] { flush_fuller(group, winners); });
     winners.flush();
   }
 

@@ -118,11 +118,12 @@ struct Concatenate {
     std::int64_t const row = group.index() / parts;
     Range const range = part_of(problem.winners(row), group.index() % parts, parts);
     if (range.begin == range.end) return;
-    Item* const queue = group.template shared<Item>();
+    Item* const queue = group.template shared<Item>(appender_bytes<Item>());
     int* const queued = reinterpret_cast<int*>(queue + group.size());
     Item const* const chosen = lists.chosen + row * problem.shape.k;
-    Appender<Item, Group::is_host> out({lists.candidates + row * lists.candidate_stride},
-                                       &lists.candidate_counts[row].kept, lists.candidate_stride);
+    Appender<Item, Group> out(group, group.template shared<std::byte>(),
+                              {lists.candidates + row * lists.candidate_stride},
+                              &lists.candidate_counts[row].kept, lists.candidate_stride);
     for (std::int64_t first = range.begin; first < range.end; first += group.size()) {
       if (group.rank() == 0) *queued = 0;
       group.barrier();
@@ -132,6 +133,7 @@ struct Concatenate {
         if (is_second(row, chosen[i])) queue[group.fetch_add(queued, 1)] = chosen[i];
       }
       group.barrier();
+      flush_fuller(group, out);
       for (int q = 0; q < *queued; ++q) add_rest(group, row, queue[q], out);
       group.barrier();
     }
@@ -147,8 +149,7 @@ struct Concatenate {
     return seconds[subrange_of(item)] == item;
   }
   KOKKOS_FUNCTION Item threshold(std::int64_t row) const {
-    RadixRow<Item> const& state = first_top_k[row];
-    return state.low < map.width() ? state.prefix << state.low : Item{0};
+    return first_top_k[row].floor;
   }
 
   /// What follows the two delegates of a subrange.
@@ -161,13 +162,16 @@ struct Concatenate {
     Bits const* const keys = problem.row_keys(row);
     Item const least = threshold(row);
     std::int64_t added = 0;
-    each(group, 0, steps, [&](std::int64_t step) {
+    auto const read = [&](std::int64_t step) {
       std::int64_t const i = begin + step * plan.lanes;
-      Item const item = map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+      return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+    };
+    auto const visit = [&](Item item) {
       bool const wanted = item >= least && item < second;
       out.add_if(wanted, item);
       added += wanted;
-    });
+    };
+    each_together(group, {0, steps}, 0, read, visit, [&] { flush_fuller(group, out); });
     tally(Count::candidates, added);
     if (group.rank() == 0) tally(Count::keys_read, steps);
   }
@@ -225,7 +229,7 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
                  work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
     launch(
         "ktopk::delegate::concatenate", exec, shape.rows * work.parts,
-        static_cast<int>((team_size + 1) * sizeof(Item)),
+        appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
         Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists, work.first.row_states});
     radix_select(exec,
                  ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,

@@ -114,7 +114,8 @@ struct KeepReaching {
     Range const range = part_of(problem.shape.n, group.index() % parts, parts);
     Item const threshold = thresholds[row];
     Bits const* const keys = problem.row_keys(row);
-    Appender<Item, Group::is_host> out({kept + row * capacity}, &verdicts[row].kept, capacity);
+    Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept + row * capacity},
+                              &verdicts[row].kept, capacity);
     Item best = 0;
     auto const visit = [&](Item item) {
       best = item > best ? item : best;
@@ -125,9 +126,12 @@ struct KeepReaching {
                              loops, keys, problem.key_step, map, range.begin, range.end,
                              filter_block, [&] { return threshold; }, visit);))
     } else {
-      each(group, range.begin, range.end, [&](std::int64_t i) {
-        visit(map(keys[i * problem.key_step], static_cast<std::uint64_t>(i)));
-      });
+      each_together(
+          group, range, 0,
+          [&](std::int64_t i) {
+            return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+          },
+          visit, [&] { flush_fuller(group, out); });
     }
     out.flush();
     if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
@@ -198,7 +202,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
               SetThreshold<Item>{ordered, plan, forced, work.thresholds, work.best_ranks, work.verdicts});
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
-  launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
+  launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
          KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds,
                                   work.best_ranks, work.kept, work.verdicts,
                                   pick_host_loops<Bits>()});

@@ -2,6 +2,7 @@
 #include "radix.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "../arrange.hpp"
@@ -11,12 +12,20 @@
 
 namespace ktopk::detail {
 
+/// What a group shares: a histogram, then the sums of slices with a flag, then the buffers of two
+/// Appenders. A sample lies where the histogram and the sums do later.
+inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
+template <class Item>
+int radix_shared_bytes(int digit_bits) {
+  return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_sums_bytes +
+         2 * appender_bytes<Item>();
+}
+
 template <class Source, class Bits, class Item>
 struct RadixSelection {
   Source source;
   RadixScratch<Item> scratch;
   WinnerSink<Bits, Item> sink;
-  int width;
 
   KOKKOS_FUNCTION int bins() const { return 1 << scratch.digit_bits; }
   KOKKOS_FUNCTION std::int64_t row_of(std::int64_t group) const { return group / scratch.parts; }
@@ -24,22 +33,112 @@ struct RadixSelection {
     return group % scratch.parts;
   }
 
-  KOKKOS_FUNCTION void begin(std::int64_t row) const {
+  /// Together: the state of a row before its first pass. `shared` holds most_samples ranks.
+  template <class Group>
+  KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
     RadixRow<Item>& state = scratch.row_states[row];
+    if (group.rank() == 0) start(state, row);
+    group.barrier();
+    if constexpr (Source::Reader::reads_keys)
+      if (state.left >= least_sampled && !state.settled && bits_of_rank > scratch.digit_bits)
+        aim(group, state, row, static_cast<Bits*>(shared));
+    group.barrier();
+  }
+
+  static constexpr int bits_of_rank = std::numeric_limits<Bits>::digits;
+  static constexpr int most_samples = team_size;
+  static constexpr std::int64_t least_sampled = 2048;
+
+  KOKKOS_FUNCTION void start(RadixRow<Item>& state, std::int64_t row) const {
     bool const active = source.active(row);
     std::int64_t const size = active ? source.size(row) : 0;
     std::int64_t const need = active ? source.wanted(row) : 0;
     Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
-    int const low = differing_bits(bounds);
-    state = {low < width ? bounds.least >> low : Item{0}, low, need == 0 || need >= size, false, need, size,
-             0, 0, 0, ~0ull, 0};
+    Item const places = static_cast<Item>(sink.map.position_mask);
+    Item const greatest =
+        sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
+    Item const most = bounds.most < greatest ? bounds.most : greatest;
+    bool const all = need == 0 || need >= size;
+    state = {all ? Item{0} : bounds.least & ~places, most | places, 0, 0, all, false, need, size, 0, 0, 0};
+    next_digit(state);
   }
 
-  /// How many low bits are not the same in all items; the others are settled before the first digit.
-  KOKKOS_FUNCTION int differing_bits(Bounds<Item> const& bounds) const {
-    int low = 0;
-    for (Item rest = bounds.least ^ bounds.most; rest != 0 && low < width; rest >>= 1) ++low;
-    return low;
+  /// Lays the first digit around the ranks between which a sample says that the k-th lies. RadiK 4.3
+  /// subtracts a sample from the keys, which rounds; from ranks it does not, and what the sample knows
+  /// nothing of is in one of the outer bins.
+  template <class Group>
+  KOKKOS_FUNCTION void aim(Group const& group, RadixRow<Item>& state, std::int64_t row,
+                           Bits* samples) const {
+    std::int64_t const size = state.left;
+    int const count = static_cast<int>(size / 64 < most_samples ? size / 64 : most_samples);
+    auto const read = source.reader(row);
+    each(group, 0, count, [&](std::int64_t i) {
+      samples[i] = sink.map.rank_of(read(probe_place(size, count, i, 0)));
+    });
+    double const share = static_cast<double>(state.need) / static_cast<double>(size);
+    double const expected = share * count;
+    auto const margin = 4 + static_cast<int>(4 * Kokkos::sqrt(expected * (1 - share)));
+    int const first = static_cast<int>(expected) - margin, last = static_cast<int>(expected) + margin;
+    group.barrier();
+    Bits const upper = ordered(group, samples, count, first > 0 ? first : 0);
+    Bits const lower = ordered(group, samples, count, last < count ? last : count - 1);
+    if (group.rank() == 0) lay_digit(state, beyond(lower, upper, first <= 0, last >= count - 1));
+  }
+
+  struct RankInterval {
+    Bits least, most;
+  };
+
+  /// A k-th beyond the sample's ends is expected no further off than four times what is between.
+  KOKKOS_FUNCTION static RankInterval beyond(Bits least, Bits most, bool above, bool below) {
+    constexpr Bits greatest = std::numeric_limits<Bits>::max();
+    auto const width = static_cast<Bits>(most - least);
+    auto const further = static_cast<Bits>(width < greatest / 4 ? 4 * width : greatest);
+    auto const room = static_cast<Bits>(greatest - most);
+    Bits const up = above ? (further < room ? further : room) : Bits{0};
+    Bits const down = below ? (further < least ? further : least) : Bits{0};
+    return {static_cast<Bits>(least - down), static_cast<Bits>(most + up)};
+  }
+
+  /// The interval fills the inner bins.
+  KOKKOS_FUNCTION void lay_digit(RadixRow<Item>& state, RankInterval around) const {
+    std::uint64_t const width = around.most - around.least;
+    int const bits = bit_width(width);
+    int shift = bits > scratch.digit_bits ? bits - scratch.digit_bits : 0;
+    if ((width >> shift) + 3 > static_cast<std::uint64_t>(bins())) ++shift;
+    std::uint64_t const bin = std::uint64_t{1} << shift, least = around.least;
+    state.base = static_cast<Item>(least > bin ? least - bin : 0) << sink.map.position_bits;
+    state.shift = shift + sink.map.position_bits;
+  }
+
+  /// The sample that `place` others come before; a host's may be a rank that as many samples reach.
+  template <class Group>
+  KOKKOS_FUNCTION Bits ordered(Group const& group, Bits* samples, int count, int place) const {
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((return source.loops.kth(samples, count, place + 1).rank;))
+      KOKKOS_IF_ON_DEVICE((return Bits{0};))
+    } else {
+      each(group, 0, count, [&](std::int64_t i) {
+        int before = 0;
+        for (int j = 0; j < count; ++j)
+          before += samples[j] > samples[i] || (samples[j] == samples[i] && j < i);
+        if (before == place) samples[most_samples] = samples[i];
+      });
+      group.barrier();
+      Bits const found = samples[most_samples];
+      group.barrier();
+      return found;
+    }
+  }
+
+  /// Of an item of at most 128 bits.
+  KOKKOS_FUNCTION static int bit_width(Item item) {
+    auto const low = static_cast<std::uint64_t>(item);
+    if constexpr (sizeof(Item) > sizeof(std::uint64_t)) {
+      auto const high = static_cast<std::uint64_t>(item >> 64);
+      if (high != 0) return 128 - Kokkos::countl_zero(high);
+    }
+    return 64 - Kokkos::countl_zero(low);
   }
 
   /// Where the row's part of the buffer begins, and how much of it there is.
@@ -50,101 +149,139 @@ struct RadixSelection {
     return {first / share, (first + source.size(row)) / share};
   }
 
-  /// Where the next digit ends. No digit holds bits of both rank and position.
+  /// The digit that cuts floor .. ceiling. None holds bits of both rank and position.
+  KOKKOS_FUNCTION void next_digit(RadixRow<Item>& state) const {
+    int const bits = bit_width(state.ceiling - state.floor);
+    state.base = state.floor;
+    state.shift = next_low(bits);
+  }
   KOKKOS_FUNCTION int next_low(int low) const {
     int const boundary = low > sink.map.position_bits ? sink.map.position_bits : 0;
     return low - boundary > scratch.digit_bits ? low - scratch.digit_bits : boundary;
   }
 
-  /// Histograms the next digit of the items that carry the prefix.
+  /// As many as there are digits, and one that was aimed in vain.
+  int most_passes() const {
+    int passes = Source::Reader::reads_keys ? 1 : 0;
+    for (int low = sink.map.width(); low > 0; low = next_low(low)) ++passes;
+    return passes;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned digit_of(Item item, Item base, int shift,
+                                                       unsigned last) {
+    Item const place = item > base ? (item - base) >> shift : Item{0};
+    return place < last ? static_cast<unsigned>(place) : last;
+  }
+
+  /// Histograms the digit of the items of floor .. ceiling; `all` tells that those are all items. A
+  /// team's threads count the outer bins, the fullest of a digit that was aimed, each for itself.
   template <class Group, class Reader>
-  KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item>& state, Reader const& read,
-                             Range range, unsigned* histogram) const {
-    int const low = next_low(state.low);
-    unsigned const mask = (1u << (state.low - low)) - 1u;
+  KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item> const& state, Reader const& read,
+                             Range range, bool all, unsigned* histogram) const {
     if constexpr (Group::is_host && Reader::reads_keys) {
-      KOKKOS_IF_ON_HOST((count_keys(state, read.scan(), range, histogram);))
+      KOKKOS_IF_ON_HOST((count_keys(state, read.scan(), range, all, histogram);))
       return;
     }
-    if (state.low == width) {
-      each(group, range.begin, range.end, [&](std::int64_t i) {
-        group.fetch_add(&histogram[static_cast<unsigned>(read(i) >> low) & mask], 1u);
-      });
-      return;
-    }
-    each(group, range.begin, range.end, [&](std::int64_t i) {
+    Item const floor = state.floor, ceiling = state.ceiling, base = state.base;
+    int const shift = state.shift;
+    unsigned const last = static_cast<unsigned>(bins() - 1);
+    std::int64_t const lead = read.lead(range.begin);
+    unsigned below = 0, above = 0;
+    each(group, range.begin - (Group::is_host ? 0 : lead), range.end, [&](std::int64_t i) {
+      if (i < range.begin) return;
       Item const item = read(i);
-      if ((item >> state.low) == state.prefix)
-        group.fetch_add(&histogram[static_cast<unsigned>(item >> low) & mask], 1u);
+      if (!all && (item < floor || item > ceiling)) return;
+      unsigned const digit = digit_of(item, base, shift, last);
+      if (digit == 0)
+        ++below;
+      else if (digit == last)
+        ++above;
+      else
+        group.fetch_add(&histogram[digit], 1u);
     });
+    if (below != 0) group.fetch_add(&histogram[0], below);
+    if (above != 0) group.fetch_add(&histogram[last], above);
   }
 
   /// The same on a host's keys.
   template <class Scan>
-  void count_keys(RadixRow<Item>& state, Scan const& scan, Range range,
+  void count_keys(RadixRow<Item> const& state, Scan const& scan, Range range, bool all,
                   unsigned* histogram) const {
-    int const low = next_low(state.low);
-    int const digits = 1 << (state.low - low);
-    if (state.low == width) {
-      auto const common = scan.count_top(range.begin, range.end, low, digits, histogram);
-      Kokkos::atomic_and(&state.common, static_cast<Count64>(common.all));
-      Kokkos::atomic_or(&state.present, static_cast<Count64>(common.any));
-      return;
+    auto const last = static_cast<unsigned>(bins() - 1);
+    auto const digit = [&](Item item) { return digit_of(item, state.base, state.shift, last); };
+    if (all && state.shift >= sink.map.position_bits) {
+      scan.count_digits(range.begin, range.end,
+                        {sink.map.rank_of(state.base), state.shift - sink.map.position_bits, last},
+                        histogram);
+    } else if (counts_places(state)) {
+      Bits const rank = sink.map.rank_of(state.floor);
+      scan.count_places(range.begin, range.end, rank, state.shift, [&](std::int64_t i, int found) {
+        Item const item = sink.map.join(rank, static_cast<std::uint64_t>(i));
+        if (item >= state.floor && item <= state.ceiling)
+          histogram[digit(item)] += static_cast<unsigned>(found);
+      });
+    } else {
+      scan.visit_edge(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
+        if (item >= state.floor && item <= state.ceiling) ++histogram[digit(item)];
+      });
     }
-    unsigned const mask = static_cast<unsigned>(digits) - 1u;
-    scan.visit_edge(range.begin, range.end, lowest(state), highest(state), [&](Item item) {
-      if ((item >> state.low) == state.prefix)
-        ++histogram[static_cast<unsigned>(item >> low) & mask];
-    });
   }
 
-  /// The first and the last item with the prefix, which some digit has been settled of.
-  KOKKOS_FUNCTION Item lowest(RadixRow<Item> const& state) const {
-    return state.low < width ? state.prefix << state.low : Item{0};
+  KOKKOS_FUNCTION bool is_one_rank(RadixRow<Item> const& state) const {
+    return sink.map.rank_of(state.floor) == sink.map.rank_of(state.ceiling);
   }
-  KOKKOS_FUNCTION Item highest(RadixRow<Item> const& state) const {
-    return lowest(state) | ((Item{1} << state.low) - 1);
+  /// Whether only equal keys are left, so many that a host counts them faster where they stand, by SIMD,
+  /// than it writes and reads items.
+  KOKKOS_FUNCTION bool counts_places(RadixRow<Item> const& state) const {
+    return is_one_rank(state) && (std::int64_t{1} << state.shift) >= filter_block;
   }
 
   /// The same, and in the same read writes what has won and buffers what may still win.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, RadixRow<Item>& state, Reader const& read,
                               Range range, unsigned* histogram, std::int64_t row) const {
-    Item const prefix = state.prefix;
-    int const high = state.low, low = next_low(state.low);
-    unsigned const mask = (1u << (high - low)) - 1u;
+    Item const floor = state.floor, ceiling = state.ceiling, base = state.base;
+    int const shift = state.shift;
+    auto const last = static_cast<unsigned>(bins() - 1);
     Range const room = buffer_of(row);
-    Appender<Item, Group::is_host> buffer({scratch.buffer + room.begin}, &state.filled,
-                                          room.end - room.begin);
-    Appender<Item, Group::is_host, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted,
-                                                                 source.wanted(row));
+    Appender<Item, Group> buffer(group, append_memory(group, 0), {scratch.buffer + room.begin},
+                                 &state.filled, room.end - room.begin);
+    Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 1), {sink, row},
+                                                        &state.emitted, source.wanted(row));
     auto const visit = [&](Item item) {
-      Item const head = item >> high;
-      winner.add_if(head > prefix, item);
-      if (head != prefix) return;
+      winner.add_if(item > ceiling, item);
+      if (item < floor || item > ceiling) return;
       buffer.add_if(true, item);
-      group.fetch_add(&histogram[static_cast<unsigned>(item >> low) & mask], 1u);
+      group.fetch_add(&histogram[digit_of(item, base, shift, last)], 1u);
     };
-    read_from(group, state, read, range, row, highest(state), visit);
+    read_from(group, state, read, range, row, ceiling, visit,
+              [&] { flush_fuller(group, buffer, winner); });
     buffer.flush();
     winner.flush();
   }
 
-  /// Calls visit(item) for every item from the prefix upwards; a host puts what is surely above `ceiling`
-  /// into the sink instead, by whole blocks.
-  template <class Group, class Reader, class Visit>
+  /// Memory of one of two Appenders, behind a histogram, sums and a flag.
+  template <class Group>
+  KOKKOS_FUNCTION std::byte* append_memory(Group const& group, int which) const {
+    return group.template shared<std::byte>(sizeof(unsigned) * bins() + radix_sums_bytes +
+                                            which * appender_bytes<Item>());
+  }
+
+  /// Calls visit(item) for every item from the floor upwards, and maybe for others; a host puts what is
+  /// surely above `ceiling` into the sink instead, by whole blocks. settle() ends each stride of a team.
+  template <class Group, class Reader, class Visit, class Settle>
   KOKKOS_FUNCTION void read_from(Group const& group, RadixRow<Item>& state, Reader const& read,
-                                 Range range, std::int64_t row, Item ceiling,
-                                 Visit const& visit) const {
+                                 Range range, std::int64_t row, Item ceiling, Visit const& visit,
+                                 Settle const& settle) const {
     if constexpr (Group::is_host && Reader::reads_keys) {
       KOKKOS_IF_ON_HOST((read.scan().split(
-                             range.begin, range.end, lowest(state), ceiling, visit,
+                             range.begin, range.end, state.floor, ceiling, visit,
                              [&](Bits const* from, std::uint16_t const* hits, int found,
                                  std::int64_t first) {
                                put_hits(state, row, from, hits, found, first);
                              });))
     } else {
-      each(group, range.begin, range.end, [&](std::int64_t i) { visit(read(i)); });
+      each_together(group, range, read.lead(range.begin), read, visit, settle);
     }
   }
 
@@ -152,11 +289,23 @@ struct RadixSelection {
                 std::uint16_t const* hits, int found, std::int64_t first) const {
     Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
     sink.put_hits(row, static_cast<std::int64_t>(slot), from, hits, found, first);
+    tally(Count::flushes, 1);
   }
 
-  KOKKOS_FUNCTION bool filters(RadixRow<Item> const& state, std::int64_t row) const {
+  /// Whether the pass also moves what may still win to the buffer.
+  template <class Group>
+  KOKKOS_FUNCTION bool filters(Group const&, RadixRow<Item> const& state, std::int64_t row) const {
+    if (Group::is_host && Source::Reader::reads_keys && counts_places(state)) return false;
     Range const room = buffer_of(row);
-    return !state.in_buffer && state.low < width && state.left <= room.end - room.begin;
+    return !state.in_buffer && state.left < source.size(row) && state.left <= room.end - room.begin;
+  }
+
+  /// A part of the row's keys. Those of teams begin where lines of memory do.
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION Range part_of_keys(Group const&, Reader const& read, std::int64_t row,
+                                     std::int64_t part) const {
+    std::int64_t const lead = Group::is_host ? 0 : read.lead(0);
+    return part_of_padded(source.size(row), lead, part, scratch.parts);
   }
 
   template <class Group>
@@ -173,24 +322,25 @@ struct RadixSelection {
     if (state.in_buffer) {
       typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
       Range const held = part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts);
-      count(group, state, read, held, histogram);
+      bool const all = state.left == static_cast<std::int64_t>(state.filled);
+      count(group, state, read, held, all, histogram);
       tally_read(group, Count::items_read, held);
       return;
     }
-    Range const range = part_of(source.size(row), part, scratch.parts);
+    auto const read = source.reader(row);
+    Range const range = part_of_keys(group, read, row, part);
     tally_read(group, source_reads, range);
-    if (filters(state, row))
-      filter(group, state, source.reader(row), range, histogram, row);
+    if (filters(group, state, row))
+      filter(group, state, read, range, histogram, row);
     else
-      count(group, state, source.reader(row), range, histogram);
+      count(group, state, read, range, state.left == source.size(row), histogram);
   }
 
   /// Finds the digit of the k-th item in the histogram and settles it.
   template <class Group, class Count>
   KOKKOS_FUNCTION void choose(Group const& group, RadixRow<Item>& state, Count const* histogram,
-                              bool filtered, std::int64_t* sums) const {
-    int const low = next_low(state.low);
-    int const digits = 1 << (state.low - low);
+                              bool filtered, std::int64_t size, std::int64_t* sums) const {
+    int const digits = bins();
     int const slice = (digits + group.size() - 1) / group.size();
     std::int64_t sum = 0;
     for (int d = group.rank() * slice; d < (group.rank() + 1) * slice && d < digits; ++d)
@@ -207,12 +357,12 @@ struct RadixSelection {
         above += here;
         here = static_cast<std::int64_t>(histogram[digits - 1 - ++d]);
       }
-      state.prefix = (state.prefix << (state.low - low)) | static_cast<Item>(digits - 1 - d);
-      state.low = low;
+      keep_bin(state, digits - 1 - d);
       state.need -= above;
       state.left = here;
       state.settled = state.left == state.need;
-      pass_common_bits(state);
+      if constexpr (Source::Reader::reads_keys)
+        if (!state.in_buffer && state.left == size && is_one_rank(state)) settle_equal(state, size);
       tally(detail::Count::passes, 1);
       if (filtered) tally(detail::Count::items_written, static_cast<std::int64_t>(state.filled));
       state.in_buffer = state.in_buffer || filtered;
@@ -220,25 +370,35 @@ struct RadixSelection {
     group.barrier();
   }
 
-  /// Settles further bits of the rank that all items are known to share.
-  KOKKOS_FUNCTION void pass_common_bits(RadixRow<Item>& state) const {
-    if ((state.common & ~state.present) != 0) return;
-    int low = sink.map.position_bits;
-    for (Count64 differing = state.common ^ state.present; differing != 0; differing >>= 1) ++low;
-    if (low >= state.low) return;
-    state.prefix = static_cast<Item>(state.common) >> (low - sink.map.position_bits);
-    state.low = low;
+  /// The interval of a bin; of the outer bins, what is left on their side.
+  KOKKOS_FUNCTION void keep_bin(RadixRow<Item>& state, int bin) const {
+    Item const from = state.base + (static_cast<Item>(bin) << state.shift);
+    Item const span = (Item{1} << state.shift) - 1;
+    if (bin < bins() - 1 && state.ceiling - from > span) state.ceiling = from + span;
+    if (bin > 0) state.floor = from;
+    next_digit(state);
+  }
+
+  /// All keys of the row are equal, so that the k-th is known by its position.
+  KOKKOS_FUNCTION void settle_equal(RadixRow<Item>& state, std::int64_t size) const {
+    std::int64_t const position = sink.map.flip != 0 ? state.need - 1 : size - state.need;
+    state.floor =
+        sink.map.join(sink.map.rank_of(state.floor), static_cast<std::uint64_t>(position));
+    state.left = state.need;
+    state.settled = true;
   }
 
   /// Writes every item from the threshold upwards.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather_from(Group const& group, RadixRow<Item>& state, Reader const& read,
                                    Range range, std::int64_t row) const {
-    Item const threshold = lowest(state);
-    Appender<Item, Group::is_host, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted,
-                                                                 source.wanted(row));
-    read_from(group, state, read, range, row, threshold,
-              [&](Item item) { winner.add_if(item >= threshold, item); });
+    Item const threshold = state.floor;
+    Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
+                                                        &state.emitted, source.wanted(row));
+    read_from(
+        group, state, read, range, row, threshold,
+        [&](Item item) { winner.add_if(item >= threshold, item); },
+        [&] { flush_fuller(group, winner); });
     winner.flush();
   }
 
@@ -252,8 +412,9 @@ struct RadixSelection {
       gather_from(group, state, read, held, row);
       tally_read(group, Count::items_read, held);
     } else {
-      Range const range = part_of(source.size(row), part, scratch.parts);
-      gather_from(group, state, source.reader(row), range, row);
+      auto const read = source.reader(row);
+      Range const range = part_of_keys(group, read, row, part);
+      gather_from(group, state, read, range, row);
       tally_read(group, source_reads, range);
     }
     if (group.rank() == 0 && part == 0) tally(Count::passes, 1);
@@ -266,11 +427,6 @@ template <class Group>
 KOKKOS_FUNCTION void clear(Group const& group, unsigned* histogram, int bins) {
   each(group, 0, bins, [&](std::int64_t b) { histogram[b] = 0; });
   group.barrier();
-}
-
-/// What a group shares: a histogram, then the sums of slices, then a flag.
-inline int radix_shared_bytes(int digit_bits) {
-  return static_cast<int>((sizeof(unsigned) << digit_bits) + (team_size + 1) * sizeof(std::int64_t));
 }
 
 /// One digit of rows that several groups share; the last group of a row merges and chooses.
@@ -286,7 +442,7 @@ struct RadixPass {
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
-    bool const filtered = selection.filters(state, row);
+    bool const filtered = selection.filters(group, state, row);
     clear(group, histogram, bins);
     selection.count_part(group, state, row, selection.part_of_group(group.index()), histogram);
     group.barrier();
@@ -297,7 +453,7 @@ struct RadixPass {
     });
     auto* const flag = reinterpret_cast<int*>(sums + team_size);
     if (!last_to_arrive(group, &state.arrived, selection.scratch.parts, flag)) return;
-    selection.choose(group, state, merged, filtered, sums);
+    selection.choose(group, state, merged, filtered, selection.source.size(row), sums);
     each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
   }
 };
@@ -321,17 +477,16 @@ struct RadixWholeRow {
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index();
     auto& state = selection.scratch.row_states[row];
-    if (group.rank() == 0) selection.begin(row);
-    group.barrier();
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
+    selection.begin(group, row, histogram);
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
     while (!state.settled) {
-      bool const filtered = selection.filters(state, row);
+      bool const filtered = selection.filters(group, state, row);
       clear(group, histogram, bins);
       selection.count_part(group, state, row, 0, histogram);
       group.barrier();
-      selection.choose(group, state, histogram, filtered, sums);
+      selection.choose(group, state, histogram, filtered, selection.source.size(row), sums);
     }
     selection.gather_part(group, row, 0);
   }
@@ -340,10 +495,12 @@ struct RadixWholeRow {
 template <class Selection>
 struct RadixBegin {
   Selection selection;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::int64_t const bins = selection.bins();
-    selection.scratch.histograms[i] = 0;
-    if (i % bins == 0) selection.begin(i / bins);
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index(), bins = selection.bins();
+    Count64* const merged = selection.scratch.histograms + row * bins;
+    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
+    selection.begin(group, row, group.template shared<std::byte>());
   }
 };
 
@@ -364,8 +521,8 @@ template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   WinnerSink<Bits, Item> const& sink) {
   using Selection = RadixSelection<Source, Bits, Item>;
-  Selection const selection{source, scratch, sink, sink.map.width()};
-  int const shared = radix_shared_bytes(scratch.digit_bits);
+  Selection const selection{source, scratch, sink};
+  int const shared = radix_shared_bytes<Item>(scratch.digit_bits);
   if constexpr (runs_at_once<Exec>)
     if (!any_active(source, scratch.rows)) return;
   if (scratch.parts == 1) {
@@ -373,9 +530,8 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
     return;
   }
   std::int64_t const groups = scratch.rows * scratch.parts;
-  launch_each("ktopk::radix::begin", exec, scratch.rows << scratch.digit_bits,
-              RadixBegin<Selection>{selection});
-  for (int low = selection.width; low > 0; low = selection.next_low(low)) {
+  launch("ktopk::radix::begin", exec, scratch.rows, shared, RadixBegin<Selection>{selection});
+  for (int pass = 0; pass < selection.most_passes(); ++pass) {
     if constexpr (runs_at_once<Exec>)
       if (all_settled(scratch)) break;
     launch("ktopk::radix::digit", exec, groups, shared, RadixPass<Selection>{selection});

@@ -5,10 +5,11 @@
 #include "../group.hpp"
 #include "../host_filter.hpp"
 
-// Most-significant-digit radix selection: histogram the top digit of all items, keep to the digit that
-// holds the k-th, go on with the next. Any k up to n.
-// Reads the input two to five times: until few enough are left for the buffer, then only the buffer.
-// After RadiK (Li et al., ICS '24, section 3) and AIR Top-K (Zhang et al., SC '23, sections 3.1-3.3).
+// Most-significant-digit radix selection: histogram a digit of all items, keep to the bin that holds the
+// k-th, go on with the next digit. The first is laid where a sample expects the k-th. Any k up to n.
+// Reads the input two or three times, more where the sample misled: until few enough are left for the
+// buffer, then only the buffer.
+// After RadiK (Li et al., ICS '24, 3.1, 3.2.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
 // Prefer it where k is a large part of n, for many short rows on CPUs, and as what never refuses.
 
 namespace ktopk::detail {
@@ -19,18 +20,20 @@ struct Verdict {
   bool proven;
 };
 
+/// Where the search of a row stands. A pass counts digits: the digit of an item is how many times
+/// 2^shift it is above `base`, 0 where it is below it and the last one from there on. So all but the two
+/// outer bins are an interval of 2^shift items, and those are what is left on their sides.
 template <class Item>
 struct RadixRow {
-  Item prefix;               // the digits settled so far ...
-  int low;                   // ... and how many bits lie below them
-  bool settled;              // every item with the prefix, or above it, is a winner
+  Item floor, ceiling;       // the k-th item is one of floor .. ceiling
+  Item base;                 // of the digit that the next pass counts
+  int shift;
+  bool settled;              // every item from floor on is a winner
   bool in_buffer;            // what may still win is in the buffer, what has won is written
-  std::int64_t need;         // winners still to be found among the items with the prefix
-  std::int64_t left;         // how many those items are
+  std::int64_t need;         // winners still to be found among floor .. ceiling
+  std::int64_t left;         // how many items those are
   unsigned arrived;          // groups done with the pass
   Count64 filled;            // items in the buffer
-  Count64 common;            // bits that all ranks are known to have ...
-  Count64 present;           // ... and those that some have; only where a host has looked
   Count64 emitted;           // winners written
 };
 
@@ -57,6 +60,11 @@ struct KeySource {
     KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
+    }
+    /// How many keys key i lies behind an address that is a multiple of 64 keys.
+    KOKKOS_FUNCTION std::int64_t lead(std::int64_t i) const {
+      if (step != 1) return 0;
+      return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(keys + i) / sizeof(Bits) % 64);
     }
   };
   KOKKOS_FUNCTION bool active(std::int64_t row) const {
@@ -88,6 +96,7 @@ struct ListSource {
     Item const* items;
     static constexpr bool reads_keys = false;
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
+    KOKKOS_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }
   };
   KOKKOS_FUNCTION bool active(std::int64_t row) const { return verdicts[row].proven; }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const {
