@@ -33,7 +33,7 @@ struct RadixSelection {
     return group % scratch.parts;
   }
 
-  /// Together: the state of a row before its first pass. `shared` holds most_samples ranks.
+  /// Together: the state of a row before its first pass. `shared` holds most_samples + 1 ranks.
   template <class Group>
   KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
     RadixRow<Item>& state = scratch.row_states[row];
@@ -55,11 +55,11 @@ struct RadixSelection {
     std::int64_t const need = active ? source.wanted(row) : 0;
     Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
     Item const places = static_cast<Item>(sink.map.position_mask);
-    Item const greatest =
-        sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
+    Item const greatest = sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
     Item const most = bounds.most < greatest ? bounds.most : greatest;
     bool const all = need == 0 || need >= size;
-    state = {all ? Item{0} : bounds.least & ~places, most | places, 0, 0, all, false, need, size, 0, 0, 0};
+    Item const least = all ? Item{0} : bounds.least & ~places;
+    state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0};
     next_digit(state);
   }
 
