@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says from perf_top_k's JSON where the library's own choice is slower than the best room, and by how much."""
+"""Says from perf_top_k's JSON where the library's own choice is slower than the best room, and by how much. The
+choice knows the shape alone; so of each shape it also says whether a room loses less on its worst input."""
 import argparse
 import json
 import sys
@@ -15,9 +16,14 @@ def chosen_us(row):
     return min(automatic.median_us, twin.median_us) if twin else automatic.median_us
 
 
+def times_of(row):
+    """Of the rooms that served themselves."""
+    return {m: r.median_us for m, r in row.measured.items() if not report.is_peer(m) and r.algorithm in (m, "")}
+
+
 def best_of(row):
-    """The fastest room, among those that served themselves, and its time."""
-    times = {m: r.median_us for m, r in row.measured.items() if not report.is_peer(m) and r.algorithm in (m, "")}
+    """The fastest room and its time."""
+    times = times_of(row)
     best = min(times, key=times.get, default="automatic")
     return best, min(times.get(best, chosen_us(row)), chosen_us(row))
 
@@ -28,6 +34,25 @@ def losses(rows):
     return sorted(pairs, key=lambda pair: -pair[0])
 
 
+def by_shape(rows):
+    shapes = {}
+    for row in rows:
+        key = (row.backend, row.type, row.rows, row.n, row.k, row.sorted, row.ties)
+        if "automatic" in row.measured:
+            shapes.setdefault(key, []).append(row)
+    return list(shapes.values())
+
+
+def worst_losses(rows):
+    """Of the rows of one shape: what the choice loses on its worst input, and the room that loses least."""
+    best = [best_of(row)[1] for row in rows]
+    rooms = set.intersection(*(set(times_of(row)) for row in rows))
+    worst = {room: max(times_of(row)[room] / us for row, us in zip(rows, best)) for room in rooms}
+    chosen = max(chosen_us(row) / us for row, us in zip(rows, best))
+    safest = min(worst, key=worst.get, default="automatic")
+    return chosen, safest, min(worst.get(safest, chosen), chosen)
+
+
 def compact(rows, context):
     """A short form of many measurements: medians in microseconds alone."""
     cases = [
@@ -35,7 +60,7 @@ def compact(rows, context):
             "workload": row.workload,
             "floor_us": round(row.floor_us, 2),
             "chosen": row.measured["automatic"].algorithm,
-            "median_us": {m: round(r.median_us, 2) for m, r in row.measured.items() if r.algorithm in (m, "") or m == "automatic"},
+            "median_us": {m: round(us, 2) for m, us in {**times_of(row), "automatic": chosen_us(row)}.items()},
         }
         for row in rows
         if "automatic" in row.measured
@@ -63,6 +88,13 @@ def main():
               f"{best} {report.microseconds(best_us)} us, floor {report.microseconds(row.floor_us)} us")
     good = sum(loss <= arguments.within for loss, _ in found)
     print(f"{good} of {len(found)} choices are within {arguments.within:g} of the best room")
+    shapes = [(worst_losses(shape), shape[0]) for shape in by_shape(rows)]
+    for (chosen, safest, least), row in shapes:
+        if chosen > arguments.within * least:
+            print(f"{chosen:5.2f}  at worst, n {report.count(row.rows)} x {report.count(row.n)}, k {report.count(row.k)} {row.type}: "
+                  f"{row.measured['automatic'].algorithm}; {safest} loses {least:.2f}")
+    safe = sum(chosen <= arguments.within * least for (chosen, _, least), _ in shapes)
+    print(f"{safe} of {len(shapes)} shapes lose no more than {arguments.within:g} of what the safest room does on its worst input")
     if arguments.compact:
         with open(arguments.files[0], encoding="utf-8") as file:
             context = json.load(file)["context"]

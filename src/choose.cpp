@@ -7,13 +7,17 @@
 
 namespace ktopk::detail {
 
-/// The tuned one_pass where it serves. Of the generic rooms sort is the fastest for a row that is shared
-/// by several teams; rows that differ in length would give it too many tiles.
+/// The tuned one_pass where it serves. Of the generic rooms sort is the fastest for a row that few teams
+/// share, where launches are what counts, and radix beyond; bitonic for small k in rows that a team has to
+/// itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-generic-rows.json
 inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool one_pass) {
   bool const few_long_rows = shape.rows <= 64 && shape.packed && shape.n >= (1 << 17);
   if (one_pass && few_long_rows && shape.k * 512 <= shape.n) return Algorithm::one_pass;
-  bool const shared_row = parts_of_row(device, shape.rows, shape.n) > 1;
-  return shared_row && !shape.ragged ? Algorithm::sort : Algorithm::radix;
+  if (shape.ragged) return Algorithm::radix;
+  if (parts_of_row(device, shape.rows, shape.n) > 1)
+    return shape.n <= (1 << 17) ? Algorithm::sort : Algorithm::radix;
+  if (shape.n > 8192) return Algorithm::radix;
+  return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
 }
 
 /// What is least slower than the fastest on the worst input for it, of all inputs that were measured:
@@ -22,7 +26,8 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool o
   bool const best_alone = shape.k == 1 && !shape.ragged && shape.n <= (1 << 15);
   if (best_alone) return Algorithm::bitonic;
   if (are_short_rows(device, shape)) return Algorithm::radix;
-  if (one_pass) return Algorithm::one_pass;
+  bool const few_winners = shape.n < (1 << 16) || shape.k * 32 <= shape.n;
+  if (one_pass && few_winners) return Algorithm::one_pass;
   return shape.n <= 8192 && !shape.ragged ? Algorithm::bisection : Algorithm::radix;
 }
 
