@@ -9,7 +9,7 @@ namespace ktopk::detail {
 
 /// The tuned one_pass where it serves. Of the generic rooms sort is the fastest for a row that few teams
 /// share, where launches are what counts, and radix beyond; bitonic for small k in rows that a team has to
-/// itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-generic-rows.json
+/// itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
 inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool one_pass) {
   bool const few_long_rows = shape.rows <= 64 && shape.packed && shape.n >= (1 << 17);
   if (one_pass && few_long_rows && shape.k * 512 <= shape.n) return Algorithm::one_pass;
