@@ -72,12 +72,12 @@ struct Work {
   ItemMap<Bits, Item> map;
   OnePassPlan plan;
   Threshold forced;
-  Row<Item>* rows;
-  Item* groups;  // the best sample of each
-  Item* kept;
-  Item* boundary;
-  Item* winners;  // null where the output need not be sorted
-  Item* spare;
+  Row<Item>* rows = nullptr;
+  Item* groups = nullptr;  // the best sample of each
+  Item* kept = nullptr;
+  Item* boundary = nullptr;
+  Item* winners = nullptr;  // none where the output need not be sorted
+  Item* spare = nullptr;
 
   __device__ Item* row_groups(unsigned row) const { return groups + row * plan.groups; }
   __device__ Item* row_kept(unsigned row) const { return kept + row * plan.capacity; }
