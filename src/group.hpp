@@ -197,16 +197,25 @@ KOKKOS_INLINE_FUNCTION Range part_of_padded(std::int64_t n, std::int64_t lead, s
   return {begin > 0 ? begin : 0, end > 0 ? end : 0};
 }
 
-/// A well-mixed place in stratum `i` of `count`.
-KOKKOS_INLINE_FUNCTION std::int64_t probe_place(std::int64_t size, std::int64_t count,
-                                                std::int64_t i, int pass) {
-  auto const stratum = static_cast<std::uint64_t>(size / count);
-  std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +
-                    static_cast<std::uint64_t>(pass) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 30)) * 0x94d049bb133111ebull;
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * stratum +
-                                   (x ^ (x >> 31)) % stratum);
-}
+/// `size` places cut into strata of equal length (and a rest that is shorter than one of them).
+class Strata {
+ public:
+  KOKKOS_FUNCTION Strata(std::int64_t size, std::int64_t count)
+      : m_length(static_cast<std::uint64_t>(size / count)) {}
+  /// A well-mixed place in stratum i: the finalizer of SplitMix64, scaled to the length.
+  KOKKOS_FUNCTION std::int64_t place(std::int64_t i, int pass = 0) const {
+    std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +
+                      static_cast<std::uint64_t>(pass) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    x ^= x >> 31;
+    auto const within = static_cast<std::uint64_t>((Item128{x} * m_length) >> 64);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * m_length + within);
+  }
+
+ private:
+  std::uint64_t m_length;
+};
 
 /// What an Appender of a team needs of the memory that the team shares.
 template <class Item>
@@ -286,9 +295,12 @@ class Appender<Item, ThreadGroup, Put> {
   }
   KOKKOS_FUNCTION void flush() {
     if (m_holds == 0) return;
-    Count64 const slot = Kokkos::atomic_fetch_add(m_count, static_cast<Count64>(m_holds));
-    for (int i = 0; i < m_holds && slot + i < m_capacity; ++i)
-      m_put(static_cast<std::int64_t>(slot) + i, m_held[i]);
+    auto const count = static_cast<Count64>(m_holds);
+    Count64 const slot = Kokkos::atomic_fetch_add(m_count, count);
+    Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
+    Put const put = m_put;  // a copy that no store can change stays in registers
+    for (Count64 i = 0; i < (count < room_left ? count : room_left); ++i)
+      put(static_cast<std::int64_t>(slot + i), m_held[i]);
     m_holds = 0;
     tally(Count::flushes, 1);
   }

@@ -303,6 +303,37 @@ HostLoops<Bits> pick_host_loops() {
   return loops;
 }
 
+/// Adds digits to a histogram of at most 2048 bins: to four in turn, so that equal digits do not wait for
+/// each other.
+class DigitCounter {
+ public:
+  DigitCounter(unsigned* histogram, unsigned bins) : m_histogram(histogram), m_bins(bins) {
+    std::fill(m_other, m_other + 3 * bins, 0u);
+  }
+  ~DigitCounter() {
+    for (unsigned b = 0; b < m_bins; ++b)
+      m_histogram[b] += m_other[b] + m_other[m_bins + b] + m_other[2 * m_bins + b];
+  }
+  DigitCounter(DigitCounter const&) = delete;
+  DigitCounter& operator=(DigitCounter const&) = delete;
+
+  void add(std::uint16_t const* digits, int count) {
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+      ++m_histogram[digits[i]];
+      ++m_other[digits[i + 1]];
+      ++m_other[m_bins + digits[i + 2]];
+      ++m_other[2 * m_bins + digits[i + 3]];
+    }
+    for (; i < count; ++i) ++m_histogram[digits[i]];
+  }
+
+ private:
+  unsigned* m_histogram;
+  unsigned m_bins;
+  unsigned m_other[3 << 11];
+};
+
 /// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
 template <class Bits, class Item>
 struct KeyScan {
@@ -327,13 +358,10 @@ struct KeyScan {
   }
 
   /// Adds the digits of ranks to `histogram`. As long as few ranks have a digit above 0, only those are
-  /// looked at one by one. Four histograms in turn, so that equal digits do not wait for each other.
+  /// looked at one by one.
   void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
                     unsigned* histogram) const {
-    constexpr unsigned most_bins = 1 << 11;
-    unsigned other[3 * most_bins];
-    unsigned const bins = digit.last + 1;
-    std::fill(other, other + 3 * bins, 0u);
+    DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t digits[filter_block + 1];
     Bits const bin = static_cast<Bits>(Bits{1} << digit.shift);
     Bits const first = static_cast<Bits>(digit.base + bin);
@@ -349,17 +377,8 @@ struct KeyScan {
         }
       }
       loops.digits(from, count, map.rank, digit, digits);
-      int i = 0;
-      for (; i + 4 <= count; i += 4) {
-        ++histogram[digits[i]];
-        ++other[digits[i + 1]];
-        ++other[bins + digits[i + 2]];
-        ++other[2 * bins + digits[i + 3]];
-      }
-      for (; i < count; ++i) ++histogram[digits[i]];
+      counter.add(digits, count);
     });
-    for (unsigned b = 0; b < bins; ++b)
-      histogram[b] += other[b] + other[bins + b] + other[2 * bins + b];
   }
 
   /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
@@ -409,6 +428,73 @@ struct KeyScan {
       for (int h = 0; h < found; ++h)
         edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
     });
+  }
+};
+
+/// Items in a list as a host reads them: those of 64 bits by the loops for keys that are their own ranks.
+template <class Item>
+struct ListScan {
+  Item const* items;
+
+  static constexpr bool by_loops = sizeof(Item) == sizeof(std::uint64_t);
+
+  /// Adds the digits of items to `histogram`, without a branch: an aimed digit is a toss.
+  /// digit_of(item) is how often 2^shift goes into what the item is above base, but at most `last`.
+  template <class DigitOf>
+  void count_digits(std::int64_t begin, std::int64_t end, Item base, int shift, unsigned last,
+                    DigitOf const& digit_of, unsigned* histogram) const {
+    DigitCounter counter(histogram, last + 1);
+    std::uint16_t digits[filter_block];
+    blocks(begin, end, [&](Item const* from, int count) {
+      if constexpr (by_loops)
+        pick_host_loops<Item>().digits(from, count, {}, {base, shift, last}, digits);
+      else
+        for (int i = 0; i < count; ++i) digits[i] = static_cast<std::uint16_t>(digit_of(from[i]));
+      counter.add(digits, count);
+    });
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, in order.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Item const* from, int count) {
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        Item const over = ceiling + 1;
+        int const found = over == 0 ? 0 : filter(from, count, over, static_cast<Item>(~over), hits);
+        if (found > 0) above(from, hits, found);
+      }
+      int const found = filter(from, count, floor, ceiling - floor, hits);
+      for (int h = 0; h < found; ++h) edge(from[hits[h]]);
+    });
+  }
+
+ private:
+  static int filter(Item const* from, int count, Item least, Item span, std::uint16_t* hits) {
+    if constexpr (by_loops) {
+      return pick_host_loops<Item>().filter(from, count, {}, {least, span}, hits);
+    } else {
+      int found = 0;
+      for (int i = 0; i < count; ++i) {
+        hits[found] = static_cast<std::uint16_t>(i);
+        found += from[i] - least <= span;
+      }
+      return found;
+    }
+  }
+
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    for (std::int64_t first = begin; first < end; first += filter_block)
+      body(items + first, static_cast<int>(end - first < filter_block ? end - first : filter_block));
   }
 };
 

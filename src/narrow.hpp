@@ -151,8 +151,9 @@ struct SampleSplitting {
                                      Reader const& read, ItemMap<Bits, Item> const&,
                                      Item* splitters, Item* probes) {
     int const count = probe_count(state.size);
+    Strata const strata(state.size, count);
     each(group, 0, count, [&](std::int64_t i) {
-      Item const item = read(probe_place(state.size, count, i, state.pass));
+      Item const item = read(strata.place(i, state.pass));
       probes[i] = item > state.low && item <= state.high ? item : Item{0};
     });
     group.barrier();

@@ -163,8 +163,9 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[rooms]", Wi
   for (Input input : {Input::uniform, Input::leading_bits, Input::extremes}) {
     // What the sample sees is one key; the others are anywhere.
     auto keys = make_keys<TestType>(input, n, 5);
+    Strata const strata(n, count);
     for (std::int64_t i = 0; i < count; ++i)
-      keys[static_cast<std::size_t>(probe_place(n, count, i, 0))] = keys[7];
+      keys[static_cast<std::size_t>(strata.place(i))] = keys[7];
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n - 1})
       select_one(keys, k, verdict);
   }

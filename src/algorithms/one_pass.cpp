@@ -17,7 +17,7 @@
 
 namespace ktopk::detail {
 
-/// One key of every stratum of n / samples, at a scattered place.
+/// One key of every stratum of a row; a group takes `block` of them.
 template <class Bits, class Item>
 struct TakeSample {
   Problem<Bits> problem;
@@ -25,25 +25,29 @@ struct TakeSample {
   std::int64_t samples;
   Item* out;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::int64_t const row = i / samples;
-    KOKKOS_IF_ON_HOST((look_ahead(i + 16);))
-    tally(Count::keys_read, 1);
-    std::uint64_t const place = place_of(i);
-    out[i] = map(*key_at(row, place), place);
+  static constexpr int block = team_size;
+  KOKKOS_FUNCTION static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row_blocks = blocks(samples);
+    std::int64_t const row = group.index() / row_blocks, first = group.index() % row_blocks * block;
+    std::int64_t const end = first + block < samples ? first + block : samples;
+    Strata const strata(problem.shape.n, samples);
+    Bits const* const keys = problem.row_keys(row);
+    KOKKOS_IF_ON_HOST((fetch(keys, strata, first, end);))
+    each(group, first, end, [&](std::int64_t i) {
+      std::int64_t const place = strata.place(i);
+      out[row * samples + i] =
+          map(keys[place * problem.key_step], static_cast<std::uint64_t>(place));
+    });
+    if (group.rank() == 0) tally(Count::keys_read, end - first);
   }
 
-  KOKKOS_FUNCTION std::uint64_t place_of(std::int64_t i) const {
-    auto const stratum = static_cast<std::uint64_t>(problem.shape.n / samples);
-    return static_cast<std::uint64_t>(i % samples) * stratum +
-           scatter(static_cast<std::uint64_t>(i)) % stratum;
-  }
-  KOKKOS_FUNCTION Bits const* key_at(std::int64_t row, std::uint64_t place) const {
-    return problem.row_keys(row) + static_cast<std::int64_t>(place) * problem.key_step;
-  }
-  /// Each sample misses all caches; some are fetched at a time.
-  void look_ahead(std::int64_t i) const {
-    if (i / samples < problem.shape.rows) __builtin_prefetch(key_at(i / samples, place_of(i)));
+  /// Each sample misses all caches, so that they had better be on their way together.
+  void fetch(Bits const* keys, Strata const& strata, std::int64_t first, std::int64_t end) const {
+    for (std::int64_t i = first; i < end; ++i)
+      __builtin_prefetch(keys + strata.place(i) * problem.key_step);
   }
 };
 
@@ -195,8 +199,9 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   Shape const& shape = problem.shape;
   OnePassPlan const& plan = work.plan;
   Threshold const forced = forced_threshold;
-  launch_each("ktopk::one_pass::sample", exec, shape.rows * plan.samples,
-              TakeSample<Bits, Item>{problem, map, plan.samples, work.samples});
+  using Sample = TakeSample<Bits, Item>;
+  launch("ktopk::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples), 0,
+         Sample{problem, map, plan.samples, work.samples});
   Item const* const ordered =
       order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,

@@ -18,14 +18,6 @@
 
 namespace ktopk::detail {
 
-/// A well-mixed function of its argument (the finalizer of SplitMix64).
-KOKKOS_INLINE_FUNCTION std::uint64_t scatter(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
 /// Whether a plan is small enough for that.
 constexpr bool fits_one_thread(OnePassPlan const& plan) {
   return plan.samples <= 4096 && plan.capacity <= 8192;
@@ -41,6 +33,7 @@ class OnePassRow {
         m_map(sink.map),
         m_plan(plan),
         m_row(row),
+        m_strata(sink.problem.shape.n, plan.samples),
         m_scan{loops, sink.problem.row_keys(row), sink.problem.key_step, sink.map} {}
 
   /// About the order-th best of a sample of one key from each stratum. Ties are told apart by position.
@@ -48,7 +41,7 @@ class OnePassRow {
     if (forced_threshold == Threshold::too_high) return ~Item{0};
     auto const samples = static_cast<int>(m_plan.samples);
     alignas(64) Bits ranks[most_samples];
-    for (int i = 0; i < samples; ++i) ranks[i] = key_at(place_of(i));
+    for (int i = 0; i < samples; ++i) ranks[i] = key_at(m_strata.place(i));
     loops().ranks(ranks, samples, m_map.rank, ranks);
     auto const order = static_cast<int>(m_plan.order);
     Reached<Bits> const reached = loops().kth(ranks, samples, order);
@@ -57,7 +50,7 @@ class OnePassRow {
     int const first = first_wins() ? 0 : samples - 1, step = first_wins() ? 1 : -1;
     int i = first;
     while (ranks[i] != reached.rank || --ties > 0) i += step;
-    return m_map.join(reached.rank, static_cast<std::uint64_t>(place_of(i)));
+    return m_map.join(reached.rank, static_cast<std::uint64_t>(m_strata.place(i)));
   }
 
   /// Reads the row and keeps what reaches `threshold` in `kept`; returns how many there are, which may be
@@ -127,12 +120,6 @@ class OnePassRow {
   std::int64_t size() const { return m_sink.problem.shape.n; }
   bool first_wins() const { return m_map.flip != 0; }
 
-  std::int64_t place_of(int i) const {
-    std::int64_t const stratum = size() / m_plan.samples;
-    std::uint64_t const within = (scatter(static_cast<std::uint64_t>(i)) >> 32) *
-                                 static_cast<std::uint64_t>(stratum) >> 32;
-    return i * stratum + static_cast<std::int64_t>(within);
-  }
   Bits key_at(std::int64_t place) const { return m_scan.keys[place * m_scan.step]; }
 
   int above(Bits const* ranks, int count, Bits rank) const {
@@ -153,6 +140,7 @@ class OnePassRow {
   ItemMap<Bits, Item> const& m_map;
   OnePassPlan const& m_plan;
   std::int64_t m_row;
+  Strata m_strata;
   KeyScan<Bits, Item> m_scan;
 };
 

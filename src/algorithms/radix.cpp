@@ -2,6 +2,7 @@
 #include "radix.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace ktopk::detail {
 
 /// What a group shares: a histogram, then the sums of slices with a flag, then the buffers of two
-/// Appenders. A sample lies where the histogram and the sums do later.
+/// Appenders. A sample lies there before them.
 inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
 template <class Item>
 int radix_shared_bytes(int digit_bits) {
@@ -33,19 +34,29 @@ struct RadixSelection {
     return group % scratch.parts;
   }
 
-  /// Together: the state of a row before its first pass. `shared` holds most_samples + 1 ranks.
+  /// Together: the state of a row before its first pass. `shared` holds most_samples + 1 items.
   template <class Group>
   KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
     RadixRow<Item>& state = scratch.row_states[row];
     if (group.rank() == 0) start(state, row);
     group.barrier();
-    if constexpr (Source::Reader::reads_keys)
-      if (state.left >= least_sampled && !state.settled && bits_of_rank > scratch.digit_bits)
-        aim(group, state, row, static_cast<Bits*>(shared));
+    bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > scratch.digit_bits;
+    if (state.left >= least_sampled && !state.settled && is_wide)
+      aim(group, state, row, static_cast<Sample*>(shared));
     group.barrier();
   }
 
-  static constexpr int bits_of_rank = std::numeric_limits<Bits>::digits;
+  /// What a digit is aimed by: of keys the rank, of items in a list the whole.
+  static constexpr bool aims_by_rank = Source::Reader::reads_keys;
+  using Sample = std::conditional_t<aims_by_rank, Bits, Item>;
+  KOKKOS_FUNCTION Sample sample_of(Item item) const {
+    if constexpr (aims_by_rank)
+      return sink.map.rank_of(item);
+    else
+      return item;
+  }
+  KOKKOS_FUNCTION int bits_below_sample() const { return aims_by_rank ? sink.map.position_bits : 0; }
+
   static constexpr int most_samples = team_size;
   static constexpr std::int64_t least_sampled = 2048;
 
@@ -63,60 +74,59 @@ struct RadixSelection {
     next_digit(state);
   }
 
-  /// Lays the first digit around the ranks between which a sample says that the k-th lies. RadiK 4.3
-  /// subtracts a sample from the keys, which rounds; from ranks it does not, and what the sample knows
-  /// nothing of is in one of the outer bins.
+  /// Lays the first digit around the samples between which the k-th should lie. RadiK 4.3 subtracts a
+  /// sample from the keys, which rounds; from ranks it does not, and what the sample knows nothing of is
+  /// in one of the outer bins.
   template <class Group>
   KOKKOS_FUNCTION void aim(Group const& group, RadixRow<Item>& state, std::int64_t row,
-                           Bits* samples) const {
+                           Sample* samples) const {
     std::int64_t const size = state.left;
     int const count = static_cast<int>(size / 64 < most_samples ? size / 64 : most_samples);
     auto const read = source.reader(row);
-    each(group, 0, count, [&](std::int64_t i) {
-      samples[i] = sink.map.rank_of(read(probe_place(size, count, i, 0)));
-    });
+    Strata const strata(size, count);
+    each(group, 0, count, [&](std::int64_t i) { samples[i] = sample_of(read(strata.place(i))); });
     double const share = static_cast<double>(state.need) / static_cast<double>(size);
     double const expected = share * count;
     auto const margin = 4 + static_cast<int>(4 * Kokkos::sqrt(expected * (1 - share)));
     int const first = static_cast<int>(expected) - margin, last = static_cast<int>(expected) + margin;
     group.barrier();
-    Bits const upper = ordered(group, samples, count, first > 0 ? first : 0);
-    Bits const lower = ordered(group, samples, count, last < count ? last : count - 1);
+    Sample const upper = ordered(group, samples, count, first > 0 ? first : 0);
+    Sample const lower = ordered(group, samples, count, last < count ? last : count - 1);
     if (group.rank() == 0) lay_digit(state, beyond(lower, upper, first <= 0, last >= count - 1));
   }
 
-  struct RankInterval {
-    Bits least, most;
+  struct Interval {
+    Sample least, most;
   };
 
   /// A k-th beyond the sample's ends is expected no further off than four times what is between.
-  KOKKOS_FUNCTION static RankInterval beyond(Bits least, Bits most, bool above, bool below) {
-    constexpr Bits greatest = std::numeric_limits<Bits>::max();
-    auto const width = static_cast<Bits>(most - least);
-    auto const further = static_cast<Bits>(width < greatest / 4 ? 4 * width : greatest);
-    auto const room = static_cast<Bits>(greatest - most);
-    Bits const up = above ? (further < room ? further : room) : Bits{0};
-    Bits const down = below ? (further < least ? further : least) : Bits{0};
-    return {static_cast<Bits>(least - down), static_cast<Bits>(most + up)};
+  KOKKOS_FUNCTION static Interval beyond(Sample least, Sample most, bool above, bool below) {
+    constexpr auto greatest = static_cast<Sample>(~Sample{0});
+    auto const width = static_cast<Sample>(most - least);
+    auto const further = static_cast<Sample>(width < greatest / 4 ? 4 * width : greatest);
+    auto const room = static_cast<Sample>(greatest - most);
+    Sample const up = above ? (further < room ? further : room) : Sample{0};
+    Sample const down = below ? (further < least ? further : least) : Sample{0};
+    return {static_cast<Sample>(least - down), static_cast<Sample>(most + up)};
   }
 
   /// The interval fills the inner bins.
-  KOKKOS_FUNCTION void lay_digit(RadixRow<Item>& state, RankInterval around) const {
-    std::uint64_t const width = around.most - around.least;
+  KOKKOS_FUNCTION void lay_digit(RadixRow<Item>& state, Interval around) const {
+    Item const width = static_cast<Sample>(around.most - around.least);
     int const bits = bit_width(width);
     int shift = bits > scratch.digit_bits ? bits - scratch.digit_bits : 0;
-    if ((width >> shift) + 3 > static_cast<std::uint64_t>(bins())) ++shift;
-    std::uint64_t const bin = std::uint64_t{1} << shift, least = around.least;
-    state.base = static_cast<Item>(least > bin ? least - bin : 0) << sink.map.position_bits;
-    state.shift = shift + sink.map.position_bits;
+    if ((width >> shift) + 3 > static_cast<Item>(bins())) ++shift;
+    Item const bin = Item{1} << shift, least = around.least;
+    state.base = (least > bin ? least - bin : Item{0}) << bits_below_sample();
+    state.shift = shift + bits_below_sample();
   }
 
   /// The sample that `place` others come before; a host's may be a rank that as many samples reach.
   template <class Group>
-  KOKKOS_FUNCTION Bits ordered(Group const& group, Bits* samples, int count, int place) const {
+  KOKKOS_FUNCTION Sample ordered(Group const& group, Sample* samples, int count, int place) const {
     if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((return source.loops.kth(samples, count, place + 1).rank;))
-      KOKKOS_IF_ON_DEVICE((return Bits{0};))
+      KOKKOS_IF_ON_HOST((return ordered_alone(samples, count, place);))
+      KOKKOS_IF_ON_DEVICE((return Sample{0};))
     } else {
       each(group, 0, count, [&](std::int64_t i) {
         int before = 0;
@@ -125,10 +135,15 @@ struct RadixSelection {
         if (before == place) samples[most_samples] = samples[i];
       });
       group.barrier();
-      Bits const found = samples[most_samples];
+      Sample const found = samples[most_samples];
       group.barrier();
       return found;
     }
+  }
+  Sample ordered_alone(Sample* samples, int count, int place) const {
+    if constexpr (aims_by_rank) return source.loops.kth(samples, count, place + 1).rank;
+    std::nth_element(samples, samples + place, samples + count, std::greater<Sample>());
+    return samples[place];
   }
 
   /// Of an item of at most 128 bits.
@@ -149,20 +164,20 @@ struct RadixSelection {
     return {first / share, (first + source.size(row)) / share};
   }
 
-  /// The digit that cuts floor .. ceiling. None holds bits of both rank and position.
+  /// The digit that cuts floor .. ceiling. Of keys none holds bits of both rank and position.
   KOKKOS_FUNCTION void next_digit(RadixRow<Item>& state) const {
     int const bits = bit_width(state.ceiling - state.floor);
     state.base = state.floor;
     state.shift = next_low(bits);
   }
   KOKKOS_FUNCTION int next_low(int low) const {
-    int const boundary = low > sink.map.position_bits ? sink.map.position_bits : 0;
+    int const boundary = low > bits_below_sample() ? bits_below_sample() : 0;
     return low - boundary > scratch.digit_bits ? low - scratch.digit_bits : boundary;
   }
 
   /// As many as there are digits, and one that was aimed in vain.
   int most_passes() const {
-    int passes = Source::Reader::reads_keys ? 1 : 0;
+    int passes = 1;
     for (int low = sink.map.width(); low > 0; low = next_low(low)) ++passes;
     return passes;
   }
@@ -181,13 +196,16 @@ struct RadixSelection {
     if constexpr (Group::is_host && Reader::reads_keys) {
       KOKKOS_IF_ON_HOST((count_keys(state, read.scan(), range, all, histogram);))
       return;
+    } else if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((count_list(state, read.scan(), range, all, histogram);))
+      return;
     }
     Item const floor = state.floor, span = state.ceiling - floor, base = state.base;
     int const shift = state.shift;
     unsigned const last = static_cast<unsigned>(bins() - 1);
     std::int64_t const lead = read.lead(range.begin);
     unsigned below = 0, above = 0;
-    each(group, range.begin - (Group::is_host ? 0 : lead), range.end, [&](std::int64_t i) {
+    each(group, range.begin - lead, range.end, [&](std::int64_t i) {
       if (i < range.begin) return;
       Item const item = read(i);
       if (!all && item - floor > span) return;  // one test, that few pass: two would be a toss each
@@ -201,6 +219,18 @@ struct RadixSelection {
     });
     if (below != 0) group.fetch_add(&histogram[0], below);
     if (above != 0) group.fetch_add(&histogram[last], above);
+  }
+
+  /// The same of a host's list.
+  void count_list(RadixRow<Item> const& state, ListScan<Item> const& scan, Range range, bool all,
+                  unsigned* histogram) const {
+    auto const last = static_cast<unsigned>(bins() - 1);
+    auto const digit = [&](Item item) { return digit_of(item, state.base, state.shift, last); };
+    if (all)
+      scan.count_digits(range.begin, range.end, state.base, state.shift, last, digit, histogram);
+    else
+      scan.visit_edge(range.begin, range.end, state.floor, state.ceiling,
+                      [&](Item item) { ++histogram[digit(item)]; });
   }
 
   /// The same on a host's keys.
@@ -280,6 +310,12 @@ struct RadixSelection {
                                  std::int64_t first) {
                                put_hits(state, row, from, hits, found, first);
                              });))
+    } else if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((read.scan().split(
+                             range.begin, range.end, state.floor, ceiling, visit,
+                             [&](Item const* from, std::uint16_t const* hits, int found) {
+                               put_listed(state, row, from, hits, found);
+                             });))
     } else {
       each_together(group, range, read.lead(range.begin), read, visit, settle);
     }
@@ -289,6 +325,15 @@ struct RadixSelection {
                 std::uint16_t const* hits, int found, std::int64_t first) const {
     Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
     sink.put_hits(row, static_cast<std::int64_t>(slot), from, hits, found, first);
+    tally(Count::flushes, 1);
+  }
+
+  void put_listed(RadixRow<Item>& state, std::int64_t row, Item const* from,
+                  std::uint16_t const* hits, int found) const {
+    Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
+    WinnerSink<Bits, Item> const to = sink;  // a copy that no store can change stays in registers
+    for (int h = 0; h < found; ++h)
+      to.put(row, static_cast<std::int64_t>(slot) + h, from[hits[h]]);
     tally(Count::flushes, 1);
   }
 

@@ -95,6 +95,7 @@ struct ListSource {
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;
+    ListScan<Item> scan() const { return {items}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
     KOKKOS_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }
   };
