@@ -293,6 +293,24 @@ class Appender<Item, ThreadGroup, Put> {
     m_holds += wanted;
     if (m_holds == room) flush();
   }
+  /// Adds which of item(0) .. item(count - 1) reach `least`; returns the best of all.
+  template <class MakeItem>
+  Item add_reaching(int count, Item least, MakeItem const& item) {
+    constexpr int stride = room / 2;
+    Item best = 0;
+    for (int first = 0; first < count; first += stride) {
+      if (m_holds > room - stride) flush();
+      int const end = first + stride < count ? first + stride : count;
+      int holds = m_holds;  // a copy that no store can change stays in a register
+      for (int i = first; i < end; ++i) {
+        Item const next = m_held[holds] = item(i);
+        best = next > best ? next : best;
+        holds += next >= least;
+      }
+      m_holds = holds;
+    }
+    return best;
+  }
   KOKKOS_FUNCTION void flush() {
     if (m_holds == 0) return;
     auto const count = static_cast<Count64>(m_holds);
@@ -312,7 +330,7 @@ class Appender<Item, ThreadGroup, Put> {
   Count64* m_count;
   Count64 m_capacity;
   int m_holds = 0;
-  Item m_held[room];
+  Item m_held[room + 1];
 };
 
 /// Ends a stride in which each thread added no more than one item to each: writes out whose buffers are

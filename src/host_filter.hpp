@@ -438,19 +438,31 @@ struct ListScan {
 
   static constexpr bool by_loops = sizeof(Item) == sizeof(std::uint64_t);
 
-  /// Adds the digits of items to `histogram`, without a branch: an aimed digit is a toss.
-  /// digit_of(item) is how often 2^shift goes into what the item is above base, but at most `last`.
+  /// Adds the digits of items to `histogram`: digit_of(item) is how often 2^shift goes into what the item is
+  /// above base, but at most `last`. As long as most have the first digit or the last, as where it was
+  /// aimed, only the others are looked at one by one.
   template <class DigitOf>
   void count_digits(std::int64_t begin, std::int64_t end, Item base, int shift, unsigned last,
                     DigitOf const& digit_of, unsigned* histogram) const {
     DigitCounter counter(histogram, last + 1);
-    std::uint16_t digits[filter_block];
+    std::uint16_t found[filter_block + 1];
+    Item const width = Item{last} << shift, inner = base + (Item{1} << shift), upper = base + width;
+    bool aimed = width >> shift == last && upper > base;
     blocks(begin, end, [&](Item const* from, int count) {
+      if (aimed) {
+        int const others = filter(from, count, inner, upper - inner - 1, found);
+        int const higher = reaching(from, count, upper);
+        for (int h = 0; h < others; ++h) ++histogram[digit_of(from[found[h]])];
+        histogram[last] += static_cast<unsigned>(higher);
+        histogram[0] += static_cast<unsigned>(count - others - higher);
+        aimed = others < count / 2;
+        return;
+      }
       if constexpr (by_loops)
-        pick_host_loops<Item>().digits(from, count, {}, {base, shift, last}, digits);
+        pick_host_loops<Item>().digits(from, count, {}, {base, shift, last}, found);
       else
-        for (int i = 0; i < count; ++i) digits[i] = static_cast<std::uint16_t>(digit_of(from[i]));
-      counter.add(digits, count);
+        for (int i = 0; i < count; ++i) found[i] = static_cast<std::uint16_t>(digit_of(from[i]));
+      counter.add(found, count);
     });
   }
 
@@ -487,6 +499,16 @@ struct ListScan {
         hits[found] = static_cast<std::uint16_t>(i);
         found += from[i] - least <= span;
       }
+      return found;
+    }
+  }
+
+  static int reaching(Item const* from, int count, Item least) {
+    if constexpr (by_loops) {
+      return pick_host_loops<Item>().reaching(from, count, least);
+    } else {
+      int found = 0;
+      for (int i = 0; i < count; ++i) found += from[i] >= least;
       return found;
     }
   }

@@ -81,21 +81,41 @@ Item const* order_samples(Exec const& exec, std::int64_t rows, OnePassPlan const
   }
 }
 
+/// What the read keeps of each row.
+template <class Item>
+struct Kept {
+  Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
+      : capacity(plan.capacity),
+        thresholds(pieces.take<Item>(rows)),
+        best_ranks(pieces.take<Count64>(rows)),
+        verdicts(pieces.take<Verdict>(rows)),
+        items(pieces.take<Item>(rows * plan.capacity)) {}
+
+  KOKKOS_FUNCTION void begin(std::int64_t row, Item threshold) const {
+    thresholds[row] = threshold;
+    best_ranks[row] = 0;
+    verdicts[row] = {0, false};
+  }
+  KOKKOS_FUNCTION Item* row_items(std::int64_t row) const { return items + row * capacity; }
+
+  std::int64_t capacity;
+  Item* thresholds;
+  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
+  Verdict* verdicts;
+  Item* items;
+};
+
 template <class Item>
 struct SetThreshold {
   Item const* samples;
   OnePassPlan plan;
   Threshold forced;
-  Item* thresholds;
-  Count64* best_ranks;
-  Verdict* verdicts;
+  Kept<Item> kept;
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     Item threshold = samples[row * plan.samples + plan.order - 1];
     if (forced == Threshold::too_high) threshold = ~Item{0};
     if (forced == Threshold::too_low) threshold = 0;
-    thresholds[row] = threshold;
-    best_ranks[row] = 0;
-    verdicts[row] = {0, false};
+    kept.begin(row, threshold);
   }
 };
 
@@ -105,42 +125,52 @@ struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   std::int64_t parts;
-  std::int64_t capacity;
-  Item const* thresholds;
-  Count64* best_ranks;
-  Item* kept;
-  Verdict* verdicts;
+  Kept<Item> kept;
   HostLoops<Bits> loops;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index() / parts;
     Range const range = part_of(problem.shape.n, group.index() % parts, parts);
-    Item const threshold = thresholds[row];
+    Item const threshold = kept.thresholds[row];
     Bits const* const keys = problem.row_keys(row);
-    Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept + row * capacity},
-                              &verdicts[row].kept, capacity);
+    Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
+                              &kept.verdicts[row].kept, kept.capacity);
     Item best = 0;
-    auto const visit = [&](Item item) {
-      best = item > best ? item : best;
-      out.add_if(item >= threshold, item);
-    };
     if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((for_each_reaching(
-                             loops, keys, problem.key_step, map, range.begin, range.end,
-                             filter_block, [&] { return threshold; }, visit);))
+      KOKKOS_IF_ON_HOST((best = keep_blocks(keys, range, threshold, out);))
     } else {
       each_together(
           group, range, 0,
           [&](std::int64_t i) {
             return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
           },
-          visit, [&] { flush_fuller(group, out); });
+          [&](Item item) {
+            best = item > best ? item : best;
+            out.add_if(item >= threshold, item);
+          },
+          [&] { flush_fuller(group, out); });
     }
     out.flush();
     if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
     if (best >= threshold)
-      Kokkos::atomic_max(&best_ranks[row], static_cast<Count64>(map.rank_of(best)));
+      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
+  }
+
+  /// Returns the best of the kept.
+  template <class Out>
+  Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
+    Item best = 0;
+    for_each_block_reaching(
+        loops, keys, problem.key_step, map, range.begin, range.end, filter_block,
+        [&] { return threshold; },
+        [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+          Item const here = out.add_reaching(found, threshold, [&](int h) {
+            return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
+          });
+          best = here > best ? here : best;
+        });
+    return best;
   }
 };
 
@@ -166,10 +196,7 @@ struct OnePassPieces {
         winners(pieces, shape, options),
         samples(pieces.take<Item>(shape.rows * plan.samples)),
         spare_samples(device.host ? nullptr : pieces.take<Item>(shape.rows * plan.samples)),
-        thresholds(pieces.take<Item>(shape.rows)),
-        best_ranks(pieces.take<Count64>(shape.rows)),
-        verdicts(pieces.take<Verdict>(shape.rows)),
-        kept(pieces.take<Item>(shape.rows * plan.capacity)),
+        kept(pieces, shape.rows, plan),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
         fallback(pieces, device, shape.rows, shape.n, 0, false) {}
 
@@ -178,18 +205,26 @@ struct OnePassPieces {
   Winners<Item> winners;
   Item* samples;
   Item* spare_samples;
-  Item* thresholds;
-  Count64* best_ranks;
-  Verdict* verdicts;
-  Item* kept;
+  Kept<Item> kept;
   RadixScratch<Item> finish;
   RadixScratch<Item> fallback;
+};
+
+template <class Item>
+struct SharedReadingPieces {
+  SharedReadingPieces(void* workspace, Device const&, Shape const& shape, Options const&)
+      : pieces(workspace), kept(pieces, shape.rows, one_pass_plan(shape.n, shape.k)) {}
+
+  Pieces pieces;
+  Kept<Item> kept;
 };
 
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
                                                            Shape const& shape,
                                                            Options const& options) {
   if (is_one_pass_by_rows(device, shape)) return 0;
+  if (device.host && fits_one_thread(one_pass_plan(shape.n, shape.k)))
+    return bytes_of<SharedReadingPieces>(device, shape, options);
   return bytes_of<OnePassPieces>(device, shape, options);
 }
 
@@ -205,14 +240,12 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   Item const* const ordered =
       order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
-              SetThreshold<Item>{ordered, plan, forced, work.thresholds, work.best_ranks, work.verdicts});
+              SetThreshold<Item>{ordered, plan, forced, work.kept});
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
-         KeepReaching<Bits, Item>{problem, map, parts, plan.capacity, work.thresholds,
-                                  work.best_ranks, work.kept, work.verdicts,
-                                  pick_host_loops<Bits>()});
+         KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
   launch_each("ktopk::one_pass::judge", exec, shape.rows,
-              Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.verdicts});
+              Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.kept.verdicts});
 }
 
 /// body(row) for each row: what is too little to wake threads for is done at once.
@@ -229,20 +262,16 @@ template <class Exec, class Bits, class Item>
 void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* workspace) {
   Problem<Bits> const& problem = rows.sink.problem;
   Shape const& shape = problem.shape;
-  Options const options{.sorted = rows.sorted};
-  OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
-  for_rows("ktopk::one_pass::threshold", exec, shape.rows, [=](std::int64_t row) {
-    work.thresholds[row] = rows.row(row).threshold();
-    work.best_ranks[row] = 0;
-    work.verdicts[row] = {0, false};
-  });
+  Kept<Item> const kept =
+      SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
+  for_rows("ktopk::one_pass::threshold", exec, shape.rows,
+           [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
-         KeepReaching<Bits, Item>{problem, rows.sink.map, parts, rows.plan.capacity, work.thresholds,
-                                  work.best_ranks, work.kept, work.verdicts, rows.loops});
+         KeepReaching<Bits, Item>{problem, rows.sink.map, parts, kept, rows.loops});
   for_rows("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
-    rows.finish(row, work.kept + row * rows.plan.capacity,
-                static_cast<std::int64_t>(work.verdicts[row].kept), rows.plan.capacity);
+    rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
+                kept.capacity);
   });
 }
 
@@ -254,10 +283,11 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
   keep_reaching(exec, problem, map, work);
   WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
   radix_select(exec,
-               ListSource<Bits, Item>{problem, work.kept, work.plan.capacity, work.verdicts, map,
-                                      work.thresholds, work.best_ranks},
+               ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity,
+                                      work.kept.verdicts, map, work.kept.thresholds,
+                                      work.kept.best_ranks},
                work.finish, sink);
-  radix_select(exec, KeySource<Bits, Item>{problem, map, work.verdicts, pick_host_loops<Bits>()},
+  radix_select(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
                work.fallback, sink);
   arrange(exec, problem, map, work.winners);
 }

@@ -29,8 +29,8 @@ inline double log_poisson_tail(double mean, double x) {
   return x - mean - (x > 0 ? x * std::log(x / mean) : 0);
 }
 
-/// One selection in ten million may fall back for each of two causes.
-inline constexpr double log_seldom = -16.1;
+/// One selection in a hundred thousand may fall back for each of two causes; each costs two more reads.
+inline constexpr double log_seldom = -11.5;
 
 /// A sample that is expected to hold `mean` winners seldom holds so many.
 inline std::int64_t safe_order(double mean) {
