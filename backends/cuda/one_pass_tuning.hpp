@@ -40,16 +40,16 @@ struct OnePassPlan {
   std::int64_t capacity;  ///< room for kept items
 };
 
-/// The order is 4.5 standard deviations above the expected number of winners among the samples, and 6
-/// more for small k: of 10^7 selections one is expected to fall back. There is room for six times what
-/// is then expected to be kept: where position and rank go together, neighbors count as one sample.
+/// The order is 4 standard deviations above the expected number of winners among the samples, and 4
+/// more for small k: of 50 000 selections at most one is expected to fall back. There is room for six times
+/// what is then expected to be kept: where position and rank go together, neighbors count as one sample.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   constexpr OnePassTuning t = one_pass_tuning;
   std::int64_t const groups = std::clamp<std::int64_t>(n >> 10, 128, OnePassPlan::most_groups);
   double const ratio =
       static_cast<double>(n) / static_cast<double>(groups * 32 * t.neighbors);
   double const expected = static_cast<double>(k) / ratio;
-  double const order = expected + 4.5 * std::sqrt(expected) + 6;
+  double const order = expected + 4 * std::sqrt(expected) + 4;
   double const share = std::min(order / static_cast<double>(groups), 0.75);
   double const kept = -static_cast<double>(groups) * std::log1p(-share) * ratio;
   std::int64_t const most = 6 * (std::int64_t{1} << 20) + 8 * k;
