@@ -560,25 +560,46 @@ void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int6
       });
 }
 
-/// The same; where the last of a block's keys is better than the first, from the last on. Sorted keys so
-/// come with the best of them first, which turn the others away.
+/// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
+/// position `first`. What is visited raises the threshold, so that now and then the rest is filtered anew:
+/// of a sorted block few are visited. `hits` is overwritten.
+template <class Bits, class Item, class Threshold, class Visit>
+void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map,
+                          Bits const* from, std::uint16_t* hits, int found, std::int64_t first,
+                          Threshold const& threshold, Visit const& visit) {
+  auto const item = [&](int h) {
+    return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
+  };
+  for (int stride = 64; found > 0; stride *= 2) {
+    int const visits = found <= 2 * stride ? found : stride;
+    bool const from_last = item(0) < item(found - 1);
+    for (int v = 0; v < visits; ++v) visit(item(from_last ? found - 1 - v : v));
+    if (visits == found) return;
+    int const begin = from_last ? hits[0] : hits[visits];
+    int const end = (from_last ? hits[found - 1 - visits] : hits[found - 1]) + 1;
+    from += begin;
+    first += begin;
+    Bits least;
+    if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
+                           static_cast<std::uint64_t>(first + end - begin), least))
+      return;
+    found = loops.filter(from, end - begin, map.rank, ranks_from(least), hits);
+  }
+}
+
+/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The last block comes
+/// first: of keys that rise, it turns the others away.
 template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
                                       std::int64_t begin, std::int64_t end, int block,
                                       Threshold const& threshold, Visit const& visit) {
-  for_each_block_reaching(
-      loops, keys, step, map, begin, end, block, threshold,
-      [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-        if (found == 0) return;
-        auto const item = [&](int h) {
-          return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
-        };
-        if (item(0) < item(found - 1))
-          for (int h = found - 1; h >= 0; --h) visit(item(h));
-        else
-          for (int h = 0; h < found; ++h) visit(item(h));
-      });
+  std::int64_t const last = std::max(begin, end - filter_block);
+  auto const visit_block = [&](Bits const* from, std::uint16_t* hits, int found, std::int64_t first) {
+    visit_best_end_first(loops, map, from, hits, found, first, threshold, visit);
+  };
+  for_each_block_reaching(loops, keys, step, map, last, end, block, threshold, visit_block);
+  for_each_block_reaching(loops, keys, step, map, begin, last, filter_block, threshold, visit_block);
 }
 
 }  // namespace ktopk::detail
