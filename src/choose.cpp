@@ -23,12 +23,16 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
 /// What is least slower than the fastest on the worst input for it, of all inputs that were measured:
 /// nothing is known of the keys here. \see perf/results/host-choice.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
-  bool const best_alone = shape.k == 1 && !shape.ragged && shape.n <= (1 << 15);
-  if (best_alone) return Algorithm::bitonic;
-  if (are_short_rows(device, shape)) return Algorithm::radix;
+  if (shape.ragged) return Algorithm::radix;
+  if (are_short_rows(device, shape)) {
+    if (shape.k == 1) return Algorithm::bitonic;
+    return shape.k <= 8 && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
+  }
+  if (shape.n < (1 << 17) && shape.k <= 8) return Algorithm::heap;
+  if (shape.n < (1 << 17) && shape.k <= 128) return Algorithm::queue;
   bool const few_winners = shape.n < (1 << 16) || shape.k * 32 <= shape.n;
   if (one_pass && few_winners) return Algorithm::one_pass;
-  return shape.n <= 8192 && !shape.ragged ? Algorithm::bisection : Algorithm::radix;
+  return shape.n <= 8192 ? Algorithm::bisection : Algorithm::radix;
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options) {

@@ -46,15 +46,16 @@ inline double safe_room(std::int64_t order) {
   return mean;
 }
 
-/// How many keys to sample. Where one thread does it, its samples cost about as much as what they let
-/// through: sqrt(n) for few winners, cbrt(k n) for many. Beyond 2^17 keys a sample the sample grows again,
-/// so that the room is bounded in n.
+/// How many keys to sample: its cost is about that of what it lets through, with sqrt(n) for few winners and
+/// cbrt(k n) for many. Up to 2^19 keys one thread may do it, on its stack; beyond 2^31 the sample grows
+/// again, so that the room is bounded in n.
 inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
   auto const size = static_cast<double>(n), winners = static_cast<double>(k);
   auto const balanced = static_cast<std::int64_t>(
       std::max(3 * std::sqrt(size), 5 * std::cbrt(size) * std::cbrt(winners)));
   if (n < (1 << 19)) return std::clamp<std::int64_t>(balanced, 1, std::min<std::int64_t>(4096, n));
-  return std::clamp<std::int64_t>(n >> 17, std::min<std::int64_t>(n / 64, 16384), 131072);
+  std::int64_t const most = std::min<std::int64_t>(n / 64, 16384);
+  return std::max(std::min(balanced, most), std::min<std::int64_t>(n >> 17, 131072));
 }
 
 /// The threshold's order is such that fewer than k items seldom reach it, the room such that it seldom
