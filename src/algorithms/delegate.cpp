@@ -5,8 +5,8 @@
 #include "../counters.hpp"
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
+#include "../list_selection.hpp"
 #include "best_two.hpp"
-#include "radix.hpp"
 
 namespace ktopk::detail {
 
@@ -103,7 +103,8 @@ struct BuildDelegates {
 };
 
 /// Lists the chosen delegates and, of subranges that sent both their delegates (Rule 3), what else
-/// reaches the digit of the k-th delegate (Rule 2; its last digits are not looked for, as in section 4.3).
+/// reaches the k-th delegate, or what is known to be not far below it (Rule 2; as in section 4.3, its last
+/// digits are not looked for).
 template <class Bits, class Item>
 struct Concatenate {
   Problem<Bits> problem;
@@ -111,7 +112,7 @@ struct Concatenate {
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  RadixRow<Item> const* first_top_k;
+  ListFloor<Item> floor;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -149,7 +150,7 @@ struct Concatenate {
     return seconds[subrange_of(item)] == item;
   }
   KOKKOS_FUNCTION Item threshold(std::int64_t row) const {
-    return first_top_k[row].floor;
+    return floor(row, lists.chosen[row * problem.shape.k + problem.winners(row) - 1]);
   }
 
   /// What follows the two delegates of a subrange.
@@ -190,16 +191,21 @@ struct DelegatePieces {
               plan.candidates(shape.k),
               pieces.take<Verdict>(shape.rows),
               pieces.take<Verdict>(shape.rows)},
-        first(pieces, device, shape.rows, plan.delegates(), shape.rows * plan.delegates(), true),
-        second(pieces, device, shape.rows, plan.candidates(shape.k), 0, false) {}
+        inner(list_algorithm(options.inner, shape.k)),
+        first(pieces, device, shape, inner, plan.delegates(), true),
+        second(pieces, device, shape, inner, plan.candidates(shape.k), false) {
+    // These are read no more when the second selection puts its winners there.
+    if (inner != Algorithm::radix && winners.items == nullptr) winners.items = lists.chosen;
+  }
 
   Pieces pieces;
   Winners<Item> winners;
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  RadixScratch<Item> first;
-  RadixScratch<Item> second;
+  Algorithm inner;
+  ListSelection<Item> first;
+  ListSelection<Item> second;
 };
 
 KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device,
@@ -208,9 +214,9 @@ KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device
   return bytes_of<DelegatePieces>(device, shape, options);
 }
 
-/// Both selections are by radix, in place but for a buffer of the last few: reading a digit's prefix is
-/// the flag of section 5.1. Where Rule 3 leaves no subrange to look at, the second finds k candidates for
-/// k winners and only copies them.
+/// Radix selects in place but for a buffer of the last few: reading a digit's prefix is the flag of section
+/// 5.1. Where Rule 3 leaves no subrange to look at, the second selection finds k candidates for k winners, and
+/// radix and bucket only copy them.
 template <class Exec, class Bits>
 void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                             void* workspace) {
@@ -223,18 +229,18 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
     launch("ktopk::delegate::build", exec, shape.rows * work.parts, 0,
            BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists,
                                       pick_host_loops<Bits>(), pick_best_two<Bits>()});
-    radix_select(exec,
-                 ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
-                                        lists.delegate_counts},
-                 work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
-    launch(
-        "ktopk::delegate::concatenate", exec, shape.rows * work.parts,
-        appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
-        Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists, work.first.row_states});
-    radix_select(exec,
-                 ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
-                                        lists.candidate_counts},
-                 work.second, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    list_select(exec,
+                ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
+                                       lists.delegate_counts},
+                work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
+    launch("ktopk::delegate::concatenate", exec, shape.rows * work.parts,
+           appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
+           Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists,
+                                   ListFloor<Item>(work.first)});
+    list_select(exec,
+                ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
+                                       lists.candidate_counts},
+                work.second, WinnerSink<Bits, Item>{problem, map, work.winners.items});
     arrange(exec, problem, map, work.winners);
   });
 }

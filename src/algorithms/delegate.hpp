@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdint>
 
+#include <ktopk/detail/testing.hpp>
+
 #include "../group.hpp"
 
 // Every subrange of 2^alpha keys sends its two best as delegates; the k best delegates tell which subranges
 // can hold more winners, and only those are looked at again. Any keys, the same work: k up to n / 16.
 // Reads the input once, plus some 4 k keys of it, and a delegate vector of about sqrt(n k / 2) items.
-// After Dr. Top-k (Gaihre et al., SC '21, sections 4.1-4.3 and 5.2: Rules 1 to 4, beta = 2).
+// After Dr. Top-k (Gaihre et al., SC '21, 4.1-4.3 and 5.2: Rules 1 to 4, beta = 2), with Options::inner.
 // Prefer it for long rows and k well below n where work must not depend on the keys or on a sample.
 
 namespace ktopk::detail {
@@ -80,9 +82,10 @@ inline DelegatePlan delegate_plan(Device const& device, Shape const& shape) {
   auto const share = static_cast<std::uint64_t>(shape.n / std::max(busy, DelegatePlan::lanes));
   int const best =
       device.host ? choose_alpha(shape.n, shape.k, host_costs) : rule_4(shape.n, shape.k);
-  int const alpha =
-      std::min({best, static_cast<int>(std::bit_width(share)) - 1, 8 * shape.key_bytes - 1});
-  return delegate_plan(shape.n, std::max(1, alpha));
+  int const fitting = std::min(best, static_cast<int>(std::bit_width(share)) - 1);
+  int const forced = forced_alpha;
+  int const alpha = forced != 0 ? forced : fitting;
+  return delegate_plan(shape.n, std::max(1, std::min(alpha, 8 * shape.key_bytes - 1)));
 }
 
 template <>
