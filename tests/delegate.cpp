@@ -28,10 +28,11 @@ TEST_CASE("alpha is that of Rule 4", "[rooms]") {
 
 TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[rooms]") {
   std::int64_t const n = 1 << 26, k = 1 << 10;
-  CHECK(choose_alpha(n, k, {8, 1}) == 11);
-  CHECK(choose_alpha(n, k, {64, 1}) == 12);
-  CHECK(choose_alpha(n, k, {1, 64}) == 8);
-  CHECK(choose_alpha(n, n, {1, 64}) == 1);
+  CHECK(choose_alpha(n, k, {8, 1, 0}) == 12);
+  CHECK(choose_alpha(n, k, {64, 1, 0}) == 13);
+  CHECK(choose_alpha(n, k, {1, 64, 0}) == 9);
+  CHECK(choose_alpha(n, n / 16, {1, 64, 0}) == 1);
+  CHECK(choose_alpha(n, k, {8, 1, 1}) == 14);
 }
 
 /// That blocks cover the row, and every subrange has two keys and no more than its share of candidates.
