@@ -12,7 +12,7 @@
 
 #include "src/counters.hpp"
 
-// What the papers say that does not depend on a machine, beside what is counted here.
+// What the papers say that does not depend on a machine, beside what is counted here; and one time.
 
 namespace ktopk::papers {
 

@@ -11,23 +11,23 @@
 #include "host_filter.hpp"
 #include "key_numbers.hpp"
 
-// What bucket, sample and quick share. The k-th item of a row lies in an interval of items; a few
-// splitters cut it, a read counts what reaches each of them, and the part that holds the k-th is the
+// What bucket, sample and quick share. The k-th item of a row, of keys or of a list, lies in an interval of
+// items; a few splitters cut it, a read counts what reaches each of them, and the part that holds the k-th is the
 // next interval. When few items are left in it, the read that counts also moves them to a list, and
 // what is above it to the winners. Rooms differ in their splitters alone. After a fixed number of
 // passes radix takes what is left.
 
 namespace ktopk::detail {
 
-/// Where the search of a row stands. The source of a pass is the keys, or one of two lists.
+/// Where the search of a row stands. A pass reads the source, or one of two lists.
 template <class Item>
 struct NarrowRow {
   Item low, high;             // the k-th item is one of low .. high
-  std::int64_t want;          // winners still to be taken from the source
-  std::int64_t size;          // items of the source
+  std::int64_t want;          // winners still to be taken of them
+  std::int64_t size;          // items to read
   std::int64_t reaching;      // how many of them reach low ...
   std::int64_t above;         // ... and are above high
-  int list;                   // 0 or 1: the source; -1: the keys are
+  int list;                   // 0 or 1: what a pass reads; -1: the source
   int pass;                   // how many are over
   bool settled;               // what reaches low are the winners
   bool moves;                 // the pass moves the interval to the other list
@@ -55,33 +55,42 @@ struct ListReader {
   KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
 };
 
+/// What the memory of a search depends on.
+struct NarrowSizes {
+  std::int64_t rows;
+  std::int64_t longest;  // row, or the number of all keys where rows are ragged
+  std::int64_t average;
+};
+
 /// Memory of a search.
 template <class Item>
 struct NarrowScratch {
-  NarrowScratch(Pieces& pieces, Device const& device, Shape const& shape, int ways_)
+  NarrowScratch() = default;
+  NarrowScratch(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways_)
       : ways(ways_),
-        parts(parts_of_row(device, shape.rows, shape.n)),
-        capacity(shape.keys() / shape.rows / 8 + 64),
-        states(pieces.take<NarrowRow<Item>>(shape.rows)),
-        splitters(pieces.take<Item>(shape.rows * ways)),
-        counts(pieces.take<Count64>(shape.rows * ways)),
-        lists(pieces.take<Item>(shape.rows * 2 * capacity)),
-        verdicts(pieces.take<Verdict>(shape.rows)),
-        rest(pieces.take<std::int64_t>(shape.rows)) {}
+        parts(parts_of_row(device, sizes.rows, sizes.longest)),
+        capacity(sizes.average / 8 + 64),
+        states(pieces.take<NarrowRow<Item>>(sizes.rows)),
+        splitters(pieces.take<Item>(sizes.rows * ways)),
+        counts(pieces.take<Count64>(sizes.rows * ways)),
+        lists(pieces.take<Item>(sizes.rows * 2 * capacity)),
+        verdicts(pieces.take<Verdict>(sizes.rows)),
+        rest(pieces.take<std::int64_t>(sizes.rows)) {}
 
   KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
     return lists + (2 * row + which) * capacity;
   }
 
-  int ways;
-  std::int64_t parts;
-  std::int64_t capacity;  // of each of a row's two lists
-  NarrowRow<Item>* states;
-  Item* splitters;             // of each row: the first unused, then ways - 1, ascending
-  Count64* counts;  // of each row: items from each splitter up to the next
-  Item* lists;
-  Verdict* verdicts;   // where what is left lies: proven in list 0, else among the keys
-  std::int64_t* rest;  // how many winners are still to be taken from there
+  int ways = 0;
+  std::int64_t parts = 0;
+  std::int64_t capacity = 0;  // of each of a row's two lists
+  NarrowRow<Item>* states = nullptr;
+  Item* splitters = nullptr;  // of each row: the first unused, then ways - 1, ascending
+  Count64* counts = nullptr;  // of each row: items from each splitter up to the next
+  Item* lists = nullptr;
+  Verdict* verdicts = nullptr;   // where what is left lies: proven in list 0, else in the source
+  std::int64_t* rest = nullptr;  // how many winners are still to be taken from there
+  Verdict* unmoved = nullptr;    // of a source of lists: proven where what is left lies there
 };
 
 /// Cuts low .. high into equal parts; some splitter is above `low` and none above `high`.
@@ -175,12 +184,11 @@ struct SampleSplitting {
 };
 
 /// What the rooms do with a row, or a part of it. Splitting::choose(group, ...) finds splitters.
-template <class Splitting, class Bits, class Item>
+template <class Splitting, class Source, class Bits, class Item>
 struct Narrowing {
   static constexpr int ways = Splitting::ways;
-  using Source = KeySource<Bits, Item>;
 
-  Source keys;
+  Source source;
   NarrowScratch<Item> scratch;
   WinnerSink<Bits, Item> sink;
 
@@ -218,7 +226,7 @@ struct Narrowing {
   KOKKOS_FUNCTION ItemMap<Bits, Item> const& map() const { return sink.map; }
 
   KOKKOS_FUNCTION void begin(std::int64_t row) const {
-    std::int64_t const n = keys.size(row), k = keys.wanted(row);
+    std::int64_t const n = source.size(row), k = source.active(row) ? source.wanted(row) : 0;
     Item const last = static_cast<Item>(map().join(std::numeric_limits<Bits>::max(), 0) |
                                         static_cast<Item>(map().position_mask));
     state_of(row) = {Item{0}, last, k, n, n, 0, -1, 0, k == 0 || k >= n, false, 0, 0, 0, ~0ull, 0};
@@ -233,10 +241,10 @@ struct Narrowing {
       Range const range = part_of(state.size, part, scratch.parts);
       if (state.settled || range.begin == range.end) return;
       Extremes<Bits> extremes;
-      if constexpr (Group::is_host) {
+      if constexpr (Group::is_host && Source::Reader::reads_keys) {
         KOKKOS_IF_ON_HOST((extremes = extremes_of(row, range);))
       } else {
-        auto const read = keys.reader(row);
+        auto const read = source.reader(row);
         each(group, range.begin, range.end, [&](std::int64_t i) {
           Bits const rank = map().rank_of(read(i));
           extremes.least = rank < extremes.least ? rank : extremes.least;
@@ -245,18 +253,18 @@ struct Narrowing {
       }
       Kokkos::atomic_min(&state.least, static_cast<Count64>(extremes.least));
       Kokkos::atomic_max(&state.most, static_cast<Count64>(extremes.most));
-      if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
+      if (group.rank() == 0) tally(reads(state), range.end - range.begin);
     }
   }
 
   Extremes<Bits> extremes_of(std::int64_t row, Range range) const {
     Extremes<Bits> extremes;
     Bits ranks[filter_block];
-    keys.reader(row).scan().blocks(
-        range.begin, range.end, [&](Bits const* from, std::int64_t, int count) {
-          keys.loops.ranks(from, count, map().rank, ranks);
-          keys.loops.extremes(ranks, count, extremes);
-        });
+    source.reader(row).scan().blocks(range.begin, range.end,
+                                     [&](Bits const* from, std::int64_t, int count) {
+                                       source.loops.ranks(from, count, map().rank, ranks);
+                                       source.loops.extremes(ranks, count, extremes);
+                                     });
     return extremes;
   }
 
@@ -279,7 +287,7 @@ struct Narrowing {
   KOKKOS_FUNCTION void split(Group const& group, std::int64_t row) const {
     NarrowRow<Item> const& state = state_of(row);
     if (state.list < 0)
-      Splitting::choose(group, state, keys.reader(row), map(), splitters_of(row), probes(group));
+      Splitting::choose(group, state, source.reader(row), map(), splitters_of(row), probes(group));
     else
       Splitting::choose(group, state, reader(row, state.list), map(), splitters_of(row),
                         probes(group));
@@ -288,6 +296,10 @@ struct Narrowing {
 
   KOKKOS_FUNCTION ListReader<Item> reader(std::int64_t row, int list) const {
     return {scratch.list(row, list)};
+  }
+
+  KOKKOS_FUNCTION static Count reads(NarrowRow<Item> const& state) {
+    return state.list < 0 && Source::Reader::reads_keys ? Count::keys_read : Count::items_read;
   }
 
   /// How many splitters an item reaches.
@@ -307,7 +319,7 @@ struct Narrowing {
     auto* const counts = own_counts(group);
     for (int w = 0; w < ways; ++w) counts[w * group.size()] = 0;
     if (state.list < 0)
-      read_part(group, row, keys.reader(row), range, counts);
+      read_part(group, row, source.reader(row), range, counts);
     else
       read_part(group, row, reader(row, state.list), range, counts);
     group.barrier();
@@ -317,8 +329,7 @@ struct Narrowing {
       for (int t = 0; t < group.size(); ++t) sum += all[w * group.size() + t];
       if (sum > 0) Kokkos::atomic_add(&scratch.counts[row * ways + w], sum);
     });
-    if (group.rank() == 0)
-      tally(state.list < 0 ? Count::keys_read : Count::items_read, range.end - range.begin);
+    if (group.rank() == 0) tally(reads(state), range.end - range.begin);
   }
 
   template <class Group, class Reader>
@@ -378,8 +389,8 @@ struct Narrowing {
     Appender<Item, Group> list(group, buffer(group, 0),
                                {scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
                                scratch.capacity);
-    Taker<Group> winners(group, buffer(group, 1), {sink, row, keys.wanted(row)}, &state.taken,
-                         keys.wanted(row));
+    Taker<Group> winners(group, buffer(group, 1), {sink, row, source.wanted(row)}, &state.taken,
+                         source.wanted(row));
     auto const visit = [&](Item item) {
       winners.add_if(item > high, item);
       if (item < low || item > high) return;
@@ -415,7 +426,7 @@ struct Narrowing {
                  std::int64_t first) const {
     auto const before = static_cast<std::int64_t>(
         Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<Count64>(found)));
-    sink.put_hits(row, keys.wanted(row) - before - found, from, hits, found, first);
+    sink.put_hits(row, source.wanted(row) - before - found, from, hits, found, first);
   }
 
   /// Ends a pass: the way that holds the k-th item is the next interval.
@@ -465,14 +476,17 @@ struct Narrowing {
     state.above = reached;
   }
 
-  /// Stores the winners of a settled row; says what is left of another to radix, which reads list 0.
+  /// Stores the winners of a settled row; says what is left of another to radix, which reads list 0 or
+  /// the source.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
     NarrowRow<Item>& state = state_of(row);
     if (part == 0 && group.rank() == 0) {
       bool const in_list = state.list >= 0 || state.settled;
       bool const done = state.settled;
-      scratch.verdicts[row] = {static_cast<Count64>(done ? 0 : state.size), in_list};
+      auto const left = static_cast<Count64>(done ? 0 : state.size);
+      scratch.verdicts[row] = {left, in_list};
+      if (scratch.unmoved != nullptr) scratch.unmoved[row] = {left, !in_list};
       scratch.rest[row] = done ? 0 : state.want;
     }
     Range const range = part_of(state.size, part, scratch.parts);
@@ -484,10 +498,9 @@ struct Narrowing {
       return;
     }
     if (state.want == 0) return;
-    if (group.rank() == 0)
-      tally(state.list < 0 ? Count::keys_read : Count::items_read, range.end - range.begin);
+    if (group.rank() == 0) tally(reads(state), range.end - range.begin);
     if (state.list < 0)
-      take(group, row, keys.reader(row), range);
+      take(group, row, source.reader(row), range);
     else
       take(group, row, reader(row, state.list), range);
   }
@@ -496,8 +509,8 @@ struct Narrowing {
   KOKKOS_FUNCTION void take(Group const& group, std::int64_t row, Reader const& read,
                             Range range) const {
     Item const low = state_of(row).low;
-    Taker<Group> winners(group, buffer(group, 0), {sink, row, keys.wanted(row)},
-                         &state_of(row).taken, keys.wanted(row));
+    Taker<Group> winners(group, buffer(group, 0), {sink, row, source.wanted(row)},
+                         &state_of(row).taken, source.wanted(row));
     visit_from(
         group, row, read, range, low, low,
         [&](Item item) { winners.add_if(item >= low, item); },
@@ -608,47 +621,76 @@ void narrow(Exec const& exec, Work const& work, int most_passes, NarrowLabels co
   launch(labels.finish, exec, groups, Work::shared_bytes, NarrowFinish<Work>{work});
 }
 
+/// Memory of a search and of what radix may have to finish.
+template <class Item>
+struct NarrowWork {
+  NarrowWork() = default;
+  NarrowWork(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways)
+      : scratch(pieces, device, sizes, ways),
+        finish(pieces, device, sizes.rows, scratch.capacity, 0, false),
+        fallback(pieces, device, sizes.rows, sizes.longest, 0, false) {}
+
+  NarrowScratch<Item> scratch;
+  RadixScratch<Item> finish;
+  RadixScratch<Item> fallback;
+};
+
+/// The rows of a source of which what is left still lies there.
+template <class Bits, class Item>
+KeySource<Bits, Item> unmoved(KeySource<Bits, Item> keys, NarrowScratch<Item> const& scratch) {
+  keys.verdicts = scratch.verdicts;
+  return keys;
+}
+template <class Bits, class Item>
+ListSource<Bits, Item> unmoved(ListSource<Bits, Item> lists, NarrowScratch<Item> const& scratch) {
+  lists.verdicts = scratch.unmoved;
+  return lists;
+}
+
+/// Puts the k best items of every active row of `source` into `sink`, in any order: narrows, and leaves the
+/// rest to radix.
+template <class Splitting, class Exec, class Source, class Bits, class Item>
+void narrow_select(Exec const& exec, Source const& source, NarrowWork<Item> const& work,
+                   WinnerSink<Bits, Item> const& sink) {
+  NarrowScratch<Item> const& scratch = work.scratch;
+  narrow(exec, Narrowing<Splitting, Source, Bits, Item>{source, scratch, sink}, Splitting::passes,
+         Splitting::labels);
+  if constexpr (runs_at_once<Exec>)
+    if (all_settled(scratch, sink.problem.shape.rows)) return;
+  Problem<Bits> rest = sink.problem;
+  rest.wanted = {scratch.rest, 1, sizeof(std::int64_t)};
+  radix_select(exec,
+               ListSource<Bits, Item>{rest, scratch.lists, 2 * scratch.capacity, scratch.verdicts},
+               work.finish, sink);
+  radix_select(exec, unmoved(source, scratch), work.fallback, sink);
+}
+
 template <class Item>
 struct NarrowPieces {
   NarrowPieces(void* workspace, Device const& device, Shape const& shape, Options const& options,
                int ways)
       : pieces(workspace),
         winners(pieces, shape, options),
-        scratch(pieces, device, shape, ways),
-        finish(pieces, device, shape.rows, scratch.capacity, 0, false),
-        fallback(pieces, device, shape.rows, shape.n, 0, false) {}
+        work(pieces, device, {shape.rows, shape.n, shape.keys() / shape.rows}, ways) {}
 
   Pieces pieces;
   Winners<Item> winners;
-  NarrowScratch<Item> scratch;
-  RadixScratch<Item> finish;
-  RadixScratch<Item> fallback;
+  NarrowWork<Item> work;
 };
 
-/// The whole of a room: narrow, leave the rest to radix, arrange.
+/// The whole of a room: select, arrange.
 template <class Splitting, class Exec, class Bits>
 void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                void* workspace) {
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
-    Shape const& shape = problem.shape;
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    NarrowPieces<Item> const work(workspace, device_of(exec), shape, options, Splitting::ways);
-    NarrowScratch<Item> const& scratch = work.scratch;
-    WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
-    KeySource<Bits, Item> keys{problem, map, nullptr, pick_host_loops<Bits>()};
-    narrow(exec, Narrowing<Splitting, Bits, Item>{keys, scratch, sink}, Splitting::passes,
-           Splitting::labels);
-    if constexpr (runs_at_once<Exec>)
-      if (all_settled(scratch, shape.rows)) return arrange(exec, problem, map, work.winners);
-    Problem<Bits> rest = problem;
-    rest.wanted = {scratch.rest, 1, sizeof(std::int64_t)};
-    radix_select(exec,
-                 ListSource<Bits, Item>{rest, scratch.lists, 2 * scratch.capacity, scratch.verdicts},
-                 work.finish, sink);
-    keys.verdicts = scratch.verdicts;
-    radix_select(exec, keys, work.fallback, sink);
-    arrange(exec, problem, map, work.winners);
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    NarrowPieces<Item> const pieces(workspace, device_of(exec), problem.shape, options,
+                                    Splitting::ways);
+    narrow_select<Splitting>(
+        exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()}, pieces.work,
+        WinnerSink<Bits, Item>{problem, map, pieces.winners.items});
+    arrange(exec, problem, map, pieces.winners);
   });
 }
 

@@ -31,7 +31,12 @@ struct PartLists {
   std::int64_t parts;
   Item* list;
   Verdict* verdicts;
+  Verdict const* lengths = nullptr;  // of rows that are lists of items themselves
 
+  KOKKOS_FUNCTION std::int64_t length(std::int64_t row) const {
+    return lengths != nullptr ? static_cast<std::int64_t>(lengths[row].kept)
+                              : sink.problem.length(row);
+  }
   KOKKOS_FUNCTION std::int64_t stride() const { return parts * sink.problem.shape.k; }
   /// How many items each part of a row gives; only the last can be shorter than the others.
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row, std::int64_t length) const {
@@ -39,7 +44,7 @@ struct PartLists {
     return length < k ? length : k;
   }
   KOKKOS_FUNCTION RowPart part(std::int64_t group) const {
-    std::int64_t const row = group / parts, part = group % parts, n = sink.problem.length(row);
+    std::int64_t const row = group / parts, part = group % parts, n = length(row);
     Range const range = part_of(n, part, parts);
     std::int64_t const before = part * wanted(row, part_of(n, 0, parts).end);
     return {row, range, wanted(row, range.end - range.begin), row * stride() + before};
@@ -52,9 +57,9 @@ struct PartLists {
   }
   /// Vouches for the list of a row.
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    std::int64_t const n = sink.problem.length(row), length = part_of(n, 0, parts).end;
-    std::int64_t const whole = length > 0 ? n / length : 0;
-    std::int64_t const kept = whole * wanted(row, length) + wanted(row, n - whole * length);
+    std::int64_t const n = length(row), part = part_of(n, 0, parts).end;
+    std::int64_t const whole = part > 0 ? n / part : 0;
+    std::int64_t const kept = whole * wanted(row, part) + wanted(row, n - whole * part);
     verdicts[row] = {static_cast<Count64>(kept), true};
   }
 };
@@ -70,6 +75,7 @@ inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, st
 /// The memory of PartLists.
 template <class Item>
 struct PartListPieces {
+  PartListPieces() = default;
   PartListPieces(Pieces& pieces, Device const& device, Shape const& shape, std::int64_t parts_)
       : parts(parts_) {
     if (parts == 1) return;
@@ -82,10 +88,10 @@ struct PartListPieces {
     return {sink, parts, list, verdicts};
   }
 
-  std::int64_t parts;
+  std::int64_t parts = 0;
   Item* list = nullptr;
   Verdict* verdicts = nullptr;
-  RadixScratch<Item> scratch;
+  RadixScratch<Item> scratch{};
 };
 
 /// Takes the winners of rows of several parts from their lists.

@@ -260,6 +260,31 @@ TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widt
   verdict.close();
 }
 
+TEMPLATE_LIST_TEST_CASE("equal rows with a k for each, by what selects within delegate",
+                        "[contract][rows]", Widths) {
+  Verdict verdict;
+  std::uint64_t seed = 300;
+  for (Size const& size : {Size{3, 50'000, 300}, Size{4, 20'000, 256}, Size{1, 300'000, 100}}) {
+    auto question =
+        uniform_question(make_keys<TestType>(Input::few_values, size.rows * size.longest, ++seed),
+                         size.rows, size.longest, size.width);
+    draw_ks(question, seed);
+    for (Options options : two_options<TestType>(seed)) {
+      auto const truth = solve(question, options);
+      options.algorithm = Algorithm::delegate;
+      for (Algorithm inner : {Algorithm::radix, Algorithm::bucket, Algorithm::bitonic}) {
+        options.inner = inner;
+        for_each_space([&](auto const& exec) {
+          RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t> call(exec, question);
+          verdict.expect(question, truth, call.equal_rows_wanting(options), options,
+                         [&] { return std::string(exec.name()) + ", " + name(inner) + " within"; });
+        });
+      }
+    }
+  }
+  verdict.close();
+}
+
 TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
   for_each_space([](auto const& exec) {
     using Memory = typename std::decay_t<decltype(exec)>::memory_space;

@@ -28,10 +28,11 @@ TEST_CASE("alpha is that of Rule 4", "[rooms]") {
 
 TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[rooms]") {
   std::int64_t const n = 1 << 26, k = 1 << 10;
-  CHECK(choose_alpha(n, k, {8, 1}) == 11);
-  CHECK(choose_alpha(n, k, {64, 1}) == 12);
-  CHECK(choose_alpha(n, k, {1, 64}) == 8);
-  CHECK(choose_alpha(n, n, {1, 64}) == 1);
+  CHECK(choose_alpha(n, k, {8, 1, 0}) == 12);
+  CHECK(choose_alpha(n, k, {64, 1, 0}) == 13);
+  CHECK(choose_alpha(n, k, {1, 64, 0}) == 9);
+  CHECK(choose_alpha(n, n / 16, {1, 64, 0}) == 1);
+  CHECK(choose_alpha(n, k, {8, 1, 1}) == 14);
 }
 
 /// That blocks cover the row, and every subrange has two keys and no more than its share of candidates.
@@ -62,6 +63,60 @@ TEST_CASE("any row is cut into subranges that leave room for their candidates", 
         }
 }
 
+constexpr Algorithm inners[] = {Algorithm::radix, Algorithm::bucket, Algorithm::bitonic};
+
+/// In a workspace of just as many bytes as are said to be needed, which is watched beyond them.
+template <class Exec, class T>
+Answer<T> select_in(Exec const& exec, Question<T> const& question, Options const& options) {
+  using Memory = typename Exec::memory_space;
+  std::int64_t const rows = question.rows(), n = question.length(0), k = question.width;
+  Kokkos::View<T**, Kokkos::LayoutRight, Memory> const keys("test::keys", rows, n);
+  Kokkos::View<T**, Kokkos::LayoutRight, Memory> const values("test::values", rows, k);
+  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const indices("test::indices", rows, k);
+  auto const bytes = workspace_bytes(exec, make_shape<T>(rows, n, k), options);
+  Buffer<Exec> workspace(bytes);
+  auto const upload = Kokkos::create_mirror_view(keys);
+  std::copy(question.keys.begin(), question.keys.end(), upload.data());
+  Kokkos::deep_copy(keys, upload);
+  top_k(
+      exec, keys, values, indices, options,
+      Workspace<Exec>(reinterpret_cast<std::byte*>(workspace.template as<unsigned char>()), bytes));
+  exec.fence();
+  workspace.template download<unsigned char>(bytes);
+  CHECK(workspace.untouched_from(bytes));
+  auto const host_values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
+  auto const host_indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
+  return {std::vector<T>(host_values.data(), host_values.data() + rows * k),
+          std::vector<std::int64_t>(host_indices.data(), host_indices.data() + rows * k),
+          {}};
+}
+
+template <class T>
+void select_within(Input input, std::int64_t rows, std::int64_t n, std::int64_t k,
+                   testing::Verdict& verdict) {
+  auto const all = all_options<T>();
+  auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
+  auto const seed = static_cast<std::uint64_t>(input) * 64 + static_cast<std::uint64_t>(rows * k);
+  std::uint64_t draw = random_bits(17, seed);
+  for (Ties ties : {Ties::lowest_index, Ties::highest_index, Ties::any}) {
+    Options options = all[draw++ % all.size()];
+    options.ties = ties;
+    options.algorithm = Algorithm::delegate;
+    auto const truth = solve(question, options);
+    for (Algorithm inner : inners) {
+      options.inner = inner;
+      options.sorted = draw++ % 2 == 0 ? Sorted::yes : Sorted::no;
+      for_each_space([&](auto const& exec) {
+        verdict.expect(question, truth, select_in(exec, question, options), options, [&] {
+          return std::string(exec.name()) + ", " + name(inner) + " within, " + name(input) +
+                 ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n) +
+                 ", k = " + std::to_string(k);
+        });
+      });
+    }
+  }
+}
+
 /// Subranges so long that most of their steps change nothing.
 template <class T>
 void select_long(Input input, testing::Verdict& verdict) {
@@ -88,6 +143,73 @@ void select_long(Input input, testing::Verdict& verdict) {
 }
 
 }  // namespace
+
+TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  std::int64_t const n = 9'001;
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t rows : {1, 5})
+      for (std::int64_t k :
+           {std::int64_t{1}, std::int64_t{255}, std::int64_t{256}, std::int64_t{257}, n / 16})
+        select_within<TestType>(input, rows, n, k, verdict);
+  verdict.close();
+}
+
+/// Delegates and candidates in lists that several groups share.
+TEMPLATE_LIST_TEST_CASE("the same on rows so long that their lists have parts", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  std::int64_t const n = 300'001;
+  ForceAlpha const short_subranges(3);
+  for (Input input : {Input::uniform, Input::few_values, Input::bucket_killer, Input::all_equal})
+    for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, n / 16})
+      select_within<TestType>(input, 1, n, k, verdict);
+  verdict.close();
+}
+
+TEST_CASE("what is asked for within delegate selects there", "[rooms]") {
+  std::int64_t const n = 1 << 20;
+  for_each_space([&](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, n, 9), 1, n, 300);
+    auto const ran = [&](std::int64_t k, Algorithm inner, char const* label) {
+      Recorder const record;
+      call(k, {.algorithm = Algorithm::delegate, .inner = inner});
+      CHECK(record.ran("ktopk::delegate::build"));
+      return record.ran(label);
+    };
+    CAPTURE(exec.name());
+    CHECK(ran(100, Algorithm::automatic, "ktopk::radix"));
+    CHECK(ran(100, Algorithm::radix, "ktopk::radix"));
+    CHECK(ran(100, Algorithm::bucket, "ktopk::bucket"));
+    CHECK(ran(256, Algorithm::bitonic, "ktopk::bitonic"));
+    CHECK_FALSE(ran(100, Algorithm::radix, "ktopk::bucket"));
+    CHECK_FALSE(ran(257, Algorithm::bitonic, "ktopk::bitonic"));
+    CHECK(ran(257, Algorithm::bitonic, "ktopk::radix"));
+  });
+}
+
+TEST_CASE("what bucket within delegate does not finish is left to radix", "[rooms]") {
+  std::int64_t const n = 1 << 20, k = n / 16;
+  auto const keys = make_keys<std::int64_t>(Input::bucket_killer, n, 9);
+  auto const question = uniform_question(keys, 1, n, k);
+  Options const options{.algorithm = Algorithm::delegate, .inner = Algorithm::bucket};
+  for_each_space([&](auto const& exec) {
+    UniformCall<std::decay_t<decltype(exec)>, std::int64_t> call(exec, keys, 1, n, k);
+    Recorder const record;
+    CHECK(check(question, solve(question, options), call(k, options), options).empty());
+    CHECK(record.ran("ktopk::radix"));
+  });
+}
+
+TEST_CASE("a forced alpha is taken, and given back", "[rooms]") {
+  Shape const shape = make_shape<float>(1, 1 << 20, 1 << 10);
+  int const chosen = delegate_plan({true, 1}, shape).alpha;
+  {
+    ForceAlpha const force(chosen + 2);
+    CHECK(delegate_plan({true, 1}, shape).alpha == chosen + 2);
+  }
+  CHECK(delegate_plan({true, 1}, shape).alpha == chosen);
+}
 
 TEMPLATE_LIST_TEST_CASE("delegates of long subranges", "[rooms]", Widths) {
   testing::Verdict verdict;

@@ -315,6 +315,32 @@ TEST_CASE("a Plan called with Views of another shape", "[errors]") {
   batch.check_untouched();
 }
 
+TEST_CASE("an algorithm that cannot be within delegate", "[errors]") {
+  Row const row;
+  Batch const batch;
+  std::vector<std::string> const parts{"ktopk::top_k", "inner", "heap"};
+  Workspace<Exec> const workspace("test::workspace", 1 << 20);
+  Options const options{.algorithm = Algorithm::delegate, .inner = Algorithm::heap};
+  rejects([&] { top_k(row.exec, row.keys, row.values, row.indices, options); }, parts);
+  rejects([&] { top_k(row.keys, row.values, row.indices, options); }, parts);
+  rejects([&] { top_k(row.exec, row.keys, row.values, row.indices, options, workspace); }, parts);
+  rejects([&] { top_k(batch.exec, batch.keys, batch.values, batch.indices, options); }, parts);
+  rejects([&] { top_k(row.exec, row.keys, row.values, nothing, {.inner = Algorithm::delegate}); },
+          {"ktopk::top_k", "inner = delegate"});
+  rejects(
+      [&] {
+        top_k(row.exec, row.keys, row.values, nothing, {.inner = static_cast<Algorithm>(99)});
+      },
+      {"ktopk::top_k", "inner = 99"});
+  Shape const shape = make_shape<float>(1, 10, 4);
+  rejects([&] { (void)workspace_bytes(Exec(), shape, {.inner = Algorithm::one_pass}); },
+          {"ktopk::workspace_bytes", "inner", "one_pass"});
+  rejects([&] { Plan<Exec>(Exec(), shape, {.inner = Algorithm::sort}); },
+          {"ktopk::Plan", "inner", "sort"});
+  row.check_untouched();
+  batch.check_untouched();
+}
+
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 TEST_CASE("a strided wanted on the host", "[errors]") {
   Batch const batch;

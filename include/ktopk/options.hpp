@@ -60,6 +60,10 @@ struct Options {
   /// For Algorithm::bisection alone: stop when the interval that holds the threshold is no wider than this
   /// part of the row's best key, and fill up as above. Approximate; 0 is exact.
   double epsilon = 0;
+  /// For Algorithm::delegate alone: what selects among the delegates and among the candidates, one of radix,
+  /// bucket and bitonic; automatic is radix. Bitonic serves k up to 256, radix a larger one. It changes
+  /// workspace_bytes, never the answer.
+  Algorithm inner = Algorithm::automatic;
 };
 
 namespace detail {

@@ -67,7 +67,7 @@ template <bool Late, class Bits>
 }
 
 /// From which step on of random keys most steps change nothing.
-inline constexpr int first_rare_step = 128;
+inline constexpr int first_rare_step = 256;
 
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline void offer_steps(Bits const* keys, int count,

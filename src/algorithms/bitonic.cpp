@@ -7,7 +7,7 @@
 #include "../arrange.hpp"
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
-#include "../part_lists.hpp"
+#include "../list_selection.hpp"
 #include "bitonic_network.hpp"
 
 namespace ktopk::detail {
@@ -22,6 +22,30 @@ KOKKOS_INLINE_FUNCTION int bitonic_columns(std::int64_t count, int length, int m
   return columns;
 }
 
+/// A host's vectors: of ranks, or of items.
+template <class Key>
+struct HostVectors {
+  static constexpr int lanes = HostSteps<Key>::lanes;
+  static constexpr int most =
+      std::max(bitonic_vector, static_cast<int>(Bitonic<Generic>::largest_k) * lanes);
+
+  /// Narrower ones where the last one would be mostly padding.
+  static int columns(std::int64_t count, int length) {
+    int columns = bitonic_columns(count, length, std::max(bitonic_vector / length, lanes));
+    auto const padding = [&] {
+      std::int64_t const size = columns * length;
+      return (count + size - 1) / size * size - count;
+    };
+    while (columns > lanes && 8 * padding() > count) columns /= 2;
+    return columns;
+  }
+};
+
+/// Runs of so many items.
+inline int bitonic_length(int k) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(k)));
+}
+
 /// Keys of one part of a row, as a host sorts them.
 template <class Bits>
 struct BitonicKeys {
@@ -29,10 +53,6 @@ struct BitonicKeys {
   std::int64_t step;
   std::int64_t count;
   RankMap<Bits> rank;
-
-  static constexpr int lanes = HostSteps<Bits>::lanes;
-  static constexpr int most =
-      std::max(bitonic_vector, static_cast<int>(Bitonic<Generic>::largest_k) * lanes);
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t first, Runs<Bits> const& runs) const {
     auto const real = static_cast<int>(std::min<std::int64_t>(count - first, runs.size()));
@@ -44,27 +64,18 @@ struct BitonicKeys {
       for (int i = 0; i < real; ++i) runs.items[i] = map(from[i * step]);
     for (int i = real; i < runs.size(); ++i) runs.items[i] = 0;
   }
-  /// Narrower vectors where the last one would be mostly padding.
-  int columns(int length) const {
-    int columns = bitonic_columns(count, length, std::max(bitonic_vector / length, lanes));
-    auto const padding = [&] {
-      std::int64_t const size = columns * length;
-      return (count + size - 1) / size * size - count;
-    };
-    while (columns > lanes && 8 * padding() > count) columns /= 2;
-    return columns;
-  }
 };
 
 /// The k-th best rank, and how many ranks are better than it. 1 <= k <= count.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> bitonic_kth_plain(BitonicKeys<Bits> const& keys,
                                                               int k) {
-  alignas(64) Bits best[BitonicKeys<Bits>::most];
-  alignas(64) Bits next[BitonicKeys<Bits>::most];
-  int const length = static_cast<int>(std::bit_ceil(static_cast<unsigned>(k)));
-  Bits const* const run =
-      best_run(HostSteps<Bits>{}, keys.count, best, next, length, keys.columns(length), keys);
+  using Vectors = HostVectors<Bits>;
+  alignas(64) Bits best[Vectors::most];
+  alignas(64) Bits next[Vectors::most];
+  int const length = bitonic_length(k);
+  Bits const* const run = best_run(HostSteps<Bits>{}, keys.count, best, next, length,
+                                   Vectors::columns(keys.count, length), keys);
   int better = 0;
   while (run[better] != run[k - 1]) ++better;
   return {run[k - 1], better};
@@ -87,6 +98,68 @@ BitonicKth<Bits> pick_bitonic_kth() {
   return KTOPK_FASTEST_ON_HOST(bitonic_kth, Bits);
 }
 
+/// Items of one part of a list.
+template <class Item>
+struct BitonicItems {
+  Item const* items;
+  std::int64_t count;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t first, Runs<Item> const& runs) const {
+    auto const real = static_cast<int>(std::min<std::int64_t>(count - first, runs.size()));
+    for (int i = 0; i < real; ++i) runs.items[i] = items[first + i];
+    for (int i = real; i < runs.size(); ++i) runs.items[i] = 0;
+  }
+};
+
+/// The k best, best first. 1 <= k <= count.
+template <class Item>
+[[gnu::always_inline]] inline void bitonic_best_plain(BitonicItems<Item> const& items, int k,
+                                                      Item* out) {
+  using Vectors = HostVectors<Item>;
+  alignas(64) Item best[Vectors::most];
+  alignas(64) Item next[Vectors::most];
+  int const length = bitonic_length(k);
+  Item const* const run = best_run(HostSteps<Item>{}, items.count, best, next, length,
+                                   Vectors::columns(items.count, length), items);
+  std::copy(run, run + k, out);
+}
+
+template <class Item>
+using BitonicBest = void (*)(BitonicItems<Item> const&, int, Item*);
+
+#define KTOPK_BITONIC_BEST(suffix, attribute)                                               \
+  template <class Item>                                                                     \
+  attribute void bitonic_best_##suffix(BitonicItems<Item> const& items, int k, Item* out) { \
+    bitonic_best_plain(items, k, out);                                                      \
+  }
+KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_BEST)
+#undef KTOPK_BITONIC_BEST
+
+template <class Item>
+BitonicBest<Item> pick_bitonic_best() {
+  return KTOPK_FASTEST_ON_HOST(bitonic_best, Item);
+}
+
+/// A team's part of a row whose items read(i) tells, in memory that the team shares.
+template <class Group, class Bits, class Item, class Read>
+KOKKOS_FUNCTION void bitonic_together(Group const& group, PartLists<Bits, Item> const& lists,
+                                      RowPart const& part, Read const& read) {
+  Item* const items = group.template shared<Item>();
+  int length = 1;
+  while (length < part.wanted) length *= 2;
+  Item const* const run =
+      best_run(TeamSteps<Group>{group}, part.length(), items, items + bitonic_team_vector, length,
+               bitonic_columns(part.length(), length, bitonic_team_vector / length),
+               [&](std::int64_t first, Runs<Item> const& runs) {
+                 each(group, 0, runs.size(), [&](std::int64_t i) {
+                   std::int64_t const at = part.range.begin + first + i;
+                   runs.items[i] = at < part.range.end ? read(at) : Item{0};
+                 });
+                 group.barrier();
+               });
+  each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, run[slot]); });
+}
+
 template <class Bits, class Item>
 struct BitonicParts {
   PartLists<Bits, Item> lists;
@@ -101,7 +174,11 @@ struct BitonicParts {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((select_alone(part);))
     } else {
-      select_together(group, part);
+      Bits const* const keys = lists.sink.problem.row_keys(part.row);
+      std::int64_t const step = lists.sink.problem.key_step;
+      bitonic_together(group, lists, part, [&](std::int64_t i) {
+        return map(keys[i * step], static_cast<std::uint64_t>(i));
+      });
     }
   }
 
@@ -143,27 +220,34 @@ struct BitonicParts {
           }
         });
   }
+};
+
+/// Parts of lists of items.
+template <class Bits, class Item>
+struct BitonicLists {
+  PartLists<Bits, Item> lists;
+  ListSource<Bits, Item> source;
+  BitonicBest<Item> best;
 
   template <class Group>
-  KOKKOS_FUNCTION void select_together(Group const& group, RowPart const& part) const {
-    Bits const* const keys = lists.sink.problem.row_keys(part.row);
-    std::int64_t const step = lists.sink.problem.key_step;
-    Item* const items = group.template shared<Item>();
-    int length = 1;
-    while (length < part.wanted) length *= 2;
-    Item const* const run =
-        best_run(TeamSteps<Group>{group}, part.length(), items, items + bitonic_team_vector, length,
-                 bitonic_columns(part.length(), length, bitonic_team_vector / length),
-                 [&](std::int64_t first, Runs<Item> const& runs) {
-                   each(group, 0, runs.size(), [&](std::int64_t i) {
-                     std::int64_t const at = part.range.begin + first + i;
-                     runs.items[i] = at < part.range.end
-                                         ? map(keys[at * step], static_cast<std::uint64_t>(at))
-                                         : Item{0};
-                   });
-                   group.barrier();
-                 });
-    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, run[slot]); });
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / lists.parts;
+    if (!source.active(row)) return;
+    RowPart const part = lists.part(group.index());
+    if (part.wanted == 0) return;
+    auto const read = source.reader(row);
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((select_alone(part, read.items + part.range.begin);))
+    } else {
+      bitonic_together(group, lists, part, read);
+    }
+    if (group.rank() == 0) tally(Count::items_read, part.length());
+  }
+
+  void select_alone(RowPart const& part, Item const* items) const {
+    Item kept[Bitonic<Generic>::largest_k];
+    best({items, part.length()}, static_cast<int>(part.wanted), kept);
+    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, kept[slot]);
   }
 };
 
@@ -200,7 +284,21 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
   });
 }
 
-#define KTOPK_BITONIC(Space) KTOPK_RUN_ON(Bitonic<Generic>, Space)
+template <class Exec, class Item>
+void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
+                    PartListPieces<Item> const& work,
+                    WinnerSink<ListBits<Item>, Item> const& sink) {
+  auto lists = work.lists(sink);
+  lists.lengths = source.verdicts;
+  launch("ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
+         static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+         BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<Item>()});
+  select_from_lists("ktopk::bitonic::lists", exec, lists, work.scratch);
+}
+
+#define KTOPK_BITONIC(Space)            \
+  KTOPK_RUN_ON(Bitonic<Generic>, Space) \
+  KTOPK_LIST_SELECT(bitonic_select, PartListPieces, Space)
 KTOPK_INSTANTIATE(KTOPK_BITONIC)
 #undef KTOPK_BITONIC
 

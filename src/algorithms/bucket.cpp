@@ -2,12 +2,12 @@
 #include "bucket.hpp"
 
 #include "../instantiate.hpp"
-#include "../narrow.hpp"
+#include "../list_selection.hpp"
 
 namespace ktopk::detail {
 
 struct BucketSplitting {
-  static constexpr int ways = 16;
+  static constexpr int ways = Bucket<Generic>::ways;
   static constexpr int passes = 8;
   static constexpr int most_probes = 0;
   static constexpr bool surveys = true;
@@ -40,7 +40,15 @@ void Bucket<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Option
   select_by<BucketSplitting>(exec, problem, options, workspace);
 }
 
-#define KTOPK_BUCKET(Space) KTOPK_RUN_ON(Bucket<Generic>, Space)
+template <class Exec, class Item>
+void bucket_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
+                   NarrowWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink) {
+  narrow_select<BucketSplitting>(exec, source, work, sink);
+}
+
+#define KTOPK_BUCKET(Space)            \
+  KTOPK_RUN_ON(Bucket<Generic>, Space) \
+  KTOPK_LIST_SELECT(bucket_select, NarrowWork, Space)
 KTOPK_INSTANTIATE(KTOPK_BUCKET)
 #undef KTOPK_BUCKET
 

@@ -5,8 +5,8 @@
 #include "../counters.hpp"
 #include "../host_filter.hpp"
 #include "../instantiate.hpp"
+#include "../list_selection.hpp"
 #include "best_two.hpp"
-#include "radix.hpp"
 
 namespace ktopk::detail {
 
@@ -102,8 +102,17 @@ struct BuildDelegates {
   }
 };
 
+/// How many chosen delegates a group takes before the next one's turn comes: those of which a subrange is
+/// looked at lie side by side. On a host neighbors among them share lines of the cache.
+inline std::int64_t chosen_stripe(bool host, std::int64_t k, std::int64_t parts) {
+  std::int64_t const share = k / parts;
+  return host ? std::max<std::int64_t>(16, share / 32)
+              : std::clamp<std::int64_t>(share / 64 * 64, 64, team_size);
+}
+
 /// Lists the chosen delegates and, of subranges that sent both their delegates (Rule 3), what else
-/// reaches the digit of the k-th delegate (Rule 2; its last digits are not looked for, as in section 4.3).
+/// reaches the k-th delegate, or what is known to be not far below it (Rule 2; as in section 4.3, its last
+/// digits are not looked for).
 template <class Bits, class Item>
 struct Concatenate {
   Problem<Bits> problem;
@@ -111,34 +120,61 @@ struct Concatenate {
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  RadixRow<Item> const* first_top_k;
+  ListFloor<Item> floor;
+  std::int64_t stripe;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index() / parts;
-    Range const range = part_of(problem.winners(row), group.index() % parts, parts);
-    if (range.begin == range.end) return;
+    std::int64_t const row = group.index() / parts, part = group.index() % parts;
+    std::int64_t const chosen = problem.winners(row);
+    if (part * stripe >= chosen) return;
     Item* const queue = group.template shared<Item>(appender_bytes<Item>());
     int* const queued = reinterpret_cast<int*>(queue + group.size());
-    Item const* const chosen = lists.chosen + row * problem.shape.k;
     Appender<Item, Group> out(group, group.template shared<std::byte>(),
                               {lists.candidates + row * lists.candidate_stride},
                               &lists.candidate_counts[row].kept, lists.candidate_stride);
-    for (std::int64_t first = range.begin; first < range.end; first += group.size()) {
-      if (group.rank() == 0) *queued = 0;
-      group.barrier();
-      std::int64_t const i = first + group.rank();
-      if (i < range.end) {
-        out.add_if(true, chosen[i]);
-        if (is_second(row, chosen[i])) queue[group.fetch_add(queued, 1)] = chosen[i];
-      }
-      group.barrier();
-      flush_fuller(group, out);
-      for (int q = 0; q < *queued; ++q) add_rest(group, row, queue[q], out);
-      group.barrier();
-    }
+    LookedAt looked;
+    for (std::int64_t begin = part * stripe; begin < chosen; begin += parts * stripe)
+      for (std::int64_t first = begin; first < begin + stripe; first += group.size())
+        looked += add_stride(group, row, {first, end_of(begin, chosen)}, queue, queued, out);
     out.flush();
-    if (group.rank() == 0) tally(Count::candidates, range.end - range.begin);
+    tally(Count::candidates, looked.wanted);
+    if (group.rank() == 0) tally(Count::keys_read, looked.keys);
+  }
+
+  KOKKOS_FUNCTION std::int64_t end_of(std::int64_t begin, std::int64_t chosen) const {
+    return begin + stripe < chosen ? begin + stripe : chosen;
+  }
+
+  /// What is counted once for a group, for it would take longer than the work.
+  struct LookedAt {
+    std::int64_t keys = 0, wanted = 0;
+    KOKKOS_FUNCTION void operator+=(LookedAt const& more) {
+      keys += more.keys;
+      wanted += more.wanted;
+    }
+  };
+
+  /// A stride of the chosen, and what their subranges hold beside them.
+  template <class Group, class Out>
+  KOKKOS_FUNCTION LookedAt add_stride(Group const& group, std::int64_t row, Range range,
+                                      Item* queue, int* queued, Out& out) const {
+    if (range.begin >= range.end) return {};
+    Item const* const chosen = lists.chosen + row * problem.shape.k;
+    LookedAt looked;
+    if (group.rank() == 0) *queued = 0;
+    group.barrier();
+    std::int64_t const i = range.begin + group.rank();
+    if (i < range.end) {
+      ++looked.wanted;
+      out.add_if(true, chosen[i]);
+      if (is_second(row, chosen[i])) queue[group.fetch_add(queued, 1)] = chosen[i];
+    }
+    group.barrier();
+    flush_fuller(group, out);
+    for (int q = 0; q < *queued; ++q) looked += add_rest(group, row, queue[q], out);
+    group.barrier();
+    return looked;
   }
 
   KOKKOS_FUNCTION std::int64_t subrange_of(Item item) const {
@@ -149,19 +185,20 @@ struct Concatenate {
     return seconds[subrange_of(item)] == item;
   }
   KOKKOS_FUNCTION Item threshold(std::int64_t row) const {
-    return first_top_k[row].floor;
+    return floor(row, lists.chosen[row * problem.shape.k + problem.winners(row) - 1]);
   }
 
   /// What follows the two delegates of a subrange.
   template <class Group, class Out>
-  KOKKOS_FUNCTION void add_rest(Group const& group, std::int64_t row, Item second, Out& out) const {
+  KOKKOS_FUNCTION LookedAt add_rest(Group const& group, std::int64_t row, Item second,
+                                    Out& out) const {
     std::int64_t const subrange = subrange_of(second);
     std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
     std::int64_t const begin = block * plan.block_keys() + lane;
     std::int64_t const steps = (plan.block_end(block) - begin + plan.lanes - 1) / plan.lanes;
     Bits const* const keys = problem.row_keys(row);
     Item const least = threshold(row);
-    std::int64_t added = 0;
+    LookedAt looked{steps, 0};
     auto const read = [&](std::int64_t step) {
       std::int64_t const i = begin + step * plan.lanes;
       return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
@@ -169,11 +206,10 @@ struct Concatenate {
     auto const visit = [&](Item item) {
       bool const wanted = item >= least && item < second;
       out.add_if(wanted, item);
-      added += wanted;
+      looked.wanted += wanted;
     };
     each_together(group, {0, steps}, 0, read, visit, [&] { flush_fuller(group, out); });
-    tally(Count::candidates, added);
-    if (group.rank() == 0) tally(Count::keys_read, steps);
+    return looked;
   }
 };
 
@@ -190,16 +226,21 @@ struct DelegatePieces {
               plan.candidates(shape.k),
               pieces.take<Verdict>(shape.rows),
               pieces.take<Verdict>(shape.rows)},
-        first(pieces, device, shape.rows, plan.delegates(), shape.rows * plan.delegates(), true),
-        second(pieces, device, shape.rows, plan.candidates(shape.k), 0, false) {}
+        inner(list_algorithm(options.inner, shape.k)),
+        first(pieces, device, shape, inner, plan.delegates(), true),
+        second(pieces, device, shape, inner, plan.candidates(shape.k), false) {
+    // These are read no more when the second selection puts its winners there.
+    if (inner != Algorithm::radix && winners.items == nullptr) winners.items = lists.chosen;
+  }
 
   Pieces pieces;
   Winners<Item> winners;
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  RadixScratch<Item> first;
-  RadixScratch<Item> second;
+  Algorithm inner;
+  ListSelection<Item> first;
+  ListSelection<Item> second;
 };
 
 KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device,
@@ -208,9 +249,9 @@ KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device
   return bytes_of<DelegatePieces>(device, shape, options);
 }
 
-/// Both selections are by radix, in place but for a buffer of the last few: reading a digit's prefix is
-/// the flag of section 5.1. Where Rule 3 leaves no subrange to look at, the second finds k candidates for
-/// k winners and only copies them.
+/// Radix selects in place but for a buffer of the last few: reading a digit's prefix is the flag of section
+/// 5.1. Where Rule 3 leaves no subrange to look at, the second selection finds k candidates for k winners, and
+/// radix and bucket only copy them.
 template <class Exec, class Bits>
 void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                             void* workspace) {
@@ -223,18 +264,19 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
     launch("ktopk::delegate::build", exec, shape.rows * work.parts, 0,
            BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists,
                                       pick_host_loops<Bits>(), pick_best_two<Bits>()});
-    radix_select(exec,
-                 ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
-                                        lists.delegate_counts},
-                 work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
-    launch(
-        "ktopk::delegate::concatenate", exec, shape.rows * work.parts,
-        appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
-        Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists, work.first.row_states});
-    radix_select(exec,
-                 ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
-                                        lists.candidate_counts},
-                 work.second, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    list_select(exec,
+                ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
+                                       lists.delegate_counts},
+                work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
+    launch("ktopk::delegate::concatenate", exec, shape.rows * work.parts,
+           appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
+           Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists,
+                                   ListFloor<Item>(work.first),
+                                   chosen_stripe(is_host_space<Exec>, shape.k, work.parts)});
+    list_select(exec,
+                ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
+                                       lists.candidate_counts},
+                work.second, WinnerSink<Bits, Item>{problem, map, work.winners.items});
     arrange(exec, problem, map, work.winners);
   });
 }

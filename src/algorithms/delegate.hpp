@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdint>
 
+#include <ktopk/detail/testing.hpp>
+
 #include "../group.hpp"
 
 // Every subrange of 2^alpha keys sends its two best as delegates; the k best delegates tell which subranges
 // can hold more winners, and only those are looked at again. Any keys, the same work: k up to n / 16.
 // Reads the input once, plus some 4 k keys of it, and a delegate vector of about sqrt(n k / 2) items.
-// After Dr. Top-k (Gaihre et al., SC '21, sections 4.1-4.3 and 5.2: Rules 1 to 4, beta = 2).
+// After Dr. Top-k (Gaihre et al., SC '21, 4.1-4.3 and 5.2: Rules 1 to 4, beta = 2), with Options::inner.
 // Prefer it for long rows and k well below n where work must not depend on the keys or on a sample.
 
 namespace ktopk::detail {
@@ -22,21 +24,36 @@ inline int rule_4(std::int64_t n, std::int64_t k, double constant = 3) {
   return std::max(1, static_cast<int>(std::floor((constant + ratio) / 2)));
 }
 
-/// What one subrange more and one key more to look at again cost, in any unit.
+/// What one subrange more, one key more to look at again, and one key more that the best two of a subrange
+/// are compared with cost, in any unit.
 struct DelegateCosts {
-  double subrange, candidate;
+  double subrange, candidate, offer;
 };
 
 /// Measured on an AVX-512 host, where delegates leave SIMD registers by rows of 64.
-inline constexpr DelegateCosts host_costs{8, 1};
+inline constexpr DelegateCosts host_costs{4, 3, 0.2};
 
-/// log2 of the subrange's length by measured costs. Rule 4 takes it that the subranges of all k delegates
-/// are looked at again, k 2^alpha keys; with two delegates Rule 3 leaves about k^2 4^alpha / 2 n keys of
-/// random order, and n / 2^alpha subranges and these are cheapest together at this length.
+/// What depends on alpha. Rule 4 takes it that the subranges of all k delegates are looked at again; with two
+/// delegates, and keys in random order, Rule 3 leaves but about the share x^2 / (2 + x) of all subranges, of
+/// each of which x = k 2^alpha / n delegates are chosen.
+inline double delegate_cost(double n, double k, int alpha, DelegateCosts const& costs) {
+  double const length = std::exp2(alpha), subranges = n / length, x = k / subranges;
+  // Until this step one of 64 interleaved subranges is expected to change, and so all are offered keys.
+  double const often = 2 * 64;
+  double const offered = length > often ? often * (1 + std::log(length / often)) : length;
+  return subranges * (costs.subrange + costs.offer * offered) +
+         n * costs.candidate * x * x / (2 + x);
+}
+
+/// log2 of the subrange's length at which that is least.
 inline int choose_alpha(std::int64_t n, std::int64_t k, DelegateCosts const& costs) {
-  double const ratio = std::log2(static_cast<double>(n) / static_cast<double>(k));
-  double const dearer = std::log2(costs.subrange / costs.candidate);
-  return std::max(1, static_cast<int>(std::floor((dearer + 2 * ratio) / 3)));
+  auto const cost = [&](int alpha) {
+    return delegate_cost(static_cast<double>(n), static_cast<double>(k), alpha, costs);
+  };
+  int best = 1;
+  for (int alpha = 2; k << alpha <= 2 * n; ++alpha)
+    if (cost(alpha) < cost(best)) best = alpha;
+  return best;
 }
 
 /// How a row is cut up: into blocks of 64 subranges that lie interleaved, so that the keys which a SIMD
@@ -72,17 +89,18 @@ inline DelegatePlan delegate_plan(std::int64_t n, int alpha) {
 }
 
 /// The plan by measured costs on a host and else by Rule 4, or one with shorter subranges where the device
-/// would not be full. The step within a subrange has to fit a key of 8 bits.
+/// would not be full, a host with two blocks a thread. The step within a subrange has to fit a key of 8 bits.
 inline DelegatePlan delegate_plan(Device const& device, Shape const& shape) {
-  std::int64_t const busy = device.host
-                                ? DelegatePlan::lanes * parts_of_row(device, shape.rows, shape.n)
-                                : device.concurrency / shape.rows;
+  std::int64_t const busy =
+      device.host ? DelegatePlan::lanes * ((parts_of_row(device, shape.rows, shape.n) + 1) / 2)
+                  : device.concurrency / shape.rows;
   auto const share = static_cast<std::uint64_t>(shape.n / std::max(busy, DelegatePlan::lanes));
   int const best =
       device.host ? choose_alpha(shape.n, shape.k, host_costs) : rule_4(shape.n, shape.k);
-  int const alpha =
-      std::min({best, static_cast<int>(std::bit_width(share)) - 1, 8 * shape.key_bytes - 1});
-  return delegate_plan(shape.n, std::max(1, alpha));
+  int const forced = forced_alpha;
+  int const fitting = std::min(best, static_cast<int>(std::bit_width(share)) - 1);
+  int const alpha = forced != 0 ? forced : fitting;
+  return delegate_plan(shape.n, std::max(1, std::min(alpha, 8 * shape.key_bytes - 1)));
 }
 
 template <>

@@ -43,6 +43,14 @@ inline void check_options(char const* function, Options const& options) {
     reject(function, "max_iterations = " + std::to_string(options.max_iterations) + " is negative");
   if (!(options.epsilon >= 0))
     reject(function, "epsilon = " + std::to_string(options.epsilon) + " is not a number from 0 up");
+  Algorithm const inner = options.inner;
+  if (inner == Algorithm::automatic || inner == Algorithm::radix || inner == Algorithm::bucket ||
+      inner == Algorithm::bitonic)
+    return;
+  auto const number = static_cast<std::size_t>(inner);
+  reject(function,
+         "inner = " + (number < algorithm_names.size() ? name(inner) : std::to_string(number)) +
+             " is not automatic, radix, bucket or bitonic");
 }
 
 template <class I>

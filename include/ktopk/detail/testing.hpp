@@ -3,7 +3,8 @@
 
 #include <atomic>
 
-// Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve.
+// Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve; and try delegate's
+// other subranges.
 
 namespace ktopk::detail {
 
@@ -18,6 +19,17 @@ class ForceThreshold {
   ~ForceThreshold() { forced_threshold = Threshold::sampled; }
   ForceThreshold(ForceThreshold const&) = delete;
   ForceThreshold& operator=(ForceThreshold const&) = delete;
+};
+
+inline std::atomic<int> forced_alpha{0};
+
+/// While it lives, delegate's subranges have 2^alpha keys. k is at most the number of delegates.
+class ForceAlpha {
+ public:
+  explicit ForceAlpha(int alpha) { forced_alpha = alpha; }
+  ~ForceAlpha() { forced_alpha = 0; }
+  ForceAlpha(ForceAlpha const&) = delete;
+  ForceAlpha& operator=(ForceAlpha const&) = delete;
 };
 
 }  // namespace ktopk::detail
