@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "../arrange.hpp"
 #include "../host_filter.hpp"
@@ -56,43 +57,68 @@ struct BitonicKeys {
   }
 };
 
-/// The k-th best rank, and how many ranks are better than it. 1 <= k <= count.
 template <class Bits>
-[[gnu::always_inline]] inline Reached<Bits> bitonic_kth_plain(BitonicKeys<Bits> const& keys,
-                                                              int k) {
+struct BitonicVectors {
   alignas(64) Bits best[BitonicKeys<Bits>::most];
   alignas(64) Bits next[BitonicKeys<Bits>::most];
-  int const length = static_cast<int>(std::bit_ceil(static_cast<unsigned>(k)));
-  Bits const* const run =
-      best_run(HostSteps<Bits>{}, keys.count, best, next, length, keys.columns(length), keys);
-  int better = 0;
-  while (run[better] != run[k - 1]) ++better;
-  return {run[k - 1], better};
+};
+
+inline int bitonic_length(int k) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(k))); }
+
+/// The bitonic_length(k) best ranks, best first, in one of the vectors. 1 <= k <= count.
+template <class Bits>
+[[gnu::always_inline]] inline Bits const* bitonic_best_plain(BitonicKeys<Bits> const& keys, int k,
+                                                             BitonicVectors<Bits>& vectors) {
+  int const length = bitonic_length(k);
+  return best_run(HostSteps<Bits>{}, keys.count, vectors.best, vectors.next, length,
+                  keys.columns(length), keys);
 }
 
 template <class Bits>
-using BitonicKth = Reached<Bits> (*)(BitonicKeys<Bits> const&, int);
+using BitonicBest = Bits const* (*)(BitonicKeys<Bits> const&, int, BitonicVectors<Bits>&);
 
-#define KTOPK_BITONIC_KTH(suffix, attribute)                                           \
-  template <class Bits>                                                                \
-  attribute Reached<Bits> bitonic_kth_##suffix(BitonicKeys<Bits> const& keys, int k) { \
-    return bitonic_kth_plain(keys, k);                                                 \
+#define KTOPK_BITONIC_BEST(suffix, attribute)                                        \
+  template <class Bits>                                                              \
+  attribute Bits const* bitonic_best_##suffix(BitonicKeys<Bits> const& keys, int k,  \
+                                              BitonicVectors<Bits>& vectors) {       \
+    return bitonic_best_plain(keys, k, vectors);                                     \
   }
-KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_KTH)
-#undef KTOPK_BITONIC_KTH
+KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_BEST)
+#undef KTOPK_BITONIC_BEST
 
 /// The fastest of them that this processor runs.
 template <class Bits>
-BitonicKth<Bits> pick_bitonic_kth() {
-  return KTOPK_FASTEST_ON_HOST(bitonic_kth, Bits);
+BitonicBest<Bits> pick_bitonic_best() {
+  return KTOPK_FASTEST_ON_HOST(bitonic_best, Bits);
 }
+
+/// How many of a run's ranks are better than each of four: by halving, without a branch.
+template <class Bits>
+void better_in_run(Bits const* run, int length, Bits const* ranks, std::uint16_t* better) {
+  unsigned found[4] = {};
+  for (auto half = static_cast<unsigned>(length) / 2; half > 0; half /= 2)
+    for (int i = 0; i < 4; ++i)
+      found[i] += half & (0u - unsigned{ranks[i] < run[found[i] + half - 1]});
+  std::copy(found, found + 4, better);
+}
+
+/// What a host found of a part, in the order in which the tie rule takes equal keys.
+template <class Bits>
+struct BitonicWinners {
+  static constexpr int most = static_cast<int>(Bitonic<Generic>::largest_k);
+  int count = 0;
+  Bits keys[most];
+  Bits ranks[most + 3];  // four are taken at once
+  std::uint64_t positions[most];
+};
 
 template <class Bits, class Item>
 struct BitonicParts {
   PartLists<Bits, Item> lists;
   ItemMap<Bits, Item> map;
   HostLoops<Bits> loops;
-  BitonicKth<Bits> kth;
+  BitonicBest<Bits> best;
+  Sorted sorted;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -108,40 +134,61 @@ struct BitonicParts {
   void select_alone(RowPart const& part) const {
     Problem<Bits> const& problem = lists.sink.problem;
     Bits const* const keys = problem.row_keys(part.row) + part.range.begin * problem.key_step;
+    auto const k = static_cast<int>(part.wanted);
     tally(Count::keys_read, 2 * part.length());
-    gather(part,
-           kth({keys, problem.key_step, part.length(), map.rank}, static_cast<int>(part.wanted)));
+    BitonicVectors<Bits> vectors;
+    Bits const* const run = best({keys, problem.key_step, part.length(), map.rank}, k, vectors);
+    BitonicWinners<Bits> winners;
+    gather(part, run, winners);
+    if (sorted == Sorted::yes && lists.parts == 1) return store_sorted(part, run, winners);
+    for (int i = 0; i < k; ++i)
+      lists.put(part, i, map.join(winners.ranks[i], winners.positions[i]));
   }
 
-  /// Puts what is better than the k-th, and of its equals those that the tie rule takes.
-  void gather(RowPart const& part, Reached<Bits> const& reached) const {
-    Problem<Bits> const& problem = lists.sink.problem;
-    bool const last_wins = map.flip == 0;
-    std::int64_t better = 0, equal = reached.count;
-    Item bar = static_cast<Item>(reached.rank) << map.position_bits;
-    auto const put_equal = [&](Item item) {
-      if (equal == part.wanted) {
-        if (!last_wins) return;
-        equal = reached.count;
+  /// What is better than the last of the run, and of its equals those that the tie rule takes.
+  void gather(RowPart const& part, Bits const* run, BitonicWinners<Bits>& winners) const {
+    auto const k = static_cast<int>(part.wanted);
+    Bits const last = run[k - 1];
+    auto equals = run + k - std::lower_bound(run, run + k, last, std::greater<Bits>());
+    bool const backwards = map.flip == 0;
+    auto const threshold = [&] {
+      return (static_cast<Item>(last) << map.position_bits) | (equals > 0 ? 0 : map.position_mask);
+    };
+    auto const visit = [&, rank_of = map.rank, backwards](Bits const* from, std::uint16_t const* hits, int found,
+                           std::int64_t first) {
+      int count = winners.count;
+      for (int h = 0; h < found && count < k; ++h) {
+        int const i = hits[backwards ? found - 1 - h : h];
+        Bits const rank = rank_of(from[i]);
+        bool const is_last = rank == last;
+        winners.keys[count] = from[i];
+        winners.ranks[count] = rank;
+        winners.positions[count] = static_cast<std::uint64_t>(first + i);
+        count += !is_last || equals > 0;
+        equals -= is_last;
       }
-      lists.put(part, equal++, item);
-      if (equal == part.wanted && !last_wins) bar = item;
+      winners.count = count;
     };
-    auto const done = [&] {
-      return equal == part.wanted && better == reached.count && !last_wins;
-    };
-    for_each_block_reaching(
-        loops, problem.row_keys(part.row), problem.key_step, map, part.range.begin, part.range.end,
-        filter_block, [&] { return bar; },
-        [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-          for (int h = 0; h < found && !done(); ++h) {
-            Item const item = map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
-            if (map.rank_of(item) == reached.rank)
-              put_equal(item);
-            else
-              lists.put(part, better++, item);
-          }
-        });
+    Problem<Bits> const& problem = lists.sink.problem;
+    std::int64_t const blocks = (part.length() + filter_block - 1) / filter_block;
+    for (std::int64_t b = 0; b < blocks && winners.count < k; ++b) {
+      std::int64_t const begin = part.range.begin + (backwards ? blocks - 1 - b : b) * filter_block;
+      for_each_block_reaching(loops, problem.row_keys(part.row), problem.key_step, map, begin,
+                              std::min(begin + filter_block, part.range.end), filter_block,
+                              threshold, visit);
+    }
+  }
+
+  /// Each winner to where its rank is in the run, behind those of its equals that came before it.
+  void store_sorted(RowPart const& part, Bits const* run, BitonicWinners<Bits>& winners) const {
+    constexpr int most = BitonicWinners<Bits>::most;
+    int const count = winners.count, length = bitonic_length(count);
+    std::fill(winners.ranks + count, winners.ranks + count + 3, Bits{0});
+    std::uint16_t better[most + 3], equals[most] = {};
+    for (int i = 0; i < count; i += 4) better_in_run(run, length, winners.ranks + i, better + i);
+    Problem<Bits> const problem = lists.sink.problem;
+    for (int i = 0; i < count; ++i)
+      problem.store(part.row, better[i] + equals[better[i]]++, winners.keys[i], winners.positions[i]);
   }
 
   template <class Group>
@@ -171,11 +218,12 @@ template <class Item>
 struct BitonicPieces {
   BitonicPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace),
-        winners(pieces, shape, options),
-        lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {}
+        lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {
+    if (!device.host || lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
+  }
   Pieces pieces;
-  Winners<Item> winners;
   PartListPieces<Item> lists;
+  Winners<Item> winners;
 };
 
 KTOPK_INLINE std::size_t Bitonic<Generic>::workspace_bytes(Device const& device, Shape const& shape,
@@ -194,7 +242,8 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
            static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
-           BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), pick_bitonic_kth<Bits>()});
+           BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), pick_bitonic_best<Bits>(),
+                                     options.sorted});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });
