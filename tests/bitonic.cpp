@@ -22,13 +22,12 @@ template <class Bits>
 void check_network(std::vector<Bits> const& ranks, int length, int columns) {
   std::vector<Bits> best(static_cast<std::size_t>(length * columns)), next(best), sorted(ranks);
   auto const count = static_cast<std::int64_t>(ranks.size());
-  Bits const* const run =
-      best_run(HostSteps<Bits>{}, count, best.data(), next.data(), length, columns,
-               [&](std::int64_t first, Runs<Bits> const& runs) {
-                 for (std::int64_t i = 0; i < runs.size(); ++i)
-                   runs.items[i] =
-                       first + i < count ? ranks[static_cast<std::size_t>(first + i)] : Bits{0};
-               });
+  Bits const* const run = best_run(
+      HostSteps<Bits>{}, count, best.data(), next.data(), length, columns,
+      [&](std::int64_t first, Runs<Bits> const& runs) {
+        for (std::int64_t i = 0; i < runs.size(); ++i)
+          runs.items[i] = first + i < count ? ranks[static_cast<std::size_t>(first + i)] : Bits{0};
+      });
   sorted.resize(std::max(sorted.size(), static_cast<std::size_t>(length)), Bits{0});
   std::sort(sorted.begin(), sorted.end(), std::greater<Bits>());
   CAPTURE(sizeof(Bits), count, length, columns);

@@ -63,7 +63,9 @@ struct BitonicVectors {
   alignas(64) Bits next[BitonicKeys<Bits>::most];
 };
 
-inline int bitonic_length(int k) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(k))); }
+inline int bitonic_length(int k) {
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(k)));
+}
 
 /// The bitonic_length(k) best ranks, best first, in one of the vectors. 1 <= k <= count.
 template <class Bits>
@@ -77,11 +79,11 @@ template <class Bits>
 template <class Bits>
 using BitonicBest = Bits const* (*)(BitonicKeys<Bits> const&, int, BitonicVectors<Bits>&);
 
-#define KTOPK_BITONIC_BEST(suffix, attribute)                                        \
-  template <class Bits>                                                              \
-  attribute Bits const* bitonic_best_##suffix(BitonicKeys<Bits> const& keys, int k,  \
-                                              BitonicVectors<Bits>& vectors) {       \
-    return bitonic_best_plain(keys, k, vectors);                                     \
+#define KTOPK_BITONIC_BEST(suffix, attribute)                                       \
+  template <class Bits>                                                             \
+  attribute Bits const* bitonic_best_##suffix(BitonicKeys<Bits> const& keys, int k, \
+                                              BitonicVectors<Bits>& vectors) {      \
+    return bitonic_best_plain(keys, k, vectors);                                    \
   }
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_BEST)
 #undef KTOPK_BITONIC_BEST
@@ -154,8 +156,9 @@ struct BitonicParts {
     auto const threshold = [&] {
       return (static_cast<Item>(last) << map.position_bits) | (equals > 0 ? 0 : map.position_mask);
     };
-    auto const visit = [&, rank_of = map.rank, backwards](Bits const* from, std::uint16_t const* hits, int found,
-                           std::int64_t first) {
+    auto const visit = [&, rank_of = map.rank, backwards](Bits const* from,
+                                                          std::uint16_t const* hits, int found,
+                                                          std::int64_t first) {
       int count = winners.count;
       for (int h = 0; h < found && count < k; ++h) {
         int const i = hits[backwards ? found - 1 - h : h];
@@ -188,7 +191,8 @@ struct BitonicParts {
     for (int i = 0; i < count; i += 4) better_in_run(run, length, winners.ranks + i, better + i);
     Problem<Bits> const problem = lists.sink.problem;
     for (int i = 0; i < count; ++i)
-      problem.store(part.row, better[i] + equals[better[i]]++, winners.keys[i], winners.positions[i]);
+      problem.store(part.row, better[i] + equals[better[i]]++, winners.keys[i],
+                    winners.positions[i]);
   }
 
   template <class Group>
@@ -217,8 +221,7 @@ struct BitonicParts {
 template <class Item>
 struct BitonicPieces {
   BitonicPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace),
-        lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {
+      : pieces(workspace), lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {
     if (!device.host || lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
   }
   Pieces pieces;
@@ -243,7 +246,7 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
            static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
            BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), pick_bitonic_best<Bits>(),
-                                     options.sorted});
+                                    options.sorted});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });
