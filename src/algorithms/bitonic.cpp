@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "../arrange.hpp"
 #include "../host_filter.hpp"
@@ -49,6 +50,7 @@ inline int bitonic_length(int k) {
 /// Keys of one part of a row, as a host sorts them.
 template <class Bits>
 struct BitonicKeys {
+  using Key = Bits;
   Bits const* keys;
   std::int64_t step;
   std::int64_t count;
@@ -66,41 +68,10 @@ struct BitonicKeys {
   }
 };
 
-/// The k-th best rank, and how many ranks are better than it. 1 <= k <= count.
-template <class Bits>
-[[gnu::always_inline]] inline Reached<Bits> bitonic_kth_plain(BitonicKeys<Bits> const& keys,
-                                                              int k) {
-  using Vectors = HostVectors<Bits>;
-  alignas(64) Bits best[Vectors::most];
-  alignas(64) Bits next[Vectors::most];
-  int const length = bitonic_length(k);
-  Bits const* const run = best_run(HostSteps<Bits>{}, keys.count, best, next, length,
-                                   Vectors::columns(keys.count, length), keys);
-  int better = 0;
-  while (run[better] != run[k - 1]) ++better;
-  return {run[k - 1], better};
-}
-
-template <class Bits>
-using BitonicKth = Reached<Bits> (*)(BitonicKeys<Bits> const&, int);
-
-#define KTOPK_BITONIC_KTH(suffix, attribute)                                           \
-  template <class Bits>                                                                \
-  attribute Reached<Bits> bitonic_kth_##suffix(BitonicKeys<Bits> const& keys, int k) { \
-    return bitonic_kth_plain(keys, k);                                                 \
-  }
-KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_KTH)
-#undef KTOPK_BITONIC_KTH
-
-/// The fastest of them that this processor runs.
-template <class Bits>
-BitonicKth<Bits> pick_bitonic_kth() {
-  return KTOPK_FASTEST_ON_HOST(bitonic_kth, Bits);
-}
-
 /// Items of one part of a list.
 template <class Item>
 struct BitonicItems {
+  using Key = Item;
   Item const* items;
   std::int64_t count;
 
@@ -111,34 +82,62 @@ struct BitonicItems {
   }
 };
 
-/// The k best, best first. 1 <= k <= count.
-template <class Item>
-[[gnu::always_inline]] inline void bitonic_best_plain(BitonicItems<Item> const& items, int k,
-                                                      Item* out) {
-  using Vectors = HostVectors<Item>;
-  alignas(64) Item best[Vectors::most];
-  alignas(64) Item next[Vectors::most];
+template <class Key>
+struct BitonicVectors {
+  alignas(64) Key best[HostVectors<Key>::most];
+  alignas(64) Key next[HostVectors<Key>::most];
+};
+
+/// The bitonic_length(k) best of BitonicKeys or BitonicItems, best first, in one of the vectors.
+/// 1 <= k <= from.count
+template <class From>
+[[gnu::always_inline]] inline auto bitonic_best_plain(From const& from, int k,
+                                                      BitonicVectors<typename From::Key>& vectors)
+    -> typename From::Key const* {
+  using Key = typename From::Key;
   int const length = bitonic_length(k);
-  Item const* const run = best_run(HostSteps<Item>{}, items.count, best, next, length,
-                                   Vectors::columns(items.count, length), items);
-  std::copy(run, run + k, out);
+  return best_run(HostSteps<Key>{}, from.count, vectors.best, vectors.next, length,
+                  HostVectors<Key>::columns(from.count, length), from);
 }
 
-template <class Item>
-using BitonicBest = void (*)(BitonicItems<Item> const&, int, Item*);
+template <class From>
+using BitonicBest = typename From::Key const* (*)(From const&, int,
+                                                  BitonicVectors<typename From::Key>&);
 
-#define KTOPK_BITONIC_BEST(suffix, attribute)                                               \
-  template <class Item>                                                                     \
-  attribute void bitonic_best_##suffix(BitonicItems<Item> const& items, int k, Item* out) { \
-    bitonic_best_plain(items, k, out);                                                      \
+#define KTOPK_BITONIC_BEST(suffix, attribute)                                 \
+  template <class From>                                                       \
+  attribute typename From::Key const* bitonic_best_##suffix(                  \
+      From const& from, int k, BitonicVectors<typename From::Key>& vectors) { \
+    return bitonic_best_plain(from, k, vectors);                              \
   }
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BITONIC_BEST)
 #undef KTOPK_BITONIC_BEST
 
-template <class Item>
-BitonicBest<Item> pick_bitonic_best() {
-  return KTOPK_FASTEST_ON_HOST(bitonic_best, Item);
+/// The fastest of them that this processor runs.
+template <class From>
+BitonicBest<From> pick_bitonic_best() {
+  return KTOPK_FASTEST_ON_HOST(bitonic_best, From);
 }
+
+/// How many of a run's ranks are better than each of four: by halving, without a branch.
+template <class Bits>
+void better_in_run(Bits const* run, int length, Bits const* ranks, std::uint16_t* better) {
+  unsigned found[4] = {};
+  for (auto half = static_cast<unsigned>(length) / 2; half > 0; half /= 2)
+    for (int i = 0; i < 4; ++i)
+      found[i] += half & (0u - unsigned{ranks[i] < run[found[i] + half - 1]});
+  std::copy(found, found + 4, better);
+}
+
+/// What a host found of a part, in the order in which the tie rule takes equal keys.
+template <class Bits>
+struct BitonicWinners {
+  static constexpr int most = static_cast<int>(Bitonic<Generic>::largest_k);
+  int count = 0;
+  Bits keys[most];
+  Bits ranks[most + 3];  // four are taken at once
+  std::uint64_t positions[most];
+};
 
 /// A team's part of a row whose items read(i) tells, in memory that the team shares.
 template <class Group, class Bits, class Item, class Read>
@@ -165,7 +164,8 @@ struct BitonicParts {
   PartLists<Bits, Item> lists;
   ItemMap<Bits, Item> map;
   HostLoops<Bits> loops;
-  BitonicKth<Bits> kth;
+  BitonicBest<BitonicKeys<Bits>> best;
+  Sorted sorted;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -185,40 +185,63 @@ struct BitonicParts {
   void select_alone(RowPart const& part) const {
     Problem<Bits> const& problem = lists.sink.problem;
     Bits const* const keys = problem.row_keys(part.row) + part.range.begin * problem.key_step;
+    auto const k = static_cast<int>(part.wanted);
     tally(Count::keys_read, 2 * part.length());
-    gather(part,
-           kth({keys, problem.key_step, part.length(), map.rank}, static_cast<int>(part.wanted)));
+    BitonicVectors<Bits> vectors;
+    Bits const* const run = best({keys, problem.key_step, part.length(), map.rank}, k, vectors);
+    BitonicWinners<Bits> winners;
+    gather(part, run, winners);
+    if (sorted == Sorted::yes && lists.parts == 1) return store_sorted(part, run, winners);
+    for (int i = 0; i < k; ++i)
+      lists.put(part, i, map.join(winners.ranks[i], winners.positions[i]));
   }
 
-  /// Puts what is better than the k-th, and of its equals those that the tie rule takes.
-  void gather(RowPart const& part, Reached<Bits> const& reached) const {
-    Problem<Bits> const& problem = lists.sink.problem;
-    bool const last_wins = map.flip == 0;
-    std::int64_t better = 0, equal = reached.count;
-    Item bar = static_cast<Item>(reached.rank) << map.position_bits;
-    auto const put_equal = [&](Item item) {
-      if (equal == part.wanted) {
-        if (!last_wins) return;
-        equal = reached.count;
+  /// What is better than the last of the run, and of its equals those that the tie rule takes.
+  void gather(RowPart const& part, Bits const* run, BitonicWinners<Bits>& winners) const {
+    auto const k = static_cast<int>(part.wanted);
+    Bits const last = run[k - 1];
+    auto equals = run + k - std::lower_bound(run, run + k, last, std::greater<Bits>());
+    bool const backwards = map.flip == 0;
+    auto const threshold = [&] {
+      return (static_cast<Item>(last) << map.position_bits) | (equals > 0 ? 0 : map.position_mask);
+    };
+    auto const visit = [&, rank_of = map.rank, backwards](Bits const* from,
+                                                          std::uint16_t const* hits, int found,
+                                                          std::int64_t first) {
+      int count = winners.count;
+      for (int h = 0; h < found && count < k; ++h) {
+        int const i = hits[backwards ? found - 1 - h : h];
+        Bits const rank = rank_of(from[i]);
+        bool const is_last = rank == last;
+        winners.keys[count] = from[i];
+        winners.ranks[count] = rank;
+        winners.positions[count] = static_cast<std::uint64_t>(first + i);
+        count += !is_last || equals > 0;
+        equals -= is_last;
       }
-      lists.put(part, equal++, item);
-      if (equal == part.wanted && !last_wins) bar = item;
+      winners.count = count;
     };
-    auto const done = [&] {
-      return equal == part.wanted && better == reached.count && !last_wins;
-    };
-    for_each_block_reaching(
-        loops, problem.row_keys(part.row), problem.key_step, map, part.range.begin, part.range.end,
-        filter_block, [&] { return bar; },
-        [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-          for (int h = 0; h < found && !done(); ++h) {
-            Item const item = map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
-            if (map.rank_of(item) == reached.rank)
-              put_equal(item);
-            else
-              lists.put(part, better++, item);
-          }
-        });
+    Problem<Bits> const& problem = lists.sink.problem;
+    std::int64_t const blocks = (part.length() + filter_block - 1) / filter_block;
+    for (std::int64_t b = 0; b < blocks && winners.count < k; ++b) {
+      std::int64_t const begin = part.range.begin + (backwards ? blocks - 1 - b : b) * filter_block;
+      for_each_block_reaching(loops, problem.row_keys(part.row), problem.key_step, map, begin,
+                              std::min(begin + filter_block, part.range.end), filter_block,
+                              threshold, visit);
+    }
+  }
+
+  /// Each winner to where its rank is in the run, behind those of its equals that came before it.
+  void store_sorted(RowPart const& part, Bits const* run, BitonicWinners<Bits>& winners) const {
+    constexpr int most = BitonicWinners<Bits>::most;
+    int const count = winners.count, length = bitonic_length(count);
+    std::fill(winners.ranks + count, winners.ranks + count + 3, Bits{0});
+    std::uint16_t better[most + 3], equals[most] = {};
+    for (int i = 0; i < count; i += 4) better_in_run(run, length, winners.ranks + i, better + i);
+    Problem<Bits> const problem = lists.sink.problem;
+    for (int i = 0; i < count; ++i)
+      problem.store(part.row, better[i] + equals[better[i]]++, winners.keys[i],
+                    winners.positions[i]);
   }
 };
 
@@ -227,7 +250,7 @@ template <class Bits, class Item>
 struct BitonicLists {
   PartLists<Bits, Item> lists;
   ListSource<Bits, Item> source;
-  BitonicBest<Item> best;
+  BitonicBest<BitonicItems<Item>> best;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -245,21 +268,21 @@ struct BitonicLists {
   }
 
   void select_alone(RowPart const& part, Item const* items) const {
-    Item kept[Bitonic<Generic>::largest_k];
-    best({items, part.length()}, static_cast<int>(part.wanted), kept);
-    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, kept[slot]);
+    BitonicVectors<Item> vectors;
+    Item const* const run = best({items, part.length()}, static_cast<int>(part.wanted), vectors);
+    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, run[slot]);
   }
 };
 
 template <class Item>
 struct BitonicPieces {
   BitonicPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace),
-        winners(pieces, shape, options),
-        lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {}
+      : pieces(workspace), lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)) {
+    if (!device.host || lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
+  }
   Pieces pieces;
-  Winners<Item> winners;
   PartListPieces<Item> lists;
+  Winners<Item> winners;
 };
 
 KTOPK_INLINE std::size_t Bitonic<Generic>::workspace_bytes(Device const& device, Shape const& shape,
@@ -278,7 +301,8 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
            static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
-           BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), pick_bitonic_kth<Bits>()});
+           BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(),
+                                    pick_bitonic_best<BitonicKeys<Bits>>(), options.sorted});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });
@@ -292,7 +316,7 @@ void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& so
   lists.lengths = source.verdicts;
   launch("ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
          static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
-         BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<Item>()});
+         BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<BitonicItems<Item>>()});
   select_from_lists("ktopk::bitonic::lists", exec, lists, work.scratch);
 }
 

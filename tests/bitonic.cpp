@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/algorithms/bitonic_network.hpp"
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "support/run.hpp"
+
+// The network on a host with runs of every length and any number of columns, and the room that stands on it.
+
+namespace ktopk::detail {
+namespace {
+
+using namespace ktopk::testing;
+
+/// The best of some ranks, in `columns` runs of `length` at a time, beside the sorted ones.
+template <class Bits>
+void check_network(std::vector<Bits> const& ranks, int length, int columns) {
+  std::vector<Bits> best(static_cast<std::size_t>(length * columns)), next(best), sorted(ranks);
+  auto const count = static_cast<std::int64_t>(ranks.size());
+  Bits const* const run = best_run(
+      HostSteps<Bits>{}, count, best.data(), next.data(), length, columns,
+      [&](std::int64_t first, Runs<Bits> const& runs) {
+        for (std::int64_t i = 0; i < runs.size(); ++i)
+          runs.items[i] = first + i < count ? ranks[static_cast<std::size_t>(first + i)] : Bits{0};
+      });
+  sorted.resize(std::max(sorted.size(), static_cast<std::size_t>(length)), Bits{0});
+  std::sort(sorted.begin(), sorted.end(), std::greater<Bits>());
+  CAPTURE(sizeof(Bits), count, length, columns);
+  CHECK(std::equal(run, run + length, sorted.begin()));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a host's network keeps the best run, in order", "[bitonic]", std::uint8_t,
+                   std::uint16_t, std::uint32_t, std::uint64_t) {
+  for (int length = 1; length <= 256; length *= 2)
+    for (int columns = 1; columns <= 128; columns *= 2)
+      for (Input input : {Input::uniform, Input::ascending, Input::few_values}) {
+        std::int64_t const size = length * columns;
+        check_network(make_keys<TestType>(input, size, 3), length, columns);
+        check_network(make_keys<TestType>(input, size / 2 + 1, 4), length, columns);
+        if (columns >= HostSteps<TestType>::lanes)
+          check_network(make_keys<TestType>(input, 3 * size - 1, 5), length, columns);
+      }
+}
+
+using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
+
+TEMPLATE_LIST_TEST_CASE("bitonic around the limits of registers, vectors and blocks", "[bitonic]",
+                        Widths) {
+  Verdict verdict;
+  auto const all = all_options<TestType>();
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t n : {63, 257, 512, 1000, 2049, 8193, 20000})
+      for (std::int64_t k : {1, 2, 5, 16, 33, 64, 250, 256}) {
+        if (k > n) continue;
+        std::int64_t const rows = 2;
+        auto const question = uniform_question(make_keys<TestType>(input, rows * n, 5), rows, n, k);
+        Options options = all[random_bits(7, n + 100 * k + static_cast<int>(input)) % all.size()];
+        options.algorithm = Algorithm::bitonic;
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, rows, n, k);
+          verdict.expect(question, truth, call(k, options), options, [&] {
+            return std::string(exec.name()) + ", " + name(input) + ", n = " + std::to_string(n) +
+                   ", k = " + std::to_string(k);
+          });
+        });
+      }
+  verdict.close();
+}
+
+}  // namespace ktopk::detail
