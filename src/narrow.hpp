@@ -615,7 +615,7 @@ struct NarrowPieces {
         winners(pieces, shape, options),
         scratch(pieces, device, shape, ways),
         finish(pieces, device, shape.rows, scratch.capacity, 0, false),
-        fallback(pieces, device, shape.rows, shape.n, 0, false) {}
+        fallback(pieces, device, shape, false) {}
 
   Pieces pieces;
   Winners<Item> winners;

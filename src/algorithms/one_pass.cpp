@@ -167,7 +167,7 @@ struct OnePassPieces {
         verdicts(pieces.take<Verdict>(shape.rows)),
         kept(pieces.take<Item>(shape.rows * plan.capacity)),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
-        fallback(pieces, device, shape.rows, shape.n, 0, false) {}
+        fallback(pieces, device, shape, false) {}
 
   Pieces pieces;
   OnePassPlan plan;
