@@ -37,7 +37,8 @@ struct ShortRows {
 
   /// The k > 0 winners of a row of so many keys.
   void put(std::int64_t row, std::int64_t length, int k) const {
-    KeyScan<Bits, Item> const scan{loops, sink.problem.row_keys(row), sink.problem.key_step, sink.map};
+    Problem<Bits> const& problem = sink.problem;
+    KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, sink.map};
     scan.blocks(0, length, [&](Bits const* from, std::int64_t, int count) {
       std::uint16_t hits[filter_block + 1];
       store(row, from, winners_of(from, count, k, hits), k);

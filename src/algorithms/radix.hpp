@@ -10,7 +10,7 @@
 // k-th, go on with the next digit. The first is laid where a sample expects the k-th. Any k up to n.
 // Reads the input two or three times, more where the sample misled: until few enough are left for the
 // buffer, then only the buffer.
-// After RadiK (Li et al., ICS '24, 3.1, 3.2.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
+// After RadiK (Li et al., ICS '24, 3.1, 3.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
 // Prefer it where k is a large part of n, for many short rows on CPUs, and as what never refuses.
 
 namespace ktopk::detail {

@@ -4,11 +4,10 @@
 #include "../short_rows.hpp"
 #include "radix_tasks.hpp"
 
-// The kernels of radix, and who does what in them. The first begins every row, and settles at once the rows
-// that a group has to itself, in as many reads as they take from its caches or from memory. The others
-// are passes over the rows that groups share, whose tasks are laid out anew after each (RadiK's task
-// rescheduling, Li et al., ICS '24, 3.2.1), and at the end one that gathers their winners.
-// A single row needs no list: its groups take equal parts of it.
+// The kernels of radix, and who does what in them. The first begins every row, and does all of the rows that
+// a group has to itself. Then come the passes over the rows that groups share, whose tasks are laid out
+// anew after each (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers
+// their winners. A single row needs no list: its groups take equal parts of it.
 
 namespace ktopk::detail {
 

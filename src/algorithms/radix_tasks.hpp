@@ -137,7 +137,8 @@ struct RadixTaskList {
     Count64 const all = *appended;
     auto const lines = static_cast<std::int64_t>(all % one_task);
     std::int64_t const equal = (lines + groups - 1) / groups;
-    return {tasks, static_cast<std::int64_t>(all >> line_bits), lines, equal > least ? equal : least};
+    auto const count = static_cast<std::int64_t>(all >> line_bits);
+    return {tasks, count, lines, equal > least ? equal : least};
   }
 };
 
