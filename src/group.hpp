@@ -159,12 +159,18 @@ void launch_each(char const* label, Exec const& exec, std::int64_t count, Body c
   Kokkos::parallel_for(label, as_argument(policy), body);
 }
 
+/// How many groups fill the device.
+inline std::int64_t groups_on(Device const& device) {
+  return device.host ? 4 * device.concurrency : device.concurrency / team_size;
+}
+
+/// How many keys are worth a group.
+inline std::int64_t smallest_part(Device const& device) { return device.host ? 32768 : 8192; }
+
 /// How many groups share a row, so that the device is full and no part is tiny.
 inline std::int64_t parts_of_row(Device const& device, std::int64_t rows, std::int64_t n) {
-  std::int64_t const groups = device.host ? 4 * device.concurrency : device.concurrency / team_size;
-  std::int64_t const smallest = device.host ? 32768 : 8192;
-  std::int64_t const by_size = n / smallest;
-  std::int64_t const by_device = rows > 0 ? groups / rows : 1;
+  std::int64_t const by_size = n / smallest_part(device);
+  std::int64_t const by_device = rows > 0 ? groups_on(device) / rows : 1;
   std::int64_t const parts = by_size < by_device ? by_size : by_device;
   return parts > 1 ? parts : 1;
 }
@@ -186,16 +192,6 @@ struct PutInList {
   Item* list;
   KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
 };
-
-/// The same where the keys begin `lead` places behind a multiple of 64 in memory: all parts but the first
-/// begin at such a multiple (RadiK 3.2.2).
-KOKKOS_INLINE_FUNCTION Range part_of_padded(std::int64_t n, std::int64_t lead, std::int64_t part,
-                                            std::int64_t parts) {
-  Range const padded = part_of(n + lead, part, parts);
-  std::int64_t const begin = padded.begin - lead;
-  std::int64_t const end = padded.end - lead;
-  return {begin > 0 ? begin : 0, end > 0 ? end : 0};
-}
 
 /// `size` places cut into strata of equal length (and a rest that is shorter than one of them).
 class Strata {

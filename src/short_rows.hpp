@@ -30,15 +30,19 @@ struct ShortRows {
   void select(std::int64_t row) const {
     Problem<Bits> const& problem = sink.problem;
     auto const k = static_cast<int>(problem.winners(row));
-    if (k > 0) {
-      KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, sink.map};
-      scan.blocks(0, problem.shape.n, [&](Bits const* from, std::int64_t, int count) {
-        std::uint16_t hits[filter_block + 1];
-        store(row, from, winners_of(from, count, k, hits), k);
-      });
-    }
+    if (k > 0) put(row, problem.shape.n, k);
     if (problem.counts) problem.counts.store(row, k);
     for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
+  }
+
+  /// The k > 0 winners of a row of so many keys.
+  void put(std::int64_t row, std::int64_t length, int k) const {
+    Problem<Bits> const& problem = sink.problem;
+    KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, sink.map};
+    scan.blocks(0, length, [&](Bits const* from, std::int64_t, int count) {
+      std::uint16_t hits[filter_block + 1];
+      store(row, from, winners_of(from, count, k, hits), k);
+    });
   }
 
   bool last_wins() const { return sink.map.flip == 0; }

@@ -5,10 +5,12 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "support/recorder.hpp"
-#include "support/run.hpp"
+#include "support/rows.hpp"
 
 namespace ktopk::detail {
 namespace {
@@ -94,6 +96,106 @@ std::int64_t passes(Exec const& exec, Input input, std::int64_t n, std::int64_t 
   return digit_passes(record);
 }
 
+/// Tasks of up to `longest` lines, some without any, as a kernel appends them.
+std::vector<RadixTask> random_tasks(RadixTaskList& list, Count64& appended, std::int64_t count,
+                                    std::int64_t longest, std::uint64_t seed) {
+  std::vector<RadixTask> tasks(static_cast<std::size_t>(count));
+  list.appended = &appended;
+  list.tasks = tasks.data();
+  for (std::int64_t row = 0; row < count; ++row)
+    list.append(row, static_cast<std::int64_t>(random_bits(seed, row) % (longest + 1)));
+  return tasks;
+}
+
+/// Each line of each task is to fall to one group, no group is to have more than its share, and a piece
+/// is to know how many groups have one of its row.
+void check_shares(RadixShares const& shares, std::int64_t groups) {
+  std::vector<std::vector<int>> taken(shares.count);
+  std::vector<std::int64_t> expected(shares.count), met(shares.count);
+  for (std::int64_t t = 0; t < shares.count; ++t)
+    taken[shares.tasks[t].row].assign(shares.tasks[t].lines, 0);
+  for (std::int64_t group = 0; group < groups; ++group) {
+    RadixCursor cursor(shares, group);
+    std::int64_t mine = 0;
+    for (RadixPiece piece; cursor.next(piece); ++met[piece.row]) {
+      REQUIRE(piece.lines.begin < piece.lines.end);
+      if (met[piece.row] == 0) expected[piece.row] = piece.groups;
+      REQUIRE(piece.groups == expected[piece.row]);
+      for (std::int64_t line = piece.lines.begin; line < piece.lines.end; ++line)
+        ++taken[piece.row].at(line);
+      mine += piece.lines.end - piece.lines.begin;
+    }
+    REQUIRE(mine <= shares.share);
+  }
+  REQUIRE(met == expected);
+  for (auto const& row : taken) REQUIRE(std::count(row.begin(), row.end(), 1) == std::ssize(row));
+}
+
+/// A selection of floats on a host, of which the lists are looked at.
+class ListedSelection {
+ public:
+  ListedSelection(std::vector<float> keys, std::vector<std::int64_t> begins, std::int64_t k)
+      : m_keys(std::move(keys)), m_begins(std::move(begins)), m_positions(rows() * k), m_k(k) {}
+
+  template <class Exec>
+  void run(Exec const& exec, bool ragged) {
+    Options const options{.sorted = Sorted::no};
+    auto const all = static_cast<std::int64_t>(m_keys.size());
+    Shape shape = make_shape<float>(rows(), ragged ? all : all / rows(), m_k);
+    shape.ragged = ragged;
+    Problem<Bits> problem{};
+    problem.shape = shape;
+    problem.rank = make_rank_map<float>(options);
+    problem.keys = reinterpret_cast<Bits const*>(m_keys.data());
+    problem.key_row = shape.n;
+    problem.indices = m_positions.data();
+    problem.index_row = m_k;
+    if (ragged) problem.offsets = {m_begins.data(), 1, 8};
+    Pieces sizes;
+    RadixScratch<Item64>(sizes, device_of(exec), shape, true);
+    m_memory.resize(sizes.bytes());
+    Pieces pieces(m_memory.data());
+    m_scratch = RadixScratch<Item64>(pieces, device_of(exec), shape, true);
+    auto const map = make_item_map<Item64>(problem.rank, shape.n, options.ties);
+    radix_select(exec, KeySource<Bits, Item64>{problem, map, nullptr, pick_host_loops<Bits>()},
+                 m_scratch, WinnerSink<Bits, Item64>{problem, map, nullptr});
+  }
+
+  RadixShares pass(int number) const { return m_scratch.schedule.of_pass(number).shares(); }
+  RadixShares gather() const { return m_scratch.schedule.of_gather().shares(); }
+
+ private:
+  using Bits = std::uint32_t;
+  std::int64_t rows() const { return std::ssize(m_begins) - 1; }
+
+  std::vector<float> m_keys;
+  std::vector<std::int64_t> m_begins, m_positions;
+  std::int64_t m_k;
+  std::vector<std::byte> m_memory;
+  RadixScratch<Item64> m_scratch;
+};
+
+/// Long rows among short ones, with all that they ask for settled at different times.
+template <class T>
+Question<T> unequal_rows(Input input, std::uint64_t seed) {
+  Question<T> question{{}, {0}, {}, 70'000};
+  auto const add = [&](std::int64_t length, std::int64_t k) {
+    question.begins.push_back(question.begins.back() + length);
+    question.ks.push_back(k);
+  };
+  for (int i = 0; i < 40; ++i) add(i * i, i);
+  add(150'001, 70'000);
+  for (int i = 0; i < 40; ++i) add(64, 64 - i);
+  add(66'000, 66'000);
+  add(9000, 300);
+  add(140'003, 1);
+  add(0, 5);
+  add(90'000, 0);
+  add(20'001, 10'000);
+  question.keys = make_keys<T>(input, question.begins.back(), seed);
+  return question;
+}
+
 template <class T>
 void select_one(std::vector<T> const& keys, std::int64_t k, testing::Verdict& verdict) {
   auto const n = static_cast<std::int64_t>(keys.size());
@@ -122,14 +224,16 @@ TEST_CASE("a team's buffer loses nothing and invents nothing", "[rooms]") {
   });
 }
 
-TEST_CASE("parts of a row begin where lines do", "[rooms]") {
+TEST_CASE("pieces of a row begin where lines do", "[rooms]") {
   for (std::int64_t n : {0, 1, 63, 64, 1000, 100'003})
     for (std::int64_t lead : {0, 1, 31, 63})
-      for (std::int64_t parts : {1, 2, 7, 40}) {
+      for (std::int64_t groups : {1, 2, 7, 40}) {
+        std::int64_t const lines = lines_of(n + lead);
+        RadixShares const shares{nullptr, 0, lines, (lines + groups - 1) / groups};
         std::int64_t next = 0;
-        for (std::int64_t part = 0; part < parts; ++part) {
-          Range const range = part_of_padded(n, lead, part, parts);
-          CAPTURE(n, lead, parts, part, range.begin, range.end);
+        for (std::int64_t group = 0; group < groups; ++group) {
+          Range const range = keys_in(shares.of_group(group), n, lead);
+          CAPTURE(n, lead, groups, group, range.begin, range.end);
           REQUIRE(range.begin == next);
           REQUIRE(range.end >= range.begin);
           if (range.begin > 0 && range.begin < n) REQUIRE((range.begin + lead) % 64 == 0);
@@ -137,6 +241,69 @@ TEST_CASE("parts of a row begin where lines do", "[rooms]") {
         }
         REQUIRE(next == n);
       }
+}
+
+TEST_CASE("every line of every row falls to one group", "[rooms]") {
+  std::uint64_t seed = 0;
+  for (std::int64_t count : {0, 1, 2, 30, 500})
+    for (std::int64_t longest : {0, 1, 40, 700})
+      for (std::int64_t groups : {1, 2, 8, 1056})
+        for (std::int64_t least : {1, 32, 512}) {
+          RadixTaskList list{nullptr, nullptr, groups, least};
+          Count64 appended = 0;
+          auto const tasks = random_tasks(list, appended, count, longest, ++seed);
+          CAPTURE(count, longest, groups, least);
+          check_shares(list.shares(), groups);
+        }
+}
+
+TEST_CASE("a pass is laid out for the rows that it finds unsettled", "[rooms]") {
+  std::int64_t const n = 100'000, lines = lines_of(n);
+  for_each_space([&](auto const& exec) {
+    if constexpr (runs_at_once<std::decay_t<decltype(exec)>>) {
+      CAPTURE(exec.name());
+      auto keys = make_keys<float>(Input::uniform, 2 * n, 7);
+      for (float& key : keys) key = std::floor(1000 * key);
+      std::fill_n(keys.begin(), n, 1.0f);
+      ListedSelection equal(keys, {0, n, 2 * n}, 1000);
+      equal.run(exec, false);
+      CHECK(equal.pass(0).count == 2);
+      CHECK(equal.pass(0).lines == 2 * lines);
+      CHECK(equal.pass(1).count == 1);
+      CHECK(equal.pass(1).lines == lines);
+      CHECK(equal.pass(2).count == 1);
+      CHECK(equal.pass(2).lines < lines);
+      CHECK(equal.gather().count == 2);
+
+      std::vector<std::int64_t> begins(1001);
+      for (int row = 0; row < 1000; ++row) begins[row] = 10 * row;
+      begins[1000] = 2 * n;
+      ListedSelection ragged(keys, begins, 5);
+      ragged.run(exec, true);
+      CHECK(ragged.pass(0).count == 1);
+      CHECK(ragged.pass(0).lines == lines_of(2 * n - 9990));
+      CHECK(ragged.gather().count == 1);
+    }
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("rows of very different length", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  auto const all = all_options<TestType>();
+  std::uint64_t seed = 50;
+  for (Input input : {Input::random_bits, Input::few_values, Input::all_equal, Input::descending}) {
+    auto const question = unequal_rows<TestType>(input, ++seed);
+    for (Options options : {Options{}, all[random_bits(seed, 0) % all.size()]}) {
+      options.algorithm = Algorithm::radix;
+      auto const truth = solve(question, options);
+      for_each_space([&](auto const& exec) {
+        RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
+        verdict.expect(question, truth, call.ragged_rows_wanting(options), options,
+                       [&] { return std::string(exec.name()) + ", " + name(input); });
+      });
+    }
+  }
+  verdict.close();
 }
 
 TEST_CASE("clustered keys take no more passes than uniform ones", "[rooms]") {

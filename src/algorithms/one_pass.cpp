@@ -198,7 +198,7 @@ struct OnePassPieces {
         spare_samples(device.host ? nullptr : pieces.take<Item>(shape.rows * plan.samples)),
         kept(pieces, shape.rows, plan),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
-        fallback(pieces, device, shape.rows, shape.n, 0, false) {}
+        fallback(pieces, device, shape, false) {}
 
   Pieces pieces;
   OnePassPlan plan;

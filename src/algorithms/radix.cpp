@@ -10,6 +10,7 @@
 #include "../counters.hpp"
 #include "../instantiate.hpp"
 #include "../short_rows.hpp"
+#include "radix_passes.hpp"
 
 namespace ktopk::detail {
 
@@ -29,9 +30,10 @@ struct RadixSelection {
   WinnerSink<Bits, Item> sink;
 
   KOKKOS_FUNCTION int bins() const { return 1 << scratch.digit_bits; }
-  KOKKOS_FUNCTION std::int64_t row_of(std::int64_t group) const { return group / scratch.parts; }
-  KOKKOS_FUNCTION std::int64_t part_of_group(std::int64_t group) const {
-    return group % scratch.parts;
+
+  /// Whether groups share the row.
+  KOKKOS_FUNCTION bool is_shared(std::int64_t row) const {
+    return source.size(row) >= scratch.shared_from;
   }
 
   /// Together: the state of a row before its first pass. `shared` holds most_samples + 1 items.
@@ -70,7 +72,7 @@ struct RadixSelection {
     Item const most = bounds.most < greatest ? bounds.most : greatest;
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
-    state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0};
+    state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0, 0};
     next_digit(state);
   }
 
@@ -270,7 +272,8 @@ struct RadixSelection {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, RadixRow<Item>& state, Reader const& read,
                               Range range, unsigned* histogram, std::int64_t row) const {
-    Item const floor = state.floor, ceiling = state.ceiling, base = state.base;
+    Item const floor = state.floor, ceiling = state.ceiling, span = ceiling - floor;
+    Item const base = state.base;
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(bins() - 1);
     Range const room = buffer_of(row);
@@ -280,7 +283,7 @@ struct RadixSelection {
                                                         &state.emitted, source.wanted(row));
     auto const visit = [&](Item item) {
       winner.add_if(item > ceiling, item);
-      if (item < floor || item > ceiling) return;
+      if (item - floor > span) return;
       buffer.add_if(true, item);
       group.fetch_add(&histogram[digit_of(item, base, shift, last)], 1u);
     };
@@ -345,12 +348,18 @@ struct RadixSelection {
     return !state.in_buffer && state.left < source.size(row) && state.left <= room.end - room.begin;
   }
 
-  /// A part of the row's keys. Those of teams begin where lines of memory do.
+  /// How many keys behind a line of memory the row begins. A team's pieces begin where lines do.
   template <class Group, class Reader>
-  KOKKOS_FUNCTION Range part_of_keys(Group const&, Reader const& read, std::int64_t row,
-                                     std::int64_t part) const {
-    std::int64_t const lead = Group::is_host ? 0 : read.lead(0);
-    return part_of_padded(source.size(row), lead, part, scratch.parts);
+  KOKKOS_FUNCTION static std::int64_t lead_of(Group const&, Reader const& read) {
+    return Group::is_host ? 0 : read.lead(0);
+  }
+
+  /// What a pass has to read of a row.
+  template <class Group>
+  KOKKOS_FUNCTION std::int64_t lines_left(Group const& group, std::int64_t row) const {
+    RadixRow<Item> const& state = scratch.row_states[row];
+    if (state.in_buffer) return lines_of(static_cast<std::int64_t>(state.filled));
+    return lines_of(source.size(row) + lead_of(group, source.reader(row)));
   }
 
   template <class Group>
@@ -362,18 +371,19 @@ struct RadixSelection {
                                                                      : Count::items_read;
 
   template <class Group>
-  KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<Item>& state, std::int64_t row,
-                                  std::int64_t part, unsigned* histogram) const {
+  KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<Item>& state,
+                                  RadixPiece const& piece, unsigned* histogram) const {
+    std::int64_t const row = piece.row;
     if (state.in_buffer) {
       typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
-      Range const held = part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts);
+      Range const held = keys_in(piece.lines, static_cast<std::int64_t>(state.filled), 0);
       bool const all = state.left == static_cast<std::int64_t>(state.filled);
       count(group, state, read, held, all, histogram);
       tally_read(group, Count::items_read, held);
       return;
     }
     auto const read = source.reader(row);
-    Range const range = part_of_keys(group, read, row, part);
+    Range const range = keys_in(piece.lines, source.size(row), lead_of(group, read));
     tally_read(group, source_reads, range);
     if (filters(group, state, row))
       filter(group, state, read, range, histogram, row);
@@ -448,105 +458,36 @@ struct RadixSelection {
   }
 
   template <class Group>
-  KOKKOS_FUNCTION void gather_part(Group const& group, std::int64_t row, std::int64_t part) const {
+  KOKKOS_FUNCTION void gather_part(Group const& group, RadixPiece const& piece) const {
+    std::int64_t const row = piece.row;
     RadixRow<Item>& state = scratch.row_states[row];
     if (state.need == 0) return;
     if (state.in_buffer) {
       typename ListReader::Reader const read{scratch.buffer + buffer_of(row).begin};
-      Range const held = part_of(static_cast<std::int64_t>(state.filled), part, scratch.parts);
+      Range const held = keys_in(piece.lines, static_cast<std::int64_t>(state.filled), 0);
       gather_from(group, state, read, held, row);
       tally_read(group, Count::items_read, held);
     } else {
       auto const read = source.reader(row);
-      Range const range = part_of_keys(group, read, row, part);
+      Range const range = keys_in(piece.lines, source.size(row), lead_of(group, read));
       gather_from(group, state, read, range, row);
       tally_read(group, source_reads, range);
     }
-    if (group.rank() == 0 && part == 0) tally(Count::passes, 1);
+    if (group.rank() == 0 && piece.lines.begin == 0) tally(Count::passes, 1);
+  }
+
+  /// A row of keys that fits a host's first cache; false where the source has none.
+  bool select_short(std::int64_t row) const {
+    if constexpr (Source::Reader::reads_keys) {
+      auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
+      if (k > 0)
+        ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, source.size(row), k);
+      return true;
+    }
+    return false;
   }
 
   using ListReader = ListSource<std::uint8_t, Item>;
-};
-
-template <class Group>
-KOKKOS_FUNCTION void clear(Group const& group, unsigned* histogram, int bins) {
-  each(group, 0, bins, [&](std::int64_t b) { histogram[b] = 0; });
-  group.barrier();
-}
-
-/// One digit of rows that several groups share; the last group of a row merges and chooses.
-template <class Selection>
-struct RadixPass {
-  Selection selection;
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = selection.row_of(group.index());
-    auto& state = selection.scratch.row_states[row];
-    if (state.settled) return;
-    int const bins = selection.bins();
-    auto* const histogram = group.template shared<unsigned>();
-    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
-    bool const filtered = selection.filters(group, state, row);
-    clear(group, histogram, bins);
-    selection.count_part(group, state, row, selection.part_of_group(group.index()), histogram);
-    group.barrier();
-    Count64* const merged = selection.scratch.histograms + row * bins;
-    each(group, 0, bins, [&](std::int64_t b) {
-      if (histogram[b] != 0)
-        Kokkos::atomic_add(&merged[b], static_cast<Count64>(histogram[b]));
-    });
-    auto* const flag = reinterpret_cast<int*>(sums + team_size);
-    if (!last_to_arrive(group, &state.arrived, selection.scratch.parts, flag)) return;
-    selection.choose(group, state, merged, filtered, selection.source.size(row), sums);
-    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
-  }
-};
-
-template <class Selection>
-struct RadixGather {
-  Selection selection;
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    selection.gather_part(group, selection.row_of(group.index()),
-                          selection.part_of_group(group.index()));
-  }
-};
-
-/// All digits of a row that one group has to itself.
-template <class Selection>
-struct RadixWholeRow {
-  Selection selection;
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index();
-    auto& state = selection.scratch.row_states[row];
-    int const bins = selection.bins();
-    auto* const histogram = group.template shared<unsigned>();
-    selection.begin(group, row, histogram);
-    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
-    while (!state.settled) {
-      bool const filtered = selection.filters(group, state, row);
-      clear(group, histogram, bins);
-      selection.count_part(group, state, row, 0, histogram);
-      group.barrier();
-      selection.choose(group, state, histogram, filtered, selection.source.size(row), sums);
-    }
-    selection.gather_part(group, row, 0);
-  }
-};
-
-template <class Selection>
-struct RadixBegin {
-  Selection selection;
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index(), bins = selection.bins();
-    Count64* const merged = selection.scratch.histograms + row * bins;
-    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
-    selection.begin(group, row, group.template shared<std::byte>());
-  }
 };
 
 template <class Source>
@@ -556,32 +497,39 @@ bool any_active(Source const& source, std::int64_t rows) {
   return false;
 }
 
-template <class Item>
-bool all_settled(RadixScratch<Item> const& scratch) {
-  return std::all_of(scratch.row_states, scratch.row_states + scratch.rows,
-                     [](RadixRow<Item> const& state) { return state.settled; });
+/// Whether no row is left for a pass, where the host may know.
+template <class Exec, class Item>
+bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {
+  if constexpr (runs_at_once<Exec>)
+    return scratch.rows == 1 ? scratch.row_states[0].settled : list.empty();
+  else
+    return false;
 }
 
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   WinnerSink<Bits, Item> const& sink) {
-  using Selection = RadixSelection<Source, Bits, Item>;
-  Selection const selection{source, scratch, sink};
-  int const shared = radix_shared_bytes<Item>(scratch.digit_bits);
   if constexpr (runs_at_once<Exec>)
     if (!any_active(source, scratch.rows)) return;
-  if (scratch.parts == 1) {
-    launch("ktopk::radix::row", exec, scratch.rows, shared, RadixWholeRow<Selection>{selection});
-    return;
-  }
-  std::int64_t const groups = scratch.rows * scratch.parts;
-  launch("ktopk::radix::begin", exec, scratch.rows, shared, RadixBegin<Selection>{selection});
+  using Selection = RadixSelection<Source, Bits, Item>;
+  Selection const selection{source, scratch, sink};
+  RadixSchedule const& schedule = scratch.schedule;
+  RadixTaskList const gather = schedule.of_gather();
+  int const shared = radix_shared_bytes<Item>(scratch.digit_bits);
+  if (schedule.capacity > 0) schedule.clear(exec);
+  launch("ktopk::radix::row", exec, scratch.row_groups, shared,
+         RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
+  if (scratch.shared_rows == 0) return;
   for (int pass = 0; pass < selection.most_passes(); ++pass) {
-    if constexpr (runs_at_once<Exec>)
-      if (all_settled(scratch)) break;
-    launch("ktopk::radix::digit", exec, groups, shared, RadixPass<Selection>{selection});
+    RadixTaskList const list = schedule.of_pass(pass);
+    if (all_settled<Exec>(scratch, list)) break;
+    launch("ktopk::radix::digit", exec, scratch.groups(), shared,
+           RadixPass<Selection>{selection, list, {schedule.of_pass(pass + 1), gather}});
   }
-  launch("ktopk::radix::gather", exec, groups, shared, RadixGather<Selection>{selection});
+  if constexpr (runs_at_once<Exec>)
+    if (scratch.rows > 1 && gather.empty()) return;
+  launch("ktopk::radix::gather", exec, scratch.groups(), shared,
+         RadixGather<Selection>{selection, gather});
 }
 
 template <class Item>
@@ -589,7 +537,7 @@ struct RadixPieces {
   RadixPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace),
         winners(pieces, shape, options),
-        scratch(pieces, device, shape.rows, shape.n, shape.keys(), true) {}
+        scratch(pieces, device, shape, true) {}
   Pieces pieces;
   Winners<Item> winners;
   RadixScratch<Item> scratch;

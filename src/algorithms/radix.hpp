@@ -4,12 +4,13 @@
 #include "../arrange.hpp"
 #include "../group.hpp"
 #include "../host_filter.hpp"
+#include "radix_tasks.hpp"
 
 // Most-significant-digit radix selection: histogram a digit of all items, keep to the bin that holds the
 // k-th, go on with the next digit. The first is laid where a sample expects the k-th. Any k up to n.
 // Reads the input two or three times, more where the sample misled: until few enough are left for the
 // buffer, then only the buffer.
-// After RadiK (Li et al., ICS '24, 3.1, 3.2.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
+// After RadiK (Li et al., ICS '24, 3.1, 3.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
 // Prefer it where k is a large part of n, for many short rows on CPUs, and as what never refuses.
 
 namespace ktopk::detail {
@@ -32,6 +33,7 @@ struct RadixRow {
   bool in_buffer;            // what may still win is in the buffer, what has won is written
   std::int64_t need;         // winners still to be found among floor .. ceiling
   std::int64_t left;         // how many items those are
+  std::int64_t slot;         // of the histogram that groups share
   unsigned arrived;          // groups done with the pass
   Count64 filled;            // items in the buffer
   Count64 emitted;           // winners written
@@ -117,25 +119,49 @@ struct ListSource {
 template <class Item>
 struct RadixScratch {
   RadixScratch() = default;
-  /// \param n         the longest row, or the number of all keys where rows are ragged
+  /// Of rows of no more than n items.
   /// \param buffered  whether there is a buffer of a quarter of `keys` items
   RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows_, std::int64_t n,
                std::int64_t keys, bool buffered)
-      : rows(rows_),
-        parts(parts_of_row(device, rows_, n)),
-        digit_bits(n > 16384 ? 11 : 8),
-        row_states(pieces.take<RadixRow<Item>>(rows_)),
-        histograms(parts > 1 ? pieces.take<Count64>(rows_ << digit_bits) : nullptr),
-        buffer(buffered ? pieces.take<Item>(keys / buffer_share + 1) : nullptr) {}
+      : RadixScratch(pieces, device, rows_, n, shared_rows_from(device, rows_, n),
+                     buffered ? keys / buffer_share + 1 : 0) {}
+  /// Of the rows of a shape.
+  RadixScratch(Pieces& pieces, Device const& device, Shape const& shape, bool buffered)
+      : RadixScratch(pieces, device, shape.rows, shape.n, shared_rows_from(device, shape),
+                     buffered ? shape.keys() / buffer_share + 1 : 0) {
+    if (device.host && shape.ragged) row_groups = std::min(rows, 4 * groups_on(device));
+  }
 
   static constexpr std::int64_t buffer_share = 4;
+  static constexpr int digit_bits_for(std::int64_t n) { return n > 16384 ? 11 : 8; }
+
+  /// How many groups read the rows that are shared.
+  std::int64_t groups() const { return rows == 1 ? parts : schedule.groups; }
 
   std::int64_t rows;
-  std::int64_t parts;
+  std::int64_t row_groups;   // how many groups begin rows
+  std::int64_t parts;        // of the only row
+  std::int64_t shared_from;  // rows of so many items are shared by groups
+  std::int64_t shared_rows;  // no more than these
   int digit_bits;
   RadixRow<Item>* row_states;
   Count64* histograms;
+  RadixSchedule schedule;
   Item* buffer;
+
+ private:
+  RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows_, std::int64_t n,
+               std::int64_t shared_from_, std::int64_t room)
+      : rows(rows_),
+        row_groups(rows),
+        parts(parts_of_row(device, 1, n)),
+        shared_from(shared_from_),
+        shared_rows(shared_from > n ? 0 : most_shared_rows(device, rows)),
+        digit_bits(digit_bits_for(n)),
+        row_states(pieces.take<RadixRow<Item>>(rows)),
+        histograms(shared_rows > 0 ? pieces.take<Count64>(shared_rows << digit_bits) : nullptr),
+        schedule(pieces, device, rows > 1 ? shared_rows : 0),
+        buffer(room > 0 ? pieces.take<Item>(room) : nullptr) {}
 };
 
 /// Puts the k best items of every active row of `source` into `sink`, in any order.

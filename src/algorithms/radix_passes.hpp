@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "../short_rows.hpp"
+#include "radix_tasks.hpp"
+
+// The kernels of radix, and who does what in them. The first begins every row, and does all of the rows that
+// a group has to itself. Then come the passes over the rows that groups share, whose tasks are laid out
+// anew after each (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers
+// their winners. A single row needs no list: its groups take equal parts of it.
+
+namespace ktopk::detail {
+
+template <class Group>
+KOKKOS_FUNCTION void clear(Group const& group, unsigned* histogram, int bins) {
+  each(group, 0, bins, [&](std::int64_t b) { histogram[b] = 0; });
+  group.barrier();
+}
+
+/// Where a row is to be read next: by the next pass, or for its winners.
+struct RadixNext {
+  RadixTaskList pass, gather;
+
+  /// Returns the row's place in the list. By one thread.
+  template <class Group, class Selection>
+  KOKKOS_FUNCTION std::int64_t enlist(Group const& group, Selection const& selection,
+                                      std::int64_t row) const {
+    auto const& state = selection.scratch.row_states[row];
+    if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
+    return (state.settled ? gather : pass).append(row, selection.lines_left(group, row));
+  }
+};
+
+/// The start of every row, and all the rest of a row that one group has to itself.
+template <class Selection>
+struct RadixRows {
+  Selection selection;
+  RadixNext next;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    if constexpr (Group::is_host) {
+      Range const rows = rows_of(group.index());
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) begin(group, row);
+    } else {
+      begin(group, group.index());
+    }
+  }
+
+ private:
+  /// One row, or of ragged rows as many as are about an equal share of all keys.
+  KOKKOS_FUNCTION Range rows_of(std::int64_t group) const {
+    if (selection.scratch.row_groups == selection.scratch.rows) return {group, group + 1};
+    return {row_behind(group), row_behind(group + 1)};
+  }
+  KOKKOS_FUNCTION std::int64_t row_behind(std::int64_t groups) const {
+    std::int64_t const rows = selection.scratch.rows, all_groups = selection.scratch.row_groups;
+    if (groups == all_groups) return rows;
+    std::int64_t const keys = keys_before(rows) / all_groups * groups;
+    std::int64_t low = 0, high = rows;
+    while (low < high) {
+      std::int64_t const middle = (low + high) / 2;
+      if (keys_before(middle) < keys)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+  /// A row takes as long as so many keys even without any.
+  KOKKOS_FUNCTION std::int64_t keys_before(std::int64_t row) const {
+    return selection.source.first(row) + 512 * row;
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row) const {
+    if (selection.is_shared(row)) {
+      share(group, row);
+    } else if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((select_on_host(group, row);))
+    } else {
+      select(selection, group, row);
+    }
+  }
+
+  /// Enlists the row and clears the histogram that is its own from now on.
+  template <class Group>
+  KOKKOS_FUNCTION void share(Group const& group, std::int64_t row) const {
+    auto& state = selection.scratch.row_states[row];
+    selection.begin(group, row, group.template shared<std::byte>());
+    if (group.rank() == 0) state.slot = next.enlist(group, selection, row);
+    group.barrier();
+    if (state.settled) return;
+    std::int64_t const bins = selection.bins();
+    Count64* const merged = selection.scratch.histograms + state.slot * bins;
+    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
+  }
+
+  /// Ragged rows may be much shorter than a histogram for all of them.
+  template <class Group>
+  void select_on_host(Group const& group, std::int64_t row) const {
+    std::int64_t const size = selection.source.size(row);
+    if (size <= longest_short_row && selection.select_short(row)) return;
+    Selection own = selection;
+    own.scratch.digit_bits = own.scratch.digit_bits_for(size);
+    select(own, group, row);
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION static void select(Selection const& selection, Group const& group,
+                                     std::int64_t row) {
+    auto& state = selection.scratch.row_states[row];
+    int const bins = selection.bins();
+    auto* const histogram = group.template shared<unsigned>();
+    selection.begin(group, row, histogram);
+    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
+    auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(group, row)}, 1}; };
+    while (!state.settled) {
+      bool const filtered = selection.filters(group, state, row);
+      clear(group, histogram, bins);
+      selection.count_part(group, state, whole(), histogram);
+      group.barrier();
+      selection.choose(group, state, histogram, filtered, selection.source.size(row), sums);
+    }
+    selection.gather_part(group, whole());
+  }
+};
+
+/// A group's part of a row that all groups share. Each has one, if with no lines, for what is left of the
+/// row changes as soon as the last has arrived.
+template <class Group, class Selection>
+KOKKOS_FUNCTION RadixPiece part_of_only_row(Group const& group, Selection const& selection) {
+  std::int64_t const lines = selection.lines_left(group, 0), parts = selection.scratch.parts;
+  RadixShares const shares{nullptr, 0, lines, (lines + parts - 1) / parts};
+  return {0, shares.of_group(group.index()), parts};
+}
+
+/// Calls body(piece) for all that the group has to read of the rows in a list, or of the only row.
+template <class Group, class Selection, class Body>
+KOKKOS_FUNCTION void for_each_piece(Group const& group, Selection const& selection,
+                                    RadixTaskList const& list, Body const& body) {
+  bool const one_row = selection.scratch.rows == 1;
+  RadixPiece piece{};
+  if (one_row) piece = part_of_only_row(group, selection);
+  RadixCursor cursor(one_row ? RadixShares{} : list.shares(), group.index());
+  for (bool more = one_row || cursor.next(piece); more; more = cursor.next(piece)) body(piece);
+}
+
+/// One digit of the rows in a list; the last group of a row merges, chooses and enlists it again.
+template <class Selection>
+struct RadixPass {
+  Selection selection;
+  RadixTaskList list;
+  RadixNext next;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    if (selection.scratch.rows == 1 && selection.scratch.row_states[0].settled) return;
+    for_each_piece(group, selection, list,
+                   [&](RadixPiece const& piece) { count(group, piece); });
+  }
+
+ private:
+  template <class Group>
+  KOKKOS_FUNCTION void count(Group const& group, RadixPiece const& piece) const {
+    auto& state = selection.scratch.row_states[piece.row];
+    int const bins = selection.bins();
+    auto* const histogram = group.template shared<unsigned>();
+    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
+    bool const filtered = selection.filters(group, state, piece.row);
+    clear(group, histogram, bins);
+    selection.count_part(group, state, piece, histogram);
+    group.barrier();
+    Count64* const merged = selection.scratch.histograms + state.slot * bins;
+    each(group, 0, bins, [&](std::int64_t b) {
+      if (histogram[b] != 0)
+        Kokkos::atomic_add(&merged[b], static_cast<Count64>(histogram[b]));
+    });
+    auto* const flag = reinterpret_cast<int*>(sums + team_size);
+    if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
+    selection.choose(group, state, merged, filtered, selection.source.size(piece.row), sums);
+    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
+    if (group.rank() == 0) next.enlist(group, selection, piece.row);
+  }
+};
+
+template <class Selection>
+struct RadixGather {
+  Selection selection;
+  RadixTaskList list;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    for_each_piece(group, selection, list,
+                   [&](RadixPiece const& piece) { selection.gather_part(group, piece); });
+  }
+};
+
+}  // namespace ktopk::detail

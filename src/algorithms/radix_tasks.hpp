@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "../group.hpp"
+
+// Who reads what in a pass of radix over several rows: RadiK's task rescheduling (Li et al., ICS '24, 3.2.1).
+// What a row has left for the pass is a task of so many lines of 64 keys in a list that is made anew for
+// each pass. The groups take equal shares of all lines: a share may span many rows and a row many shares,
+// and no group is kept for a row that has settled. Reads only what a pass must read.
+// The order of a list differs from run to run, what is selected does not.
+
+namespace ktopk::detail {
+
+inline constexpr std::int64_t keys_of_line = 64;
+
+KOKKOS_INLINE_FUNCTION std::int64_t lines_of(std::int64_t keys) {
+  return (keys + keys_of_line - 1) / keys_of_line;
+}
+
+struct RadixTask {
+  std::int64_t row;
+  std::int64_t first;  // of its lines among those of all tasks
+  std::int64_t lines;
+};
+
+/// The lines of a row that a group reads, and how many groups read the row.
+struct RadixPiece {
+  std::int64_t row;
+  Range lines;
+  std::int64_t groups;
+};
+
+/// The items of some lines of a row of `size`, which begins `lead` places behind its first line.
+KOKKOS_INLINE_FUNCTION Range keys_in(Range lines, std::int64_t size, std::int64_t lead) {
+  auto const item = [&](std::int64_t line) {
+    std::int64_t const i = line * keys_of_line - lead;
+    return i < 0 ? 0 : i < size ? i : size;
+  };
+  return {item(lines.begin), item(lines.end)};
+}
+
+/// From what length on several groups share a row; more than any row has where none is shared.
+inline std::int64_t shared_rows_from(Device const& device, std::int64_t rows, std::int64_t n) {
+  return parts_of_row(device, rows, n) > 1 ? 0 : std::numeric_limits<std::int64_t>::max();
+}
+
+/// The same of the rows of a shape. Of ragged ones those are shared that are worth two groups and longer
+/// than two equal shares of all keys; so there are no more of them than half the groups.
+inline std::int64_t shared_rows_from(Device const& device, Shape const& shape) {
+  if (!shape.ragged || shape.rows == 1) return shared_rows_from(device, shape.rows, shape.n);
+  std::int64_t const groups = std::max<std::int64_t>(1, groups_on(device));
+  return std::max(2 * smallest_part(device), (2 * shape.n + groups - 1) / groups);
+}
+
+/// More rows than these are not shared.
+inline std::int64_t most_shared_rows(Device const& device, std::int64_t rows) {
+  return std::max<std::int64_t>(1, std::min(rows, groups_on(device) / 2));
+}
+
+/// Tasks one behind the other, cut into shares of equal length. Behind the lines of a task may be some that
+/// nobody reads.
+struct RadixShares {
+  RadixTask const* tasks = nullptr;
+  std::int64_t count = 0;
+  std::int64_t lines = 0;
+  std::int64_t share = 1;
+
+  KOKKOS_FUNCTION Range of_group(std::int64_t group) const {
+    std::int64_t const begin = group * share, end = begin + share;
+    return {begin < lines ? begin : lines, end < lines ? end : lines};
+  }
+  /// The last task that begins at a line or before it.
+  KOKKOS_FUNCTION std::int64_t task_at(std::int64_t line) const {
+    std::int64_t low = 0, high = count;
+    while (high - low > 1) {
+      std::int64_t const middle = (low + high) / 2;
+      (tasks[middle].first <= line ? low : high) = middle;
+    }
+    return low;
+  }
+  KOKKOS_FUNCTION std::int64_t groups_of(RadixTask const& task) const {
+    return (task.first + task.lines - 1) / share - task.first / share + 1;
+  }
+};
+
+/// Goes through what falls to a group. Every line of every task falls to one.
+class RadixCursor {
+ public:
+  KOKKOS_FUNCTION RadixCursor(RadixShares const& shares, std::int64_t group)
+      : m_shares(shares),
+        m_mine(shares.of_group(group)),
+        m_task(m_mine.begin < m_mine.end ? shares.task_at(m_mine.begin) : shares.count) {}
+
+  /// False where nothing is left.
+  KOKKOS_FUNCTION bool next(RadixPiece& piece) {
+    while (m_task < m_shares.count) {
+      RadixTask const task = m_shares.tasks[m_task++];
+      std::int64_t const begin = m_mine.begin - task.first, end = m_mine.end - task.first;
+      if (end <= 0) return false;
+      Range const lines{begin > 0 ? begin : 0, end < task.lines ? end : task.lines};
+      if (lines.begin >= lines.end) continue;
+      piece = {task.row, lines, m_shares.groups_of(task)};
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  RadixShares m_shares;
+  Range m_mine;
+  std::int64_t m_task;
+};
+
+/// A list that many append to; read by the next kernel.
+struct RadixTaskList {
+  Count64* appended = nullptr;  // tasks above, lines below, counted by one addition
+  RadixTask* tasks = nullptr;
+  std::int64_t groups = 0;
+  std::int64_t least = 0;  // lines that are worth a group; a task counts for no fewer
+
+  static constexpr int line_bits = 40;
+  static constexpr Count64 one_task = Count64{1} << line_bits;
+
+  /// Returns the task's place in the list.
+  KOKKOS_FUNCTION std::int64_t append(std::int64_t row, std::int64_t lines) const {
+    auto const weight = static_cast<Count64>(lines > least ? lines : least);
+    Count64 const before = Kokkos::atomic_fetch_add(appended, one_task + weight);
+    auto const place = static_cast<std::int64_t>(before >> line_bits);
+    tasks[place] = {row, static_cast<std::int64_t>(before % one_task), lines};
+    return place;
+  }
+  KOKKOS_FUNCTION bool empty() const { return *appended == 0; }
+  KOKKOS_FUNCTION RadixShares shares() const {
+    Count64 const all = *appended;
+    auto const lines = static_cast<std::int64_t>(all % one_task);
+    std::int64_t const equal = (lines + groups - 1) / groups;
+    auto const count = static_cast<std::int64_t>(all >> line_bits);
+    return {tasks, count, lines, equal > least ? equal : least};
+  }
+};
+
+/// The lists of a selection: one for each pass, of which only this and the next are kept, and one of the
+/// rows to gather from.
+struct RadixSchedule {
+  RadixSchedule() = default;
+  RadixSchedule(Pieces& pieces, Device const& device, std::int64_t capacity_)
+      : groups(groups_on(device)),
+        least(device.host ? smallest_part(device) / keys_of_line : 32),
+        capacity(capacity_),
+        appended(capacity > 0 ? pieces.take<Count64>(most_lists) : nullptr),
+        tasks(capacity > 0 ? pieces.take<RadixTask>(3 * capacity) : nullptr) {}
+
+  RadixTaskList of_pass(int pass) const {
+    if (capacity == 0) return {};
+    return {appended + 1 + pass, tasks + (1 + pass % 2) * capacity, groups, least};
+  }
+  RadixTaskList of_gather() const { return {appended, tasks, groups, least}; }
+
+  /// Before anything is appended.
+  template <class Exec>
+  void clear(Exec const& exec) const {
+    if constexpr (runs_at_once<Exec>)
+      std::fill_n(appended, most_lists, Count64{0});
+    else
+      launch_each("ktopk::radix::clear", exec, most_lists, Clear{appended});
+  }
+
+  struct Clear {
+    Count64* counts;
+    KOKKOS_FUNCTION void operator()(std::int64_t i) const { counts[i] = 0; }
+  };
+
+  /// More than there are digits in an item.
+  static constexpr int most_lists = 20;
+
+  std::int64_t groups = 0;
+  std::int64_t least = 0;
+  std::int64_t capacity = 0;
+  Count64* appended = nullptr;
+  RadixTask* tasks = nullptr;
+};
+
+}  // namespace ktopk::detail
