@@ -21,7 +21,7 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
 }
 
 /// What is least slower than the fastest on the worst input for it, of all inputs that were measured:
-/// nothing is known of the keys here. \see perf/results/host-choice.json
+/// nothing is known of the keys here. \see perf/results/host-choice.json, host-few-winners.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
   if (are_short_rows(device, shape)) {
