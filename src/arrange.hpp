@@ -57,6 +57,12 @@ struct WinnerSink {
   /// Puts the keys at from[hits[0]], from[hits[1]] ..., where `from` is position `first` of the row.
   void put_hits(std::int64_t row, std::int64_t slot, Bits const* from, std::uint16_t const* hits,
                 int count, std::int64_t first) const;
+  /// Puts the items at from[hits[0]], from[hits[1]] ...
+  void put_hits(std::int64_t row, std::int64_t slot, Item const* from, std::uint16_t const* hits,
+                int count) const {
+    WinnerSink const to = *this;  // a copy that no store can change stays in registers
+    for (int h = 0; h < count; ++h) to.put(row, slot + h, from[hits[h]]);
+  }
 };
 
 template <class Bits, class Item>

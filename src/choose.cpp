@@ -20,7 +20,7 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
   return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
 }
 
-/// What is least slower than the fastest on the worst input for it, of all inputs that were measured:
+/// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
 /// nothing is known of the keys here. \see perf/results/host-choice.json, host-few-winners.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;

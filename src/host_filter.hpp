@@ -435,33 +435,34 @@ struct KeyScan {
 template <class Item>
 struct ListScan {
   Item const* items;
+  HostLoops<Item64> loops = pick_host_loops<Item64>();
 
-  static constexpr bool by_loops = sizeof(Item) == sizeof(std::uint64_t);
+  static constexpr bool by_loops = sizeof(Item) == sizeof(Item64);
 
-  /// Adds the digits of items to `histogram`: digit_of(item) is how often 2^shift goes into what the item is
-  /// above base, but at most `last`. As long as most have the first digit or the last, as where it was
-  /// aimed, only the others are looked at one by one.
-  template <class DigitOf>
-  void count_digits(std::int64_t begin, std::int64_t end, Item base, int shift, unsigned last,
-                    DigitOf const& digit_of, unsigned* histogram) const {
+  /// Adds the digits of items to `histogram`. As long as most have the first digit or the last, as where
+  /// it was aimed, only the others are looked at one by one.
+  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Item> const& digit,
+                    unsigned* histogram) const {
+    unsigned const last = digit.last;
     DigitCounter counter(histogram, last + 1);
     std::uint16_t found[filter_block + 1];
-    Item const width = Item{last} << shift, inner = base + (Item{1} << shift), upper = base + width;
-    bool aimed = width >> shift == last && upper > base;
+    Item const width = Item{last} << digit.shift, upper = digit.base + width;
+    Item const inner = digit.base + (Item{1} << digit.shift);
+    bool aimed = width >> digit.shift == last && upper > digit.base;
     blocks(begin, end, [&](Item const* from, int count) {
       if (aimed) {
         int const others = filter(from, count, inner, upper - inner - 1, found);
         int const higher = reaching(from, count, upper);
-        for (int h = 0; h < others; ++h) ++histogram[digit_of(from[found[h]])];
+        for (int h = 0; h < others; ++h) ++histogram[digit(from[found[h]])];
         histogram[last] += static_cast<unsigned>(higher);
         histogram[0] += static_cast<unsigned>(count - others - higher);
         aimed = others < count / 2;
         return;
       }
       if constexpr (by_loops)
-        pick_host_loops<Item>().digits(from, count, {}, {base, shift, last}, found);
+        loops.digits(from, count, {}, digit, found);
       else
-        for (int i = 0; i < count; ++i) found[i] = static_cast<std::uint16_t>(digit_of(from[i]));
+        for (int i = 0; i < count; ++i) found[i] = static_cast<std::uint16_t>(digit(from[i]));
       counter.add(found, count);
     });
   }
@@ -490,9 +491,9 @@ struct ListScan {
   }
 
  private:
-  static int filter(Item const* from, int count, Item least, Item span, std::uint16_t* hits) {
+  int filter(Item const* from, int count, Item least, Item span, std::uint16_t* hits) const {
     if constexpr (by_loops) {
-      return pick_host_loops<Item>().filter(from, count, {}, {least, span}, hits);
+      return loops.filter(from, count, {}, {least, span}, hits);
     } else {
       int found = 0;
       for (int i = 0; i < count; ++i) {
@@ -503,9 +504,9 @@ struct ListScan {
     }
   }
 
-  static int reaching(Item const* from, int count, Item least) {
+  int reaching(Item const* from, int count, Item least) const {
     if constexpr (by_loops) {
-      return pick_host_loops<Item>().reaching(from, count, least);
+      return loops.reaching(from, count, least);
     } else {
       int found = 0;
       for (int i = 0; i < count; ++i) found += from[i] >= least;

@@ -62,7 +62,8 @@ struct ListSelection {
       : by(by_) {
     if (by == Algorithm::bucket) {
       bucket =
-          NarrowWork<Item>(pieces, device, {shape.rows, longest, longest}, Bucket<Generic>::ways);
+          NarrowWork<Item>(pieces, device, {shape.rows, longest, longest}, Bucket<Generic>::ways,
+                           {pieces, device, shape.rows, longest, 0, false});
       bucket.scratch.unmoved = pieces.take<Verdict>(shape.rows);
     } else if (by == Algorithm::bitonic) {
       bitonic =

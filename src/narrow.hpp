@@ -625,10 +625,11 @@ void narrow(Exec const& exec, Work const& work, int most_passes, NarrowLabels co
 template <class Item>
 struct NarrowWork {
   NarrowWork() = default;
-  NarrowWork(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways)
+  NarrowWork(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways,
+             RadixScratch<Item> const& of_source)
       : scratch(pieces, device, sizes, ways),
         finish(pieces, device, sizes.rows, scratch.capacity, 0, false),
-        fallback(pieces, device, sizes.rows, sizes.longest, 0, false) {}
+        fallback(of_source) {}
 
   NarrowScratch<Item> scratch;
   RadixScratch<Item> finish;
@@ -671,7 +672,8 @@ struct NarrowPieces {
                int ways)
       : pieces(workspace),
         winners(pieces, shape, options),
-        work(pieces, device, {shape.rows, shape.n, shape.keys() / shape.rows}, ways) {}
+        work(pieces, device, {shape.rows, shape.n, shape.keys() / shape.rows}, ways,
+             {pieces, device, shape, false}) {}
 
   Pieces pieces;
   Winners<Item> winners;

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "support/run.hpp"
+#include "support/room.hpp"
 
 // The network on a host with runs of every length and any number of columns, and the room that stands on it.
 
@@ -54,23 +54,10 @@ using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
 TEMPLATE_LIST_TEST_CASE("bitonic around the limits of registers, vectors and blocks", "[bitonic]",
                         Widths) {
   Verdict verdict;
-  auto const all = all_options<TestType>();
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {63, 257, 512, 1000, 2049, 8193, 20000})
       for (std::int64_t k : {1, 2, 5, 16, 33, 64, 250, 256}) {
-        if (k > n) continue;
-        std::int64_t const rows = 2;
-        auto const question = uniform_question(make_keys<TestType>(input, rows * n, 5), rows, n, k);
-        Options options = all[random_bits(7, n + 100 * k + static_cast<int>(input)) % all.size()];
-        options.algorithm = Algorithm::bitonic;
-        auto const truth = solve(question, options);
-        for_each_space([&](auto const& exec) {
-          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, rows, n, k);
-          verdict.expect(question, truth, call(k, options), options, [&] {
-            return std::string(exec.name()) + ", " + name(input) + ", n = " + std::to_string(n) +
-                   ", k = " + std::to_string(k);
-          });
-        });
+        if (k <= n) expect_room<TestType>(Algorithm::bitonic, input, 2, n, k, verdict);
       }
   verdict.close();
 }

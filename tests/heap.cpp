@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/run.hpp"
+#include "support/room.hpp"
 
 // What a thread of heap keeps, in registers and in a heap, alone and in a team.
 
@@ -176,23 +176,10 @@ using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
 
 TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", Widths) {
   Verdict verdict;
-  auto const all = all_options<TestType>();
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {17, 700, 5000})
       for (std::int64_t k : {1, 3, 4, 5, 8, 9, 15, 16, 17, 33, 300}) {
-        if (k > n) continue;
-        std::int64_t const rows = 3;
-        auto const question = uniform_question(make_keys<TestType>(input, rows * n, 5), rows, n, k);
-        Options options = all[random_bits(7, n + 100 * k + static_cast<int>(input)) % all.size()];
-        options.algorithm = Algorithm::heap;
-        auto const truth = solve(question, options);
-        for_each_space([&](auto const& exec) {
-          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, rows, n, k);
-          verdict.expect(question, truth, call(k, options), options, [&] {
-            return std::string(exec.name()) + ", " + name(input) + ", n = " + std::to_string(n) +
-                   ", k = " + std::to_string(k);
-          });
-        });
+        if (k <= n) expect_room<TestType>(Algorithm::heap, input, 3, n, k, verdict);
       }
   verdict.close();
 }

@@ -195,11 +195,8 @@ struct RadixSelection {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, RadixRow<Item> const& state, Reader const& read,
                              Range range, bool all, unsigned* histogram) const {
-    if constexpr (Group::is_host && Reader::reads_keys) {
-      KOKKOS_IF_ON_HOST((count_keys(state, read.scan(), range, all, histogram);))
-      return;
-    } else if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((count_list(state, read.scan(), range, all, histogram);))
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((count_alone(state, read.scan(), range, all, histogram);))
       return;
     }
     Item const floor = state.floor, span = state.ceiling - floor, base = state.base;
@@ -224,21 +221,19 @@ struct RadixSelection {
   }
 
   /// The same of a host's list.
-  void count_list(RadixRow<Item> const& state, ListScan<Item> const& scan, Range range, bool all,
-                  unsigned* histogram) const {
-    auto const last = static_cast<unsigned>(bins() - 1);
-    auto const digit = [&](Item item) { return digit_of(item, state.base, state.shift, last); };
+  void count_alone(RadixRow<Item> const& state, ListScan<Item> const& scan, Range range, bool all,
+                   unsigned* histogram) const {
+    RankDigits<Item> const digit{state.base, state.shift, static_cast<unsigned>(bins() - 1)};
     if (all)
-      scan.count_digits(range.begin, range.end, state.base, state.shift, last, digit, histogram);
+      scan.count_digits(range.begin, range.end, digit, histogram);
     else
       scan.visit_edge(range.begin, range.end, state.floor, state.ceiling,
                       [&](Item item) { ++histogram[digit(item)]; });
   }
 
   /// The same on a host's keys.
-  template <class Scan>
-  void count_keys(RadixRow<Item> const& state, Scan const& scan, Range range, bool all,
-                  unsigned* histogram) const {
+  void count_alone(RadixRow<Item> const& state, KeyScan<Bits, Item> const& scan, Range range,
+                   bool all, unsigned* histogram) const {
     auto const last = static_cast<unsigned>(bins() - 1);
     auto const digit = [&](Item item) { return digit_of(item, state.base, state.shift, last); };
     if (all && state.shift >= sink.map.position_bits) {
@@ -306,37 +301,23 @@ struct RadixSelection {
   KOKKOS_FUNCTION void read_from(Group const& group, RadixRow<Item>& state, Reader const& read,
                                  Range range, std::int64_t row, Item ceiling, Visit const& visit,
                                  Settle const& settle) const {
-    if constexpr (Group::is_host && Reader::reads_keys) {
+    if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((read.scan().split(
                              range.begin, range.end, state.floor, ceiling, visit,
-                             [&](Bits const* from, std::uint16_t const* hits, int found,
-                                 std::int64_t first) {
-                               put_hits(state, row, from, hits, found, first);
-                             });))
-    } else if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((read.scan().split(
-                             range.begin, range.end, state.floor, ceiling, visit,
-                             [&](Item const* from, std::uint16_t const* hits, int found) {
-                               put_listed(state, row, from, hits, found);
+                             [&](auto const* from, std::uint16_t const* hits, int found,
+                                 auto... first) {
+                               put_hits(state, row, from, hits, found, first...);
                              });))
     } else {
       each_together(group, range, read.lead(range.begin), read, visit, settle);
     }
   }
 
-  void put_hits(RadixRow<Item>& state, std::int64_t row, Bits const* from,
-                std::uint16_t const* hits, int found, std::int64_t first) const {
+  template <class From, class... First>
+  void put_hits(RadixRow<Item>& state, std::int64_t row, From const* from,
+                std::uint16_t const* hits, int found, First... first) const {
     Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
-    sink.put_hits(row, static_cast<std::int64_t>(slot), from, hits, found, first);
-    tally(Count::flushes, 1);
-  }
-
-  void put_listed(RadixRow<Item>& state, std::int64_t row, Item const* from,
-                  std::uint16_t const* hits, int found) const {
-    Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
-    WinnerSink<Bits, Item> const to = sink;  // a copy that no store can change stays in registers
-    for (int h = 0; h < found; ++h)
-      to.put(row, static_cast<std::int64_t>(slot) + h, from[hits[h]]);
+    sink.put_hits(row, static_cast<std::int64_t>(slot), from, hits, found, first...);
     tally(Count::flushes, 1);
   }
 
