@@ -41,13 +41,6 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
 
 }  // namespace
 
-void Verdict::report(std::string const& wrong) {
-  FAIL_CHECK(wrong);
-  if (++m_wrong == 10) FAIL("ten wrong answers: giving up");
-}
-
-void Verdict::close() const { CHECK(m_checked > m_wrong); }
-
 template <class T>
 void hold_to_contract(UniformCase<T> const& given, Verdict& verdict) {
   std::int64_t const most = *std::max_element(given.ks.begin(), given.ks.end());

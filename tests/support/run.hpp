@@ -149,53 +149,17 @@ std::vector<std::int64_t> signed_indices(std::vector<I> const& indices) {
   return all;
 }
 
-/// The same rows asked again and again, for any k up to `most`.
+/// The same rows asked again and again, for any k up to `most`. Compiled once for all tests.
 template <class Exec, class T>
 class UniformCall {
-  using Memory = typename Exec::memory_space;
-  using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  using Keys = Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow>;
-  using Values = Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow>;
-  using Indices = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory, Borrow>;
-
  public:
   UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows, std::int64_t n,
-              std::int64_t most)
-      : m_exec(exec),
-        m_rows(rows),
-        m_n(n),
-        m_keys(keys.size() * sizeof(T)),
-        m_values(rows * most * sizeof(T)),
-        m_indices(rows * most * sizeof(std::int64_t)) {
-    m_keys.upload(keys);
-  }
+              std::int64_t most);
 
-  Answer<T> operator()(std::int64_t k, Options const& options, Outputs outputs = Outputs::both) {
-    m_values.clear();
-    m_indices.clear();
-    Keys const keys(m_keys.template as<T const>(), m_rows, m_n);
-    Values const values(m_values.template as<T>(), m_rows, k);
-    Indices const indices(m_indices.template as<std::int64_t>(), m_rows, k);
-    if (outputs == Outputs::both) top_k(m_exec, keys, values, indices, options);
-    if (outputs == Outputs::values) top_k(m_exec, keys, values, nothing, options);
-    if (outputs == Outputs::indices) top_k(m_exec, keys, nothing, indices, options);
-    m_exec.fence();
-    return fetch(m_rows * k, outputs);
-  }
+  Answer<T> operator()(std::int64_t k, Options const& options, Outputs outputs = Outputs::both);
 
  private:
-  Answer<T> fetch(std::size_t places, Outputs outputs) {
-    Answer<T> answer;
-    auto values = m_values.template download<T>(places);
-    auto indices = m_indices.template download<std::int64_t>(places);
-    if (outputs != Outputs::indices) answer.values = std::move(values);
-    if (outputs != Outputs::values) answer.indices = std::move(indices);
-    if (!m_values.untouched_from(answer.values.size() * sizeof(T)))
-      FAIL("values written past their end");
-    if (!m_indices.untouched_from(answer.indices.size() * sizeof(std::int64_t)))
-      FAIL("indices written past their end");
-    return answer;
-  }
+  Answer<T> fetch(std::size_t places, Outputs outputs);
 
   Exec m_exec;
   std::int64_t m_rows, m_n;

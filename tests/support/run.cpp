@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/run.hpp"
+
+namespace ktopk::testing {
+
+template <class Exec, class T>
+UniformCall<Exec, T>::UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows,
+                                  std::int64_t n, std::int64_t most)
+    : m_exec(exec),
+      m_rows(rows),
+      m_n(n),
+      m_keys(keys.size() * sizeof(T)),
+      m_values(rows * most * sizeof(T)),
+      m_indices(rows * most * sizeof(std::int64_t)) {
+  m_keys.upload(keys);
+}
+
+template <class Exec, class T>
+Answer<T> UniformCall<Exec, T>::operator()(std::int64_t k, Options const& options,
+                                           Outputs outputs) {
+  using Memory = typename Exec::memory_space;
+  using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  m_values.clear();
+  m_indices.clear();
+  Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow> const keys(
+      m_keys.template as<T const>(), m_rows, m_n);
+  Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow> const values(m_values.template as<T>(),
+                                                                      m_rows, k);
+  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory, Borrow> const indices(
+      m_indices.template as<std::int64_t>(), m_rows, k);
+  if (outputs == Outputs::both) top_k(m_exec, keys, values, indices, options);
+  if (outputs == Outputs::values) top_k(m_exec, keys, values, nothing, options);
+  if (outputs == Outputs::indices) top_k(m_exec, keys, nothing, indices, options);
+  m_exec.fence();
+  return fetch(m_rows * k, outputs);
+}
+
+template <class Exec, class T>
+Answer<T> UniformCall<Exec, T>::fetch(std::size_t places, Outputs outputs) {
+  Answer<T> answer;
+  auto values = m_values.template download<T>(places);
+  auto indices = m_indices.template download<std::int64_t>(places);
+  if (outputs != Outputs::indices) answer.values = std::move(values);
+  if (outputs != Outputs::values) answer.indices = std::move(indices);
+  if (!m_values.untouched_from(answer.values.size() * sizeof(T)))
+    FAIL("values written past their end");
+  if (!m_indices.untouched_from(answer.indices.size() * sizeof(std::int64_t)))
+    FAIL("indices written past their end");
+  return answer;
+}
+
+void Verdict::report(std::string const& wrong) {
+  FAIL_CHECK(wrong);
+  if (++m_wrong == 10) FAIL("ten wrong answers: giving up");
+}
+
+void Verdict::close() const { CHECK(m_checked > m_wrong); }
+
+#define KTOPK_TESTS_CALLS_ON(space)                 \
+  template class UniformCall<space, std::int8_t>;   \
+  template class UniformCall<space, std::uint8_t>;  \
+  template class UniformCall<space, std::int16_t>;  \
+  template class UniformCall<space, std::uint16_t>; \
+  template class UniformCall<space, float16>;       \
+  template class UniformCall<space, bfloat16>;      \
+  template class UniformCall<space, std::int32_t>;  \
+  template class UniformCall<space, std::uint32_t>; \
+  template class UniformCall<space, float>;         \
+  template class UniformCall<space, std::int64_t>;  \
+  template class UniformCall<space, std::uint64_t>; \
+  template class UniformCall<space, double>;
+
+#if defined(KOKKOS_ENABLE_CUDA)
+KTOPK_TESTS_CALLS_ON(Kokkos::Cuda)
+#elif defined(KOKKOS_ENABLE_HIP)
+KTOPK_TESTS_CALLS_ON(Kokkos::HIP)
+#else
+#ifdef KOKKOS_ENABLE_SERIAL
+KTOPK_TESTS_CALLS_ON(Kokkos::Serial)
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+KTOPK_TESTS_CALLS_ON(Kokkos::OpenMP)
+#endif
+#ifdef KOKKOS_ENABLE_THREADS
+KTOPK_TESTS_CALLS_ON(Kokkos::Threads)
+#endif
+#endif
+
+}  // namespace ktopk::testing
