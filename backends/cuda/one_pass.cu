@@ -154,50 +154,88 @@ __device__ int shift_for(Item threshold, Item best, std::int64_t order) {
   return spread > digit_bits ? spread - digit_bits : 0;
 }
 
+/// A digit of items, bits low to high - 1, of those that agree in all bits above.
+template <class Item>
+struct Digit {
+  static constexpr int item_bits = 8 * sizeof(Item);
+  Item prefix;
+  int high, low;
+
+  __device__ Digit(Item prefix_, int high_)
+      : prefix(prefix_), high(high_), low(high_ > digit_bits ? high_ - digit_bits : 0) {}
+
+  __device__ bool agrees(Item item) const { return high == item_bits || (item >> high) == prefix; }
+  __device__ unsigned of(Item item) const {
+    return static_cast<unsigned>(item >> low) & ((1u << (high - low)) - 1);
+  }
+  /// The next digit of the items that have `value` here.
+  __device__ Digit next(int value) const {
+    return {static_cast<Item>(prefix << (high - low) | static_cast<Item>(value)), low};
+  }
+  /// The least of the items that agree.
+  __device__ Item floor() const { return high < item_bits ? prefix << high : Item{0}; }
+
+  /// Counts the items that each(visit) visits; all threads of the block call it.
+  template <class Each>
+  __device__ void count(unsigned* histogram, Each const& each) const {
+    for (int i = threadIdx.x; i < digits; i += blockDim.x) histogram[i] = 0;
+    __syncthreads();
+    each([&](Item item) {
+      if (agrees(item)) atomicAdd(&histogram[of(item)], 1u);
+    });
+    __syncthreads();
+  }
+};
+
+/// A thread's share of the groups, in registers.
+template <class Item>
+struct GroupShare {
+  static constexpr int each = OnePassPlan::most_groups / tuning.threads;
+  Item items[each];
+  std::int64_t groups;
+
+  __device__ GroupShare(Item const* from, std::int64_t groups_) : groups(groups_) {
+    for (int i = 0; i < each; ++i) items[i] = has(i) ? from[place(i)] : Item{0};
+  }
+  __device__ static int place(int i) { return i * tuning.threads + static_cast<int>(threadIdx.x); }
+  __device__ bool has(int i) const { return place(i) < groups; }
+  template <class Visit>
+  __device__ void visit(Visit const& visit) const {
+    for (int i = 0; i < each; ++i)
+      if (has(i)) visit(items[i]);
+  }
+};
+
 /// An item at or a little below the order-th best of the groups: by digits, from the highest bit in
 /// which any two groups differ, until few share the order-th best's digits.
 template <class Item>
 __device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan) {
-  constexpr int threads = tuning.threads;
-  constexpr int each = OnePassPlan::most_groups / threads;
-  constexpr int item_bits = 8 * sizeof(Item);
   __shared__ Item scratch[2][32];
   __shared__ unsigned histogram[digits];
+  GroupShare<Item> const share(groups, plan.groups);
   Item const reference = groups[0];
-  Item mine[each];
   Item differ = 0, best = 0;
-  for (int i = 0; i < each; ++i) {
-    int const at = i * threads + static_cast<int>(threadIdx.x);
-    mine[i] = at < plan.groups ? groups[at] : Item{0};
-    if (at < plan.groups) differ |= mine[i] ^ reference;
-    best = mine[i] > best ? mine[i] : best;
-  }
+  share.visit([&](Item group) {
+    differ |= group ^ reference;
+    best = group > best ? group : best;
+  });
   differ = block_reduce(differ, scratch[0], [](Item x) { return warp_or(x); },
                         [](Item a, Item b) { return a | b; });
   best = block_reduce(best, scratch[1], [](Item x) { return warp_max(x); },
                       [](Item a, Item b) { return a > b ? a : b; });
-  int high = highest_bit(differ) + 1;
-  Item prefix = high < item_bits ? reference >> high : Item{0};
+  int const high = highest_bit(differ) + 1;
+  Digit<Item> digit(high < Digit<Item>::item_bits ? reference >> high : Item{0}, high);
   auto need = static_cast<unsigned long long>(plan.order);
   unsigned long long const few = need / 8 + 2;
-  while (high > 0) {
-    int const low = high > digit_bits ? high - digit_bits : 0;
-    unsigned const mask = (1u << (high - low)) - 1;
-    for (int i = threadIdx.x; i < digits; i += threads) histogram[i] = 0;
-    __syncthreads();
-    for (int i = 0; i < each; ++i) {
-      bool const counted = i * threads + static_cast<int>(threadIdx.x) < plan.groups;
-      if (counted && (high == item_bits || (mine[i] >> high) == prefix))
-        atomicAdd(&histogram[static_cast<unsigned>(mine[i] >> low) & mask], 1u);
-    }
-    __syncthreads();
-    Place const place = block_find<digits, threads>(need, [&](int bin) { return histogram[bin]; });
-    prefix = (prefix << (high - low)) | static_cast<Item>(place.bin);
+  while (digit.high > 0) {
+    digit.count(histogram, [&](auto const& visit) { share.visit(visit); });
+    Place const place =
+        block_find<digits, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
     need -= place.above;
-    high = low;
+    digit = digit.next(place.bin);
     if (place.here <= few) break;
   }
-  Item const threshold = high < item_bits ? prefix << high : Item{0};
+  Item const threshold = digit.floor();
   return {threshold, shift_for(threshold, best, plan.order)};
 }
 
@@ -495,6 +533,7 @@ __device__ void prefetch_first_tiles(AlignedRow<Bits> const& row) {
 template <class Bits, class Item>
 __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
     stream(Work<Bits, Item> const w) {
+  let_next_kernel_start();
   __shared__ Held<Item> held;
   unsigned const y = blockIdx.y;
   AlignedRow<Bits> const row(w.problem.row_keys(y), w.problem.shape.n);
@@ -581,32 +620,24 @@ __device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::i
   std::int64_t const threads = static_cast<std::int64_t>(grid.num_threads());
   for (std::int64_t i = thread; i < digits; i += threads) state.digit_counts[0][i] = 0;
   grid.sync();
-  Item prefix = 0;
+  Digit<Item> digit(0, w.map.width());
   auto need = static_cast<unsigned long long>(k);
-  int high = w.map.width();
-  for (int pass = 0; high > 0; ++pass) {
-    int const low = high > digit_bits ? high - digit_bits : 0;
+  for (int pass = 0; digit.high > 0; ++pass) {
     for (std::int64_t i = thread; i < digits; i += threads)
       state.digit_counts[(pass + 1) % 3][i] = 0;
-    for (int i = threadIdx.x; i < digits; i += blockDim.x) histogram[i] = 0;
-    __syncthreads();
-    for (std::int64_t i = thread; i < size; i += threads) {
-      Item const item = read(i);
-      if (pass == 0 || (item >> high) == prefix)
-        atomicAdd(&histogram[static_cast<unsigned>(item >> low) & ((1u << (high - low)) - 1)], 1u);
-    }
-    __syncthreads();
+    digit.count(histogram, [&](auto const& visit) {
+      for (std::int64_t i = thread; i < size; i += threads) visit(read(i));
+    });
     unsigned long long* const merged = state.digit_counts[pass % 3];
     for (int i = threadIdx.x; i < digits; i += blockDim.x)
       if (histogram[i] != 0) atomicAdd(&merged[i], static_cast<unsigned long long>(histogram[i]));
     grid.sync();
     Place const place = block_find<digits, tuning.threads>(need, [&](int bin) { return merged[bin]; });
-    prefix = (prefix << (high - low)) | static_cast<Item>(place.bin);
     need -= place.above;
-    high = low;
+    digit = digit.next(place.bin);
     if (need == place.here) break;
   }
-  Item const threshold = prefix << high;
+  Item const threshold = digit.floor();
   for (std::int64_t i = thread; i < size; i += threads) {
     Item const item = read(i);
     if (item >= threshold) w.emit(row, claim(&state.counters.emitted), item);
@@ -637,6 +668,7 @@ __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t
 
 template <class Bits, class Item>
 __global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, Item> const w) {
+  wait_for_previous_kernel();
   unsigned const mine = blockIdx.y;
   std::int64_t const wanted = w.problem.winners(mine);
   if (wanted > 0) {
@@ -795,17 +827,19 @@ int resident_blocks(int device, Kernel kernel, int threads) {
 
 /// Launches a kernel that may start while the one before it still runs, and waits for it itself.
 template <class Kernel, class Argument>
-cudaError_t launch_early(Kernel kernel, dim3 grid, int threads, cudaStream_t stream,
-                         Argument const& argument) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+cudaError_t launch_early(Kernel kernel, dim3 grid, cudaStream_t stream, Argument const& argument,
+                         bool cooperative = false) {
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = cooperative ? 1 : 0;
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
-  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.blockDim = dim3(tuning.threads);
   config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
   return cudaLaunchKernelEx(&config, kernel, argument);
 }
 
@@ -848,13 +882,9 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
       w);
   static int const stream_blocks =
       resident_blocks(device, cuda::stream<Bits, Item>, tuning.threads);
-  check(launch_early(cuda::stream<Bits, Item>, launch_shape(stream_blocks), tuning.threads, stream, w),
-        "stream");
+  check(launch_early(cuda::stream<Bits, Item>, launch_shape(stream_blocks), stream, w), "stream");
   static int const finish_blocks = resident_blocks(device, finish<Bits, Item>, tuning.threads);
-  void* arguments[] = {&w};
-  check(cudaLaunchCooperativeKernel(finish<Bits, Item>, launch_shape(finish_blocks),
-                                    dim3(tuning.threads), arguments, 0, stream),
-        "finish");
+  check(launch_early(finish<Bits, Item>, launch_shape(finish_blocks), stream, w, true), "finish");
   sort_and_store(stream, w);
   check(cudaGetLastError(), "launch");
 }
