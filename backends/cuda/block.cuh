@@ -48,12 +48,6 @@ __device__ Item warp_max(Item item) {
   return item;
 }
 
-template <class Item>
-__device__ Item warp_or(Item item) {
-  for (int mask = 16; mask > 0; mask /= 2) item |= shuffle_xor(item, mask);
-  return item;
-}
-
 __device__ inline int highest_bit(Item64 item) {
   return 63 - __clzll(static_cast<long long>(item));
 }
@@ -89,16 +83,18 @@ __device__ inline unsigned long long block_claim(unsigned long long* counter, bo
   return base + slot;
 }
 
-/// Combines a value of every thread, whose number is a multiple of 32 up to 1024.
-/// \param scratch  32 values of shared memory, free again after the caller's next barrier
-template <class T, class WarpCombine, class Combine>
-__device__ T block_reduce(T value, T* scratch, WarpCombine const& of_warp, Combine const& combine) {
-  T const mine = of_warp(value);
+/// The greatest of all threads' items.
+/// \param scratch  32 items of shared memory, free again after the caller's next barrier
+template <int Threads, class Item>
+__device__ Item block_max(Item item, Item* scratch) {
+  static_assert(Threads % 32 == 0 && Threads <= 1024);
+  Item const mine = warp_max(item);
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = mine;
   __syncthreads();
-  T result = scratch[0];
-  for (unsigned w = 1; w < blockDim.x / 32; ++w) result = combine(result, scratch[w]);
-  return result;
+  Item best = scratch[0];
+#pragma unroll
+  for (int w = 1; w < Threads / 32; ++w) best = scratch[w] > best ? scratch[w] : best;
+  return best;
 }
 
 /// Where the need-th best stands in a histogram whose highest bin holds the best.
@@ -133,7 +129,8 @@ __device__ Place block_find(unsigned long long need, Count const& count) {
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
   unsigned long long above = inclusive - sum;
-  for (int w = 0; w < warp; ++w) above += warp_sums[w];
+#pragma unroll
+  for (int w = 0; w < Threads / 32; ++w) above += w < warp ? warp_sums[w] : 0;
   for (int i = 0; i < each; ++i) {
     if (above < need && need <= above + counts[i])
       found = {Bins - 1 - (static_cast<int>(threadIdx.x) * each + i), above, counts[i]};

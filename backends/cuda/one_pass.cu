@@ -206,36 +206,34 @@ struct GroupShare {
   }
 };
 
-/// An item at or a little below the order-th best of the groups: by digits, from the highest bit in
-/// which any two groups differ, until few share the order-th best's digits.
+/// An item at or a little below the order-th best of the groups: by digits of what they are above the
+/// least of them, until few share the order-th best's digits.
 template <class Item>
 __device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan) {
   __shared__ Item scratch[2][32];
   __shared__ unsigned histogram[digits];
   GroupShare<Item> const share(groups, plan.groups);
-  Item const reference = groups[0];
-  Item differ = 0, best = 0;
+  Item best = 0, lowest = 0;  // the latter as the complement of the least
   share.visit([&](Item group) {
-    differ |= group ^ reference;
     best = group > best ? group : best;
+    lowest = ~group > lowest ? ~group : lowest;
   });
-  differ = block_reduce(differ, scratch[0], [](Item x) { return warp_or(x); },
-                        [](Item a, Item b) { return a | b; });
-  best = block_reduce(best, scratch[1], [](Item x) { return warp_max(x); },
-                      [](Item a, Item b) { return a > b ? a : b; });
-  int const high = highest_bit(differ) + 1;
-  Digit<Item> digit(high < Digit<Item>::item_bits ? reference >> high : Item{0}, high);
+  best = block_max<tuning.threads>(best, scratch[0]);
+  Item const least = ~block_max<tuning.threads>(lowest, scratch[1]);
+  Digit<Item> digit(0, highest_bit(best - least) + 1);
   auto need = static_cast<unsigned long long>(plan.order);
   unsigned long long const few = need / 8 + 2;
   while (digit.high > 0) {
-    digit.count(histogram, [&](auto const& visit) { share.visit(visit); });
+    digit.count(histogram, [&](auto const& visit) {
+      share.visit([&](Item group) { visit(group - least); });
+    });
     Place const place =
         block_find<digits, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
     need -= place.above;
     digit = digit.next(place.bin);
     if (place.here <= few) break;
   }
-  Item const threshold = digit.floor();
+  Item const threshold = least + digit.floor();
   return {threshold, shift_for(threshold, best, plan.order)};
 }
 
@@ -595,6 +593,9 @@ __device__ void finish_kept(Work<Bits, Item> const& w, unsigned row, Place const
   auto const kept = static_cast<std::int64_t>(state.counters.kept);
   Item const* const items = w.row_kept(row);
   Bar<Item> const bar = state.bar;
+  auto const blocks = static_cast<unsigned>(
+      min((kept + tuning.threads - 1) / tuning.threads, static_cast<std::int64_t>(gridDim.x)));
+  if (blockIdx.x >= blocks) return;
   std::int64_t const stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x; first < kept; first += stride) {
     std::int64_t const i = first + threadIdx.x;
@@ -606,7 +607,7 @@ __device__ void finish_kept(Work<Bits, Item> const& w, unsigned row, Place const
     if (bin > place.bin) w.emit(row, slot, item);
     if (bin == place.bin) w.row_boundary(row)[claim(&state.counters.boundary)] = item;
   }
-  if (last_block(&state.counters.settled, gridDim.x)) settle_boundary(w, row, place, k);
+  if (last_block(&state.counters.settled, blocks)) settle_boundary(w, row, place, k);
 }
 
 /// Radix selection by all blocks together, of the items that `read` gives for 0 .. size - 1.
@@ -653,11 +654,16 @@ struct Outlook {
 
 template <class Bits, class Item>
 __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t k) {
+  constexpr int each = tuning.bins / tuning.threads;
   __shared__ unsigned counts[tuning.bins + BinOrder::in_line];
   auto const padded = [](unsigned bin) { return bin + bin / BinOrder::lines; };  // no bank conflicts
-  for (unsigned i = threadIdx.x; i < tuning.bins; i += blockDim.x)
-    counts[padded(BinOrder::bin_at(i))] = w.rows[row].counters.histogram[i];
+  auto const place_of = [](int i) { return i * tuning.threads + threadIdx.x; };
+  unsigned mine[each];
+#pragma unroll
+  for (int i = 0; i < each; ++i) mine[i] = w.rows[row].counters.histogram[place_of(i)];
   if (!proven(w, row, k)) return {false, false, {}};
+#pragma unroll
+  for (int i = 0; i < each; ++i) counts[padded(BinOrder::bin_at(place_of(i)))] = mine[i];
   __syncthreads();
   Place const place =
       block_find<tuning.bins, tuning.threads>(static_cast<unsigned long long>(k), [&](int bin) {
