@@ -106,7 +106,7 @@ void check_digests(Exec const& exec, Algorithm algorithm) {
 
 TEMPLATE_LIST_TEST_CASE("digests are those of every other backend", "[digests]", KeyTypes) {
   if (char const* const path = std::getenv("KTOPK_WRITE_DIGESTS")) {
-    write_digests(compute<TestType>(Kokkos::DefaultHostExecutionSpace(), Algorithm::sort), path);
+    write_digests(compute<TestType>(Kokkos::DefaultExecutionSpace(), Algorithm::sort), path);
     return;
   }
   for_each_space([](auto const& exec) {
