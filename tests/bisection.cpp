@@ -6,7 +6,7 @@
 #include <set>
 
 #include "support/recorder.hpp"
-#include "support/run.hpp"
+#include "support/room.hpp"
 
 // Bisection where the other rooms have nothing to say: its limits, and rows longer than its cache.
 
@@ -132,20 +132,8 @@ TEMPLATE_LIST_TEST_CASE("rows longer than the cache holds", "[bisection]", KeyTy
   Verdict verdict;
   for (std::int64_t n : {8193, 65536})
     for (Input input : inputs_for<TestType>())
-      for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n}) {
-        auto const options = all_options<TestType>();
-        Options option = options[random_bits(n, k + static_cast<int>(input)) % options.size()];
-        option.algorithm = Algorithm::bisection;
-        auto const question = uniform_question(make_keys<TestType>(input, n, 3), 1, n, k);
-        auto const truth = solve(question, option);
-        for_each_space([&](auto const& exec) {
-          UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 1, n, k);
-          verdict.expect(question, truth, call(k, option), option, [&] {
-            return std::string(name(input)) + ", n = " + std::to_string(n) +
-                   ", k = " + std::to_string(k);
-          });
-        });
-      }
+      for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n})
+        expect_room<TestType>(Algorithm::bisection, input, 1, n, k, verdict);
   verdict.close();
 }
 
