@@ -51,17 +51,8 @@ void hold_to_contract(UniformCase<T> const& given, Verdict& verdict) {
   }
 }
 
-template void hold_to_contract(UniformCase<std::int8_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::uint8_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::int16_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::uint16_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<float16> const&, Verdict&);
-template void hold_to_contract(UniformCase<bfloat16> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::int32_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::uint32_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<float> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::int64_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<std::uint64_t> const&, Verdict&);
-template void hold_to_contract(UniformCase<double> const&, Verdict&);
+#define KTOPK_TESTS_CONTRACT(T) template void hold_to_contract(UniformCase<T> const&, Verdict&);
+
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_CONTRACT)
 
 }  // namespace ktopk::testing

@@ -4,6 +4,8 @@
 #include <sstream>
 #include <utility>
 
+#include "support/inputs.hpp"
+
 namespace ktopk::testing {
 
 template <class T>
@@ -54,10 +56,14 @@ std::string bits_text(T const& key) {
   return text.str();
 }
 
+/// Keys as a set of patterns.
 template <class T>
-struct BitsLess {
-  bool operator()(T const& a, T const& b) const { return std::memcmp(&a, &b, sizeof(T)) < 0; }
-};
+auto sorted_bits(T const* keys, std::int64_t n) {
+  std::vector<detail::BitsOf<sizeof(T)>> bits(n);
+  if (n != 0) std::memcpy(bits.data(), keys, n * sizeof(T));
+  std::sort(bits.begin(), bits.end());
+  return bits;
+}
 
 /// One row of an answer beside the row that solve() gives.
 template <class T>
@@ -140,18 +146,18 @@ class RowCheck {
     return {};
   }
 
-  /// With a tie rule the very bits are known; without one, ranks are, and the bits must be among the keys.
+  /// With a tie rule the very bits are known; without one, ranks are, and the bits must be among the keys,
+  /// which those with an index have been seen to be.
   std::string check_values(Answer<T> const& answer) const {
-    std::vector<T> got(answer.values.begin() + m_first, answer.values.begin() + m_first + m_count);
+    T const* const got = answer.values.data() + m_first;
     if (m_options.ties == Ties::any) {
-      std::string wrong = check_ranks(got);
-      return wrong.empty() ? check_taken_from_keys(std::move(got)) : wrong;
+      std::string wrong = check_ranks({got, got + m_count});
+      return wrong.empty() && answer.indices.empty() ? check_taken_from_keys(got) : wrong;
     }
-    std::vector<T> want(m_truth.values.begin() + m_first,
-                        m_truth.values.begin() + m_first + m_count);
+    T const* const want = m_truth.values.data() + m_first;
     if (m_options.sorted == Sorted::no) {
-      std::sort(got.begin(), got.end(), BitsLess<T>());
-      std::sort(want.begin(), want.end(), BitsLess<T>());
+      bool const same = sorted_bits(got, m_count) == sorted_bits(want, m_count);
+      return same ? std::string() : fail(-1) + "values that are not those of the winners";
     }
     for (std::int64_t place = 0; place < m_count; ++place)
       if (!same_bits(got[place], want[place]))
@@ -171,14 +177,11 @@ class RowCheck {
     return {};
   }
 
-  std::string check_taken_from_keys(std::vector<T> got) const {
-    std::vector<T> keys(m_keys, m_keys + m_n);
-    std::sort(keys.begin(), keys.end(), BitsLess<T>());
-    std::sort(got.begin(), got.end(), BitsLess<T>());
-    bool const taken =
-        std::includes(keys.begin(), keys.end(), got.begin(), got.end(), BitsLess<T>());
-    return taken ? std::string()
-                 : fail(-1) + "a value that is no key of the row, or more often than in the row";
+  std::string check_taken_from_keys(T const* got) const {
+    auto const keys = sorted_bits(m_keys, m_n), taken = sorted_bits(got, m_count);
+    return std::includes(keys.begin(), keys.end(), taken.begin(), taken.end())
+               ? std::string()
+               : fail(-1) + "a value that is no key of the row, or more often than in the row";
   }
 
   T const* m_keys;
@@ -212,17 +215,6 @@ std::string check(Question<T> const& question, Answer<T> const& truth, Answer<T>
   template std::string check(Question<T> const&, Answer<T> const&, Answer<T> const&, \
                              Options const&);
 
-KTOPK_TESTS_ORACLE(std::int8_t)
-KTOPK_TESTS_ORACLE(std::uint8_t)
-KTOPK_TESTS_ORACLE(std::int16_t)
-KTOPK_TESTS_ORACLE(std::uint16_t)
-KTOPK_TESTS_ORACLE(float16)
-KTOPK_TESTS_ORACLE(bfloat16)
-KTOPK_TESTS_ORACLE(std::int32_t)
-KTOPK_TESTS_ORACLE(std::uint32_t)
-KTOPK_TESTS_ORACLE(float)
-KTOPK_TESTS_ORACLE(std::int64_t)
-KTOPK_TESTS_ORACLE(std::uint64_t)
-KTOPK_TESTS_ORACLE(double)
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_ORACLE)
 
 }  // namespace ktopk::testing

@@ -17,6 +17,21 @@
 #include <type_traits>
 #include <vector>
 
+/// X(T) for every key type: what tests share is compiled once, for all of them.
+#define KTOPK_TESTS_FOR_EACH_KEY_TYPE(X) \
+  X(std::int8_t)                         \
+  X(std::uint8_t)                        \
+  X(std::int16_t)                        \
+  X(std::uint16_t)                       \
+  X(::ktopk::float16)                    \
+  X(::ktopk::bfloat16)                   \
+  X(std::int32_t)                        \
+  X(std::uint32_t)                       \
+  X(float)                               \
+  X(std::int64_t)                        \
+  X(std::uint64_t)                       \
+  X(double)
+
 namespace ktopk::testing {
 
 template <class T>

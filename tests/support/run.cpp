@@ -56,33 +56,24 @@ void Verdict::report(std::string const& wrong) {
 
 void Verdict::close() const { CHECK(m_checked > m_wrong); }
 
-#define KTOPK_TESTS_CALLS_ON(space)                 \
-  template class UniformCall<space, std::int8_t>;   \
-  template class UniformCall<space, std::uint8_t>;  \
-  template class UniformCall<space, std::int16_t>;  \
-  template class UniformCall<space, std::uint16_t>; \
-  template class UniformCall<space, float16>;       \
-  template class UniformCall<space, bfloat16>;      \
-  template class UniformCall<space, std::int32_t>;  \
-  template class UniformCall<space, std::uint32_t>; \
-  template class UniformCall<space, float>;         \
-  template class UniformCall<space, std::int64_t>;  \
-  template class UniformCall<space, std::uint64_t>; \
-  template class UniformCall<space, double>;
-
 #if defined(KOKKOS_ENABLE_CUDA)
-KTOPK_TESTS_CALLS_ON(Kokkos::Cuda)
+#define KTOPK_TESTS_CALL(T) template class UniformCall<Kokkos::Cuda, T>;
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_CALL)
 #elif defined(KOKKOS_ENABLE_HIP)
-KTOPK_TESTS_CALLS_ON(Kokkos::HIP)
+#define KTOPK_TESTS_CALL(T) template class UniformCall<Kokkos::HIP, T>;
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_CALL)
 #else
 #ifdef KOKKOS_ENABLE_SERIAL
-KTOPK_TESTS_CALLS_ON(Kokkos::Serial)
+#define KTOPK_TESTS_SERIAL_CALL(T) template class UniformCall<Kokkos::Serial, T>;
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_SERIAL_CALL)
 #endif
 #ifdef KOKKOS_ENABLE_OPENMP
-KTOPK_TESTS_CALLS_ON(Kokkos::OpenMP)
+#define KTOPK_TESTS_OPENMP_CALL(T) template class UniformCall<Kokkos::OpenMP, T>;
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_OPENMP_CALL)
 #endif
 #ifdef KOKKOS_ENABLE_THREADS
-KTOPK_TESTS_CALLS_ON(Kokkos::Threads)
+#define KTOPK_TESTS_THREADS_CALL(T) template class UniformCall<Kokkos::Threads, T>;
+KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_THREADS_CALL)
 #endif
 #endif
 

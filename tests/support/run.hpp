@@ -83,14 +83,15 @@ inline std::string describe(Options const& o) {
   return text + (o.nan == NaN::greatest ? ", NaN greatest" : ", NaN least");
 }
 
-/// Memory of an execution space as bytes, so that few types of View are compiled. Some bytes past the end are watched.
+/// Memory of an execution space as words, so that few types of View are compiled. Some bytes past the end are watched.
 template <class Exec>
 class Buffer {
  public:
   using Memory = typename Exec::memory_space;
 
   explicit Buffer(std::size_t bytes)
-      : m_device(Kokkos::view_alloc(Kokkos::WithoutInitializing, "test::buffer"), bytes + guard),
+      : m_device(Kokkos::view_alloc(Kokkos::WithoutInitializing, "test::buffer"),
+                 (bytes + guard) / sizeof(std::uint64_t) + 1),
         m_host(Kokkos::create_mirror_view(m_device)) {
     clear();
   }
@@ -114,21 +115,21 @@ class Buffer {
   std::vector<T> download(std::size_t count) {
     Kokkos::deep_copy(m_host, m_device);
     std::vector<T> items(count);
-    if (count != 0) std::memcpy(items.data(), m_host.data(), count * sizeof(T));
+    if (count != 0) std::memcpy(static_cast<void*>(items.data()), m_host.data(), count * sizeof(T));
     return items;
   }
 
   /// Whether bytes from `used` on are still marked; of the last download.
   bool untouched_from(std::size_t used) const {
-    auto const* const first = m_host.data();
-    return std::all_of(first + used, first + m_host.extent(0),
-                       [](unsigned char byte) { return byte == mark; });
+    auto const* const first = reinterpret_cast<unsigned char const*>(m_host.data());
+    return std::all_of(first + used, first + m_host.span() * sizeof(std::uint64_t),
+                       [](unsigned char byte) { return byte == (mark & 0xff); });
   }
 
  private:
   static constexpr std::size_t guard = 64;
-  static constexpr unsigned char mark = 0xa5;
-  using View = Kokkos::View<unsigned char*, Memory>;
+  static constexpr std::uint64_t mark = 0xa5a5'a5a5'a5a5'a5a5;
+  using View = Kokkos::View<std::uint64_t*, Memory>;
 
   View m_device;
   decltype(Kokkos::create_mirror_view(std::declval<View>())) m_host;
