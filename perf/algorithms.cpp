@@ -15,8 +15,8 @@ namespace {
 template <class Exec, class T, class Index>
 void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c) {
   auto const keys = key_cache.get<Exec, T>(c);
-  KeyView<Exec, T> const values("ktopk::perf::values", c.rows, c.k);
-  KeyView<Exec, Index> const indices("ktopk::perf::indices", c.rows, c.k);
+  auto const values = make_places<Exec, T>("ktopk::perf::values", c);
+  auto const indices = make_places<Exec, Index>("ktopk::perf::indices", c);
   Options const options{
       .sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
   Plan<Exec> const plan(exec, make_shape<T, Index>(c.rows, c.n, c.k), options);

@@ -78,8 +78,8 @@ void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case con
   for (std::int64_t row = 0; row < c.rows; ++row) {
     auto const keys = Kokkos::subview(scratch, row, Kokkos::ALL);
     Kokkos::sort(exec, keys);
-    Kokkos::deep_copy(exec, Kokkos::subview(chosen, row, Kokkos::ALL),
-                      Kokkos::subview(keys, Kokkos::make_pair(c.n - c.k, c.n)));
+    Kokkos::deep_copy(exec, testing::bytes_of(Kokkos::subview(chosen, row, Kokkos::ALL)),
+                      testing::bytes_of(Kokkos::subview(keys, Kokkos::make_pair(c.n - c.k, c.n))));
   }
 }
 
@@ -96,38 +96,39 @@ void run_host_peer(Exec const& exec, Case const& c, KeyView<Exec, T> const& scra
 #endif
 }
 
-/// The copy of the keys that a peer may destroy.
-template <class Exec, class T>
-KeyView<Exec, T> make_scratch(KeyView<Exec, T> const& keys) {
-  return KeyView<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::scratch"),
-                          keys.extent(0), keys.extent(1));
+/// Calls `select` on copies of the keys, which it may destroy.
+template <class Exec, class T, class Select>
+void measure_on_copies(benchmark::State& state, Exec const& exec, Case const& c,
+                       Select const& select) {
+  auto const keys = key_cache.get<Exec, T>(c);
+  auto const scratch = uninitialized<Exec, T>("ktopk::perf::scratch", c.rows, c.n);
+  measure<Exec, T>(
+      state, exec, keys,
+      [&] { Kokkos::deep_copy(exec, testing::bytes_of(scratch), testing::bytes_of(keys)); },
+      [&] { select(scratch); });
 }
 
 template <class Exec, class T>
 void measure_sort(benchmark::State& state, Exec const& exec, Case const& c) {
-  auto const keys = key_cache.get<Exec, T>(c);
-  auto const scratch = make_scratch<Exec, T>(keys);
-  KeyView<Exec, T> const chosen("ktopk::perf::chosen", c.rows, c.k);
-  measure<Exec, T>(
-      state, exec, keys, [&] { Kokkos::deep_copy(exec, scratch, keys); },
-      [&] { sort_and_choose<Exec, T>(exec, scratch, c, chosen); });
+  auto const chosen = make_places<Exec, T>("ktopk::perf::chosen", c);
+  measure_on_copies<Exec, T>(state, exec, c, [&](KeyView<Exec, T> const& scratch) {
+    sort_and_choose<Exec, T>(exec, scratch, c, chosen);
+  });
 }
 
 template <class Exec, class T>
 void measure_host_peer(benchmark::State& state, Exec const& exec, Case const& c) {
-  auto const keys = key_cache.get<Exec, T>(c);
-  auto const scratch = make_scratch<Exec, T>(keys);
-  measure<Exec, T>(
-      state, exec, keys, [&] { Kokkos::deep_copy(exec, scratch, keys); },
-      [&] { run_host_peer<Exec, T>(exec, c, scratch); });
+  measure_on_copies<Exec, T>(state, exec, c, [&](KeyView<Exec, T> const& scratch) {
+    run_host_peer<Exec, T>(exec, c, scratch);
+  });
 }
 
 #ifdef KTOPK_PERF_CUB
 template <class T>
 void measure_cub(benchmark::State& state, Kokkos::Cuda const& exec, Case const& c) {
   auto const keys = key_cache.get<Kokkos::Cuda, T>(c);
-  KeyView<Kokkos::Cuda, T> const values("ktopk::perf::values", 1, c.k);
-  KeyView<Kokkos::Cuda, std::int32_t> const indices("ktopk::perf::indices", 1, c.k);
+  auto const values = make_places<Kokkos::Cuda, T>("ktopk::perf::values", c);
+  auto const indices = make_places<Kokkos::Cuda, std::int32_t>("ktopk::perf::indices", c);
   CubTopK const cub{c.type, keys.data(), c.n, c.k, values.data(), indices.data()};
   if (c.rows != 1 || c.sorted == Sorted::yes || !cub.supported())
     return state.SkipWithError(

@@ -59,9 +59,11 @@ T* row_begin(Kokkos::View<T**, Properties...> const& view, std::int64_t row) {
 
 template <class View>
 auto on_host_copy(View const& view, std::int64_t row) {
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(),
-                                                        Kokkos::subview(view, row, Kokkos::ALL));
-  return std::vector<typename View::non_const_value_type>(host.data(), host.data() + host.size());
+  using T = typename View::non_const_value_type;
+  auto const host = Kokkos::create_mirror_view_and_copy(
+      Kokkos::HostSpace(), testing::bytes_of(Kokkos::subview(view, row, Kokkos::ALL)));
+  auto const* const keys = reinterpret_cast<T const*>(host.data());
+  return std::vector<T>(keys, keys + view.extent(1));
 }
 
 inline void require(bool holds, char const* what) {

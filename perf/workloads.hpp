@@ -3,6 +3,7 @@
 
 #include "case.hpp"
 
+#include "support/bytes.hpp"
 #include "support/inputs.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -35,16 +36,28 @@ void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> cons
 }
 
 template <class Exec, class T>
+KeyView<Exec, T> uninitialized(std::string const& label, std::int64_t rows, std::int64_t columns) {
+  return KeyView<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), rows, columns);
+}
+
+/// k places for every row, none of which holds a position.
+template <class Exec, class T>
+KeyView<Exec, T> make_places(std::string const& label, Case const& c) {
+  auto const places = uninitialized<Exec, T>(label, c.rows, c.k);
+  Kokkos::deep_copy(testing::bytes_of(places), 0xff);
+  return places;
+}
+
+template <class Exec, class T>
 KeyView<Exec, T> make_keys(Case const& c) {
-  KeyView<Exec, T> const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "ktopk::perf::keys"),
-                              c.rows, c.n);
+  auto const keys = uninitialized<Exec, T>("ktopk::perf::keys", c.rows, c.n);
   auto const input = testing::input_from_name(c.input).value();
   if constexpr (on_host<Exec>) {
     fill_on_host<Exec, T>(keys, input);
   } else {
     auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, keys);
     fill_on_host<Kokkos::DefaultHostExecutionSpace, T>(host, input);
-    Kokkos::deep_copy(keys, host);
+    Kokkos::deep_copy(testing::bytes_of(keys), testing::bytes_of(host));
   }
   return keys;
 }

@@ -65,30 +65,27 @@ TEST_CASE("any row is cut into subranges that leave room for their candidates", 
 
 constexpr Algorithm inners[] = {Algorithm::radix, Algorithm::bucket, Algorithm::bitonic};
 
+template <class Exec, class T>
+using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
 /// In a workspace of just as many bytes as are said to be needed, which is watched beyond them.
 template <class Exec, class T>
 Answer<T> select_in(Exec const& exec, Question<T> const& question, Options const& options) {
-  using Memory = typename Exec::memory_space;
   std::int64_t const rows = question.rows(), n = question.length(0), k = question.width;
-  Kokkos::View<T**, Kokkos::LayoutRight, Memory> const keys("test::keys", rows, n);
-  Kokkos::View<T**, Kokkos::LayoutRight, Memory> const values("test::values", rows, k);
-  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const indices("test::indices", rows, k);
   auto const bytes = workspace_bytes(exec, make_shape<T>(rows, n, k), options);
-  Buffer<Exec> workspace(bytes);
-  auto const upload = Kokkos::create_mirror_view(keys);
-  std::copy(question.keys.begin(), question.keys.end(), upload.data());
-  Kokkos::deep_copy(keys, upload);
-  top_k(
-      exec, keys, values, indices, options,
-      Workspace<Exec>(reinterpret_cast<std::byte*>(workspace.template as<unsigned char>()), bytes));
+  Buffer<Exec> keys(rows * n * sizeof(T)), values(rows * k * sizeof(T)),
+      indices(rows * k * sizeof(std::int64_t)), workspace(bytes);
+  keys.upload(question.keys);
+  top_k(exec, Matrix<Exec, T>(keys.template as<T>(), rows, n),
+        Matrix<Exec, T>(values.template as<T>(), rows, k),
+        Matrix<Exec, std::int64_t>(indices.template as<std::int64_t>(), rows, k), options,
+        Workspace<Exec>(workspace.template as<std::byte>(), bytes));
   exec.fence();
-  workspace.template download<unsigned char>(bytes);
+  workspace.template download<std::byte>(bytes);
   CHECK(workspace.untouched_from(bytes));
-  auto const host_values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
-  auto const host_indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
-  return {std::vector<T>(host_values.data(), host_values.data() + rows * k),
-          std::vector<std::int64_t>(host_indices.data(), host_indices.data() + rows * k),
-          {}};
+  return {
+      values.template download<T>(rows * k), indices.template download<std::int64_t>(rows * k), {}};
 }
 
 template <class T>

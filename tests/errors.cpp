@@ -2,9 +2,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
+#include "support/bytes.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
@@ -21,18 +23,19 @@ using Index2 = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory>;
 template <class T>
 using Borrowed = Kokkos::View<T, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+constexpr unsigned char mark = 77;
+
 template <class View>
 View marked(View const& view) {
-  Kokkos::deep_copy(view, static_cast<typename View::value_type>(77));
+  Kokkos::deep_copy(bytes_of(view), mark);
   return view;
 }
 
 template <class View>
 bool still_marked(View const& view) {
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-  for (std::size_t i = 0; i < host.span(); ++i)
-    if (host.data()[i] != static_cast<typename View::value_type>(77)) return false;
-  return true;
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), bytes_of(view));
+  return std::all_of(host.data(), host.data() + host.size(),
+                     [](unsigned char byte) { return byte == mark; });
 }
 
 /// The call throws std::invalid_argument, names all parts in its message, and starts no kernel.
