@@ -16,8 +16,7 @@ constexpr int kept = 3;
 // Vertex v has v edges, of weights 0.5, 1.5, 2.5 ...
 Kokkos::View<int*> make_offsets() {
   Kokkos::View<int*> const offsets("offsets", vertices + 1);
-  Kokkos::parallel_for(
-      vertices + 1, KOKKOS_LAMBDA(int v) { offsets(v) = v * (v - 1) / 2; });
+  Kokkos::parallel_for(vertices + 1, KOKKOS_LAMBDA(int v) { offsets(v) = v * (v - 1) / 2; });
   return offsets;
 }
 

@@ -12,8 +12,7 @@ int main() {
   Kokkos::ScopeGuard const kokkos;
   int const cells = 1'000'003;
   Kokkos::View<float*> heat("heat", cells);
-  Kokkos::parallel_for(
-      cells, KOKKOS_LAMBDA(int i) { heat(i) = float(7919LL * i % cells); });
+  Kokkos::parallel_for(cells, KOKKOS_LAMBDA(int i) { heat(i) = float(7919LL * i % cells); });
 
   Kokkos::View<float*> hottest("hottest", 10);
   Kokkos::View<int*> where("where", 10);

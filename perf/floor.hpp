@@ -59,7 +59,7 @@ void add_words(Exec const& exec, std::uint32_t const* words, std::size_t count,
                std::uint32_t& sum) {
   Kokkos::parallel_reduce(
       "ktopk::perf::read_floor", Kokkos::RangePolicy<Exec>(exec, 0, count),
-      KOKKOS_LAMBDA(std::size_t i, std::uint32_t & part) { part += words[i]; }, sum);
+      KOKKOS_LAMBDA(std::size_t i, std::uint32_t& part) { part += words[i]; }, sum);
 }
 
 template <class Exec>

@@ -54,10 +54,9 @@ std::vector<double> exits(Rows<float> const& rows, int k, float precision,
   auto const count = static_cast<std::int64_t>(rows.extent(0));
   int const size = static_cast<int>(rows.extent(1));
   Kokkos::View<int*, Kokkos::HostSpace> const at("ktopk::papers::exits", count);
-  Kokkos::parallel_for("ktopk::papers::exits", Kokkos::RangePolicy<Exec>(0, count),
-                       [=](std::int64_t r) {
-                         at(r) = exit_iteration({&rows(r, 0), size}, k, precision, width);
-                       });
+  Kokkos::parallel_for(
+      "ktopk::papers::exits", Kokkos::RangePolicy<Exec>(0, count),
+      [=](std::int64_t r) { at(r) = exit_iteration({&rows(r, 0), size}, k, precision, width); });
   Exec().fence();
   std::vector<double> out(most_iterations);
   for (std::int64_t r = 0; r < count; ++r) out[static_cast<std::size_t>(at(r))] += 1;
@@ -112,9 +111,8 @@ void table_1(Report& report, Rows<float> const& rows) {
   }
   std::vector<double> printed;
   for (int k : ks) printed.push_back(cumulative(exits(rows, k, 1e-4f), 15));
-  report.compare(
-      "by iteration 15, Algorithm 1 as printed", paper[12], printed, 0.1, 2,
-      "the table fits max - min > epsilon, as the lines above, not thres - min");
+  report.compare("by iteration 15, Algorithm 1 as printed", paper[12], printed, 0.1, 2,
+                 "the table fits max - min > epsilon, as the lines above, not thres - min");
   std::vector<double> ours, implied, room;
   for (std::size_t c = 0; c < ks.size(); ++c) {
     ours.push_back(average(all[c]));
@@ -249,8 +247,7 @@ void table_2(Report& report, Rows<float> const& rows) {
               : "worse for some k");
   }
   report.compare("hit rate %, max_iter = 8, Algorithm 2 as printed", paper.back().hit, printed,
-                 0.75, 2,
-                 "the table fits a loop that is left at cnt = k without moving min");
+                 0.75, 2, "the table fits a loop that is left at cnt = k without moving min");
 }
 
 /// Equation 4.

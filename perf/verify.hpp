@@ -32,7 +32,7 @@ std::int64_t count_above(Exec const& exec, T const* keys, std::int64_t n, T limi
   Kokkos::parallel_reduce(
       "ktopk::perf::count_above",
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & sum) { sum += comparable(keys[i]) > bound; },
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& sum) { sum += comparable(keys[i]) > bound; },
       count);
   return count;
 }
@@ -44,7 +44,7 @@ std::int64_t count_strangers(Exec const& exec, T const* keys, T const* values, I
   Kokkos::parallel_reduce(
       "ktopk::perf::count_strangers",
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, k),
-      KOKKOS_LAMBDA(std::int64_t j, std::int64_t & sum) {
+      KOKKOS_LAMBDA(std::int64_t j, std::int64_t& sum) {
         sum += comparable(keys[indices[j]]) != comparable(values[j]);
       },
       count);

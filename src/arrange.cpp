@@ -46,8 +46,8 @@ void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item>
               StoreWinners<Bits, Item>{{problem, map, nullptr}, items});
 }
 
-#define KTOPK_ARRANGE_ITEM(Space, Bits, Item)                                             \
-  template void arrange(Space const&, Problem<Bits> const&, ItemMap<Bits, Item> const&,   \
+#define KTOPK_ARRANGE_ITEM(Space, Bits, Item)                                           \
+  template void arrange(Space const&, Problem<Bits> const&, ItemMap<Bits, Item> const&, \
                         Winners<Item> const&);
 #define KTOPK_ARRANGE(Space) KTOPK_FOR_EACH_ITEM(KTOPK_ARRANGE_ITEM, Space)
 KTOPK_INSTANTIATE(KTOPK_ARRANGE)

@@ -42,10 +42,10 @@ struct WinnerSink {
   KOKKOS_FUNCTION void store(std::int64_t row, std::int64_t slot, Item item) const {
     std::uint64_t const position = map.position(item);
     Bits const rank = map.rank_of(item);
-    Bits const key = map.rank.has_one_key(rank)
-                         ? map.rank.key_of(rank)
-                         : problem.row_keys(row)[static_cast<std::int64_t>(position) *
-                                                 problem.key_step];
+    Bits const key =
+        map.rank.has_one_key(rank)
+            ? map.rank.key_of(rank)
+            : problem.row_keys(row)[static_cast<std::int64_t>(position) * problem.key_step];
     problem.store(row, slot, key, position);
   }
   KOKKOS_FUNCTION void put(std::int64_t row, std::int64_t slot, Item item) const {

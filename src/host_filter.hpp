@@ -65,7 +65,8 @@ class Sieve {
 
  private:
   /// A range that begins or ends among the NaNs of its end has all of them.
-  static constexpr RankRange<Bits> with_nans_beside(RankRange<Bits> range, Bits nan_rank, Bits nans) {
+  static constexpr RankRange<Bits> with_nans_beside(RankRange<Bits> range, Bits nan_rank,
+                                                    Bits nans) {
     constexpr Bits all = std::numeric_limits<Bits>::max();
     Bits least = range.least, most = static_cast<Bits>(range.least + range.span);
     Bits const first_nan = static_cast<Bits>(all - nans + 1);
@@ -242,43 +243,43 @@ struct HostLoops {
   int (*reaching)(Bits const*, int, Bits);
 };
 
-#define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
-  template <class Bits>                                                                          \
-  attribute int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
-                                RankRange<Bits> range, std::uint16_t* hits) {                    \
-    return filter_plain(keys, count, rank, range, hits);                                         \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,         \
-                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {         \
-    digits_plain(keys, count, rank, digit, digits);                                              \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
-                                Bits* ranks) {                                                   \
-    ranks_plain(keys, count, rank, ranks);                                                       \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                    \
-    return kth_plain(ranks, count, k);                                                           \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                     \
-    slots_plain(ranks, count, slots);                                                            \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {     \
-    extremes_plain(ranks, count, extremes);                                                      \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                    \
-    return reaching_plain(ranks, count, least);                                                  \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  HostLoops<Bits> loops_##suffix() {                                                             \
-    return {filter_##suffix<Bits>, digits_##suffix<Bits>, ranks_##suffix<Bits>,                  \
-            kth_##suffix<Bits>, slots_##suffix<Bits>, extremes_##suffix<Bits>,                   \
-            reaching_##suffix<Bits>};                                                            \
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                  \
+  template <class Bits>                                                                      \
+  attribute int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,      \
+                                RankRange<Bits> range, std::uint16_t* hits) {                \
+    return filter_plain(keys, count, rank, range, hits);                                     \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,     \
+                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {     \
+    digits_plain(keys, count, rank, digit, digits);                                          \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,      \
+                                Bits* ranks) {                                               \
+    ranks_plain(keys, count, rank, ranks);                                                   \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                \
+    return kth_plain(ranks, count, k);                                                       \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                 \
+    slots_plain(ranks, count, slots);                                                        \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) { \
+    extremes_plain(ranks, count, extremes);                                                  \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                \
+    return reaching_plain(ranks, count, least);                                              \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  HostLoops<Bits> loops_##suffix() {                                                         \
+    return {filter_##suffix<Bits>,  digits_##suffix<Bits>, ranks_##suffix<Bits>,             \
+            kth_##suffix<Bits>,     slots_##suffix<Bits>,  extremes_##suffix<Bits>,          \
+            reaching_##suffix<Bits>};                                                        \
   }
 
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
@@ -517,7 +518,8 @@ struct ListScan {
   template <class Body>
   void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
     for (std::int64_t first = begin; first < end; first += filter_block)
-      body(items + first, static_cast<int>(end - first < filter_block ? end - first : filter_block));
+      body(items + first,
+           static_cast<int>(end - first < filter_block ? end - first : filter_block));
   }
 };
 
@@ -596,11 +598,13 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* 
                                       std::int64_t begin, std::int64_t end, int block,
                                       Threshold const& threshold, Visit const& visit) {
   std::int64_t const last = std::max(begin, end - filter_block);
-  auto const visit_block = [&](Bits const* from, std::uint16_t* hits, int found, std::int64_t first) {
+  auto const visit_block = [&](Bits const* from, std::uint16_t* hits, int found,
+                               std::int64_t first) {
     visit_best_end_first(loops, map, from, hits, found, first, threshold, visit);
   };
   for_each_block_reaching(loops, keys, step, map, last, end, block, threshold, visit_block);
-  for_each_block_reaching(loops, keys, step, map, begin, last, filter_block, threshold, visit_block);
+  for_each_block_reaching(loops, keys, step, map, begin, last, filter_block, threshold,
+                          visit_block);
 }
 
 }  // namespace ktopk::detail

@@ -14,7 +14,7 @@
 // The filter on processors that compress vectors (AVX-512 VBMI2: Ice Lake, Zen 4 and later): no branch but
 // one for 64 keys without a hit, so that it costs the same whatever part of the keys is wanted.
 
-#define KTOPK_VBMI2                                                                       \
+#define KTOPK_VBMI2 \
   gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt,prefer-vector-width=512")
 
 namespace ktopk::detail {
@@ -39,26 +39,25 @@ template <class Bits>
 
 /// Bit j tells whether the rank of keys[j] is in the range: RankMap's function on a vector.
 template <class Bits>
-[[KTOPK_VBMI2, gnu::always_inline]] inline std::uint64_t lanes_in_range(
-    Bits const* keys, RankMap<Bits> const& map, RankRange<Bits> range) {
+[[KTOPK_VBMI2, gnu::always_inline]] inline std::uint64_t lanes_in_range(Bits const* keys,
+                                                                        RankMap<Bits> const& map,
+                                                                        RankRange<Bits> range) {
   using Vector = typename Lanes<Bits>::Vector;
   using Signed = typename Lanes<Bits>::Signed;
   Vector key;
   std::memcpy(&key, keys, sizeof key);
   Vector const zero{};
   Vector const plain = key == zero + map.minus_zero ? zero : key;
-  Vector const sign_fill =
-      reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
-                               (std::numeric_limits<Bits>::digits - 1));
+  Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
+                                                    (std::numeric_limits<Bits>::digits - 1));
   Vector const ordered = plain ^ ((sign_fill & map.negative) ^ map.always);
-  Vector const rank =
-      (key & map.magnitude) > zero + map.infinity ? zero + map.nan_rank : ordered;
+  Vector const rank = (key & map.magnitude) > zero + map.infinity ? zero + map.nan_rank : ordered;
   return at_most<Bits>(rank - range.least, zero + range.span);
 }
 
 /// Appends place + j for every bit j that is set; returns how many there are then.
 [[KTOPK_VBMI2, gnu::always_inline]] inline int append_places(std::uint64_t mask, int place,
-                                                              std::uint16_t* hits, int found) {
+                                                             std::uint16_t* hits, int found) {
   typedef std::uint16_t Places __attribute__((vector_size(64)));
   Places const iota{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};

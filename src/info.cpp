@@ -25,9 +25,10 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
   return {
       {Algorithm::one_pass, "one_pass", "long rows, k well below n: one read of the input",
        any / 16, cuda},
-      {Algorithm::radix, "radix", "any k of any row, short rows on CPUs; behind all others", any, false},
-      {Algorithm::heap, "heap", "k up to 16 on CPUs",
-       detail::Heap<detail::Generic>::largest_k, false},
+      {Algorithm::radix, "radix", "any k of any row, short rows on CPUs; behind all others", any,
+       false},
+      {Algorithm::heap, "heap", "k up to 16 on CPUs", detail::Heap<detail::Generic>::largest_k,
+       false},
       {Algorithm::bitonic, "bitonic", "small k, in a time that does not depend on the keys",
        detail::Bitonic<detail::Generic>::largest_k, false},
       {Algorithm::queue, "queue", "k from 16 to 2048 on CPUs; takes keys on the fly",

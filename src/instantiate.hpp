@@ -61,9 +61,9 @@
   template void Room::run(Space const&, Problem<std::uint64_t> const&, Options const&, void*);
 
 // What is per key width and item type, for the five pairs that occur.
-#define KTOPK_FOR_EACH_ITEM(X, Space)    \
-  X(Space, std::uint8_t, Item64)         \
-  X(Space, std::uint16_t, Item64)        \
-  X(Space, std::uint32_t, Item64)        \
-  X(Space, std::uint32_t, Item128)       \
+#define KTOPK_FOR_EACH_ITEM(X, Space) \
+  X(Space, std::uint8_t, Item64)      \
+  X(Space, std::uint16_t, Item64)     \
+  X(Space, std::uint32_t, Item64)     \
+  X(Space, std::uint32_t, Item128)    \
   X(Space, std::uint64_t, Item128)

@@ -22,19 +22,19 @@ namespace ktopk::detail {
 /// Where the search of a row stands. A pass reads the source, or one of two lists.
 template <class Item>
 struct NarrowRow {
-  Item low, high;             // the k-th item is one of low .. high
-  std::int64_t want;          // winners still to be taken of them
-  std::int64_t size;          // items to read
-  std::int64_t reaching;      // how many of them reach low ...
-  std::int64_t above;         // ... and are above high
-  int list;                   // 0 or 1: what a pass reads; -1: the source
-  int pass;                   // how many are over
-  bool settled;               // what reaches low are the winners
-  bool moves;                 // the pass moves the interval to the other list
-  unsigned arrived;           // groups done with the pass
-  Count64 moved;              // items in the other list
-  Count64 taken;              // winners stored
-  Count64 least, most;        // ranks of the row, for who asks
+  Item low, high;         // the k-th item is one of low .. high
+  std::int64_t want;      // winners still to be taken of them
+  std::int64_t size;      // items to read
+  std::int64_t reaching;  // how many of them reach low ...
+  std::int64_t above;     // ... and are above high
+  int list;               // 0 or 1: what a pass reads; -1: the source
+  int pass;               // how many are over
+  bool settled;           // what reaches low are the winners
+  bool moves;             // the pass moves the interval to the other list
+  unsigned arrived;       // groups done with the pass
+  Count64 moved;          // items in the other list
+  Count64 taken;          // winners stored
+  Count64 least, most;    // ranks of the row, for who asks
 };
 
 /// Puts winners in from the last slot on, so that whoever finishes has the first ones.
@@ -274,10 +274,10 @@ struct Narrowing {
     NarrowRow<Item>& state = state_of(row);
     if (state.settled) return;
     if (Splitting::surveys && group.rank() == 0) {
-      state.low = map().join(static_cast<Bits>(state.least), 0) &
-                  ~static_cast<Item>(map().position_mask);
-      state.high = map().join(static_cast<Bits>(state.most), 0) |
-                   static_cast<Item>(map().position_mask);
+      state.low =
+          map().join(static_cast<Bits>(state.least), 0) & ~static_cast<Item>(map().position_mask);
+      state.high =
+          map().join(static_cast<Bits>(state.most), 0) | static_cast<Item>(map().position_mask);
     }
     group.barrier();
     split(group, row);
@@ -305,8 +305,7 @@ struct Narrowing {
   /// How many splitters an item reaches.
   KOKKOS_FORCEINLINE_FUNCTION static int way_of(Item item, Item const* splitters) {
     int way = 0;
-    for (int half = ways / 2; half > 0; half /= 2)
-      way += item >= splitters[way + half] ? half : 0;
+    for (int half = ways / 2; half > 0; half /= 2) way += item >= splitters[way + half] ? half : 0;
     return way;
   }
 
@@ -349,8 +348,7 @@ struct Narrowing {
 
   /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
   template <class Scan>
-  void count_keys(Scan const& scan, Range range, Item const* splitters,
-                  Count64* counts) const {
+  void count_keys(Scan const& scan, Range range, Item const* splitters, Count64* counts) const {
     Bits ranks[filter_block];
     Count64 reaching[ways + 1] = {};
     scan.blocks(range.begin, range.end, [&](Bits const* from, std::int64_t first, int count) {
@@ -375,8 +373,8 @@ struct Narrowing {
                        : 0;
     if (begins == ends) return reaching;
     for (int i = 0; i < count; ++i)
-      reaching += ranks[i] == rank &&
-                  map().join(rank, place + static_cast<unsigned>(i)) >= splitter;
+      reaching +=
+          ranks[i] == rank && map().join(rank, place + static_cast<unsigned>(i)) >= splitter;
     return reaching;
   }
 
@@ -413,10 +411,11 @@ struct Narrowing {
                                   Range range, Item low, Item high, Visit const& visit,
                                   Settle const& settle) const {
     if constexpr (Group::is_host && Reader::reads_keys) {
-      KOKKOS_IF_ON_HOST((
-          read.scan().split(range.begin, range.end, low, high, visit,
-                            [&](Bits const* from, std::uint16_t const* hits, int found,
-                                std::int64_t first) { take_hits(row, from, hits, found, first); });))
+      KOKKOS_IF_ON_HOST((read.scan().split(
+          range.begin, range.end, low, high, visit,
+          [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+            take_hits(row, from, hits, found, first);
+          });))
     } else {
       each_together(group, range, 0, read, visit, settle);
     }
@@ -492,9 +491,8 @@ struct Narrowing {
     Range const range = part_of(state.size, part, scratch.parts);
     if (!state.settled) {
       if (state.list == 1)
-        each(group, range.begin, range.end, [&](std::int64_t i) {
-          scratch.list(row, 0)[i] = scratch.list(row, 1)[i];
-        });
+        each(group, range.begin, range.end,
+             [&](std::int64_t i) { scratch.list(row, 0)[i] = scratch.list(row, 1)[i]; });
       return;
     }
     if (state.want == 0) return;
@@ -512,8 +510,7 @@ struct Narrowing {
     Taker<Group> winners(group, buffer(group, 0), {sink, row, source.wanted(row)},
                          &state_of(row).taken, source.wanted(row));
     visit_from(
-        group, row, read, range, low, low,
-        [&](Item item) { winners.add_if(item >= low, item); },
+        group, row, read, range, low, low, [&](Item item) { winners.add_if(item >= low, item); },
         [&] { flush_fuller(group, winners); });
     winners.flush();
   }

@@ -49,17 +49,28 @@ template <class Exec, class Visit>
 void with_chosen_room(Exec const& exec, Shape const& shape, Options const& options,
                       Visit const& visit) {
   switch (wanted_algorithm(exec, shape, options)) {
-    case Algorithm::one_pass: return with_room<OnePass>(exec, shape, options, visit);
-    case Algorithm::bitonic: return with_room<Bitonic>(exec, shape, options, visit);
-    case Algorithm::queue: return with_room<Queue>(exec, shape, options, visit);
-    case Algorithm::heap: return with_room<Heap>(exec, shape, options, visit);
-    case Algorithm::sort: return with_room<Sort>(exec, shape, options, visit);
-    case Algorithm::bisection: return with_room<Bisection>(exec, shape, options, visit);
-    case Algorithm::bucket: return with_room<Bucket>(exec, shape, options, visit);
-    case Algorithm::delegate: return with_room<Delegate>(exec, shape, options, visit);
-    case Algorithm::quick: return with_room<Quick>(exec, shape, options, visit);
-    case Algorithm::sample: return with_room<Sample>(exec, shape, options, visit);
-    default: return with_room<Radix>(exec, shape, options, visit);
+    case Algorithm::one_pass:
+      return with_room<OnePass>(exec, shape, options, visit);
+    case Algorithm::bitonic:
+      return with_room<Bitonic>(exec, shape, options, visit);
+    case Algorithm::queue:
+      return with_room<Queue>(exec, shape, options, visit);
+    case Algorithm::heap:
+      return with_room<Heap>(exec, shape, options, visit);
+    case Algorithm::sort:
+      return with_room<Sort>(exec, shape, options, visit);
+    case Algorithm::bisection:
+      return with_room<Bisection>(exec, shape, options, visit);
+    case Algorithm::bucket:
+      return with_room<Bucket>(exec, shape, options, visit);
+    case Algorithm::delegate:
+      return with_room<Delegate>(exec, shape, options, visit);
+    case Algorithm::quick:
+      return with_room<Quick>(exec, shape, options, visit);
+    case Algorithm::sample:
+      return with_room<Sample>(exec, shape, options, visit);
+    default:
+      return with_room<Radix>(exec, shape, options, visit);
   }
 }
 
@@ -99,17 +110,16 @@ void select(Exec const& exec, Problem<Bits> const& problem, Options const& optio
                            StoreNoCounts{problem.counts});
     return;
   }
-  with_chosen_room(exec, shape, options, [&](auto room) {
-    decltype(room)::run(exec, problem, options, workspace);
-  });
+  with_chosen_room(exec, shape, options,
+                   [&](auto room) { decltype(room)::run(exec, problem, options, workspace); });
 }
 
-#define KTOPK_SELECT(Space)                                                                     \
-  template Algorithm select_algorithm(Space const&, Shape const&, Options const&);              \
-  template std::size_t select_bytes(Space const&, Shape const&, Options const&);                \
-  template void select(Space const&, Problem<std::uint8_t> const&, Options const&, void*);      \
-  template void select(Space const&, Problem<std::uint16_t> const&, Options const&, void*);     \
-  template void select(Space const&, Problem<std::uint32_t> const&, Options const&, void*);     \
+#define KTOPK_SELECT(Space)                                                                 \
+  template Algorithm select_algorithm(Space const&, Shape const&, Options const&);          \
+  template std::size_t select_bytes(Space const&, Shape const&, Options const&);            \
+  template void select(Space const&, Problem<std::uint8_t> const&, Options const&, void*);  \
+  template void select(Space const&, Problem<std::uint16_t> const&, Options const&, void*); \
+  template void select(Space const&, Problem<std::uint32_t> const&, Options const&, void*); \
   template void select(Space const&, Problem<std::uint64_t> const&, Options const&, void*);
 KTOPK_INSTANTIATE(KTOPK_SELECT)
 #undef KTOPK_SELECT

@@ -282,8 +282,9 @@ TEST_CASE("limits of a bisection that cannot be", "[errors]") {
   rejects([&] { call({.epsilon = -0.5}); }, {"ktopk::top_k", "epsilon", "-0.5"});
   rejects([&] { call({.epsilon = std::numeric_limits<double>::quiet_NaN()}); },
           {"ktopk::top_k", "epsilon", "nan"});
-  rejects([] { (void)workspace_bytes(Exec(), make_shape<float>(1, 10, 4), {.max_iterations = -1}); },
-          {"ktopk::workspace_bytes", "max_iterations", "-1"});
+  rejects(
+      [] { (void)workspace_bytes(Exec(), make_shape<float>(1, 10, 4), {.max_iterations = -1}); },
+      {"ktopk::workspace_bytes", "max_iterations", "-1"});
   rejects([] { Plan<Exec>(Exec(), make_shape<float>(1, 10, 4), {.epsilon = -1}); },
           {"ktopk::Plan", "epsilon", "-1"});
   row.check_untouched();

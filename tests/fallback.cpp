@@ -87,7 +87,9 @@ TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback
 }
 
 TEST_CASE("the force ends with its scope", "[fallback]") {
-  { ForceThreshold const force(Threshold::too_low); }
+  {
+    ForceThreshold const force(Threshold::too_low);
+  }
   CHECK(ktopk::detail::forced_threshold == Threshold::sampled);
 }
 

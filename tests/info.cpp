@@ -41,7 +41,8 @@ TEST_CASE("the backends are Kokkos's enabled spaces", "[info]") {
   std::set<std::string> const configured{std::istream_iterator<std::string>(devices), {}};
   std::set<std::string> seen;
   for (std::string name : backends()) {
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
     CHECK(seen.insert(name).second);
   }
   CHECK(seen == configured);
@@ -72,7 +73,8 @@ TEST_CASE("a Plan never leaves the choice open", "[info]") {
     }
     Plan<Exec> const sorting(exec, make_shape<float>(2, 100, 1), {.algorithm = Algorithm::sort});
     CHECK(sorting.algorithm() == Algorithm::sort);
-    Plan<Exec> const refused(exec, make_shape<float>(2, 100, 1), {.algorithm = Algorithm::one_pass});
+    Plan<Exec> const refused(exec, make_shape<float>(2, 100, 1),
+                             {.algorithm = Algorithm::one_pass});
     CHECK(refused.algorithm() == Algorithm::radix);
   });
 }

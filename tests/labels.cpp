@@ -67,7 +67,8 @@ void check_kernels(Recorder const& record, Exec const& exec) {
 /// Kokkos's Threads wait for each other around every kernel, whoever launches it. A fence that is asked for has
 /// another label.
 bool is_end_of_a_kernel(Event const& event) {
-  return event.kind == Event::Kind::fence && event.label.starts_with("Kokkos::ThreadsInternal::fence");
+  return event.kind == Event::Kind::fence &&
+         event.label.starts_with("Kokkos::ThreadsInternal::fence");
 }
 
 /// Nothing but kernels. With `warm`, not even Kokkos's own scratch may grow.

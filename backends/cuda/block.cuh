@@ -78,7 +78,8 @@ __device__ inline unsigned long long block_claim(unsigned long long* counter, bo
   __syncthreads();
   unsigned const slot = wants ? claim(&count) : 0;
   __syncthreads();
-  if (threadIdx.x == 0 && count != 0) base = atomicAdd(counter, static_cast<unsigned long long>(count));
+  if (threadIdx.x == 0 && count != 0)
+    base = atomicAdd(counter, static_cast<unsigned long long>(count));
   __syncthreads();
   return base + slot;
 }

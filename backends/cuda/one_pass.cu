@@ -36,10 +36,10 @@ constexpr int digits = 1 << digit_bits;
 
 /// What a run counts of a row, from zero.
 struct Counters {
-  unsigned long long kept;      // items that reached the threshold, stored or not
-  unsigned long long emitted;   // winners found
-  unsigned settled;             // blocks done with finishing
-  unsigned boundary;            // items in the k-th item's bin
+  unsigned long long kept;     // items that reached the threshold, stored or not
+  unsigned long long emitted;  // winners found
+  unsigned settled;            // blocks done with finishing
+  unsigned boundary;           // items in the k-th item's bin
   unsigned histogram[tuning.bins];
 };
 
@@ -49,7 +49,9 @@ struct BinOrder {
   static constexpr unsigned in_line = 128 / sizeof(unsigned);
   static constexpr unsigned lines = tuning.bins / in_line;
   __device__ static unsigned place(unsigned bin) { return bin % lines * in_line + bin / lines; }
-  __device__ static unsigned bin_at(unsigned place) { return place % in_line * lines + place / in_line; }
+  __device__ static unsigned bin_at(unsigned place) {
+    return place % in_line * lines + place / in_line;
+  }
 };
 
 /// What an item must reach to be kept.
@@ -94,8 +96,8 @@ struct Work {
   __device__ void store(unsigned row, std::int64_t slot, Item item) const {
     std::uint64_t const position = map.position(item);
     Bits const rank = map.rank_of(item);
-    Bits const key = map.rank.has_one_key(rank) ? map.rank.key_of(rank)
-                                                : problem.row_keys(row)[position];
+    Bits const key =
+        map.rank.has_one_key(rank) ? map.rank.key_of(rank) : problem.row_keys(row)[position];
     problem.store(row, slot, key, position);
   }
 };
@@ -138,8 +140,7 @@ __global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, Item> const 
     if (thread % 32 == 0) w.row_groups(row)[group] = best;
   }
   auto* const counters = reinterpret_cast<unsigned*>(&w.rows[row].counters);
-  for (unsigned i = thread; i < sizeof(Counters) / sizeof(unsigned); i += threads)
-    counters[i] = 0;
+  for (unsigned i = thread; i < sizeof(Counters) / sizeof(unsigned); i += threads) counters[i] = 0;
 }
 
 // ---- threshold
@@ -224,9 +225,8 @@ __device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan)
   auto need = static_cast<unsigned long long>(plan.order);
   unsigned long long const few = need / 8 + 2;
   while (digit.high > 0) {
-    digit.count(histogram, [&](auto const& visit) {
-      share.visit([&](Item group) { visit(group - least); });
-    });
+    digit.count(histogram,
+                [&](auto const& visit) { share.visit([&](Item group) { visit(group - least); }); });
     Place const place =
         block_find<digits, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
     need -= place.above;
@@ -304,7 +304,8 @@ class Keeper {
     if (item < bar.item) return;
     Item const bin = (item - bar.item) >> bar.bin_shift;
     unsigned const last = tuning.bins - 1;
-    atomicAdd(&counters().histogram[BinOrder::place(bin < last ? static_cast<unsigned>(bin) : last)], 1u);
+    atomicAdd(
+        &counters().histogram[BinOrder::place(bin < last ? static_cast<unsigned>(bin) : last)], 1u);
     unsigned const slot = claim(&m_held.count);
     if (slot < held_items<Item>)
       m_held.items[slot] = item;
@@ -317,7 +318,8 @@ class Keeper {
     __shared__ unsigned long long base;
     __syncthreads();
     unsigned const count = m_held.count < held_items<Item> ? m_held.count : held_items<Item>;
-    if (threadIdx.x == 0) base = atomicAdd(&counters().kept, static_cast<unsigned long long>(count));
+    if (threadIdx.x == 0)
+      base = atomicAdd(&counters().kept, static_cast<unsigned long long>(count));
     __syncthreads();
     for (unsigned i = threadIdx.x; i < count; i += blockDim.x) keep(base + i, m_held.items[i]);
   }
@@ -479,8 +481,8 @@ __device__ void offer_noted(AlignedRow<Bits> const& row, Held<Item>& held,
 }
 
 template <bool NanWins, class Bits, class Item>
-__device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row,
-                           Held<Item>& held, Keeper<Bits, Item>& keeper) {
+__device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row, Held<Item>& held,
+                           Keeper<Bits, Item>& keeper) {
   constexpr std::int64_t size = Tile<Bits>::size;
   constexpr int width = Tile<Bits>::width;
   Item const threshold = held.bar.item;
@@ -633,7 +635,8 @@ __device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::i
     for (int i = threadIdx.x; i < digits; i += blockDim.x)
       if (histogram[i] != 0) atomicAdd(&merged[i], static_cast<unsigned long long>(histogram[i]));
     grid.sync();
-    Place const place = block_find<digits, tuning.threads>(need, [&](int bin) { return merged[bin]; });
+    Place const place =
+        block_find<digits, tuning.threads>(need, [&](int bin) { return merged[bin]; });
     need -= place.above;
     digit = digit.next(place.bin);
     if (need == place.here) break;
@@ -656,7 +659,8 @@ template <class Bits, class Item>
 __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t k) {
   constexpr int each = tuning.bins / tuning.threads;
   __shared__ unsigned counts[tuning.bins + BinOrder::in_line];
-  auto const padded = [](unsigned bin) { return bin + bin / BinOrder::lines; };  // no bank conflicts
+  // Without bank conflicts.
+  auto const padded = [](unsigned bin) { return bin + bin / BinOrder::lines; };
   auto const place_of = [](int i) { return i * tuning.threads + threadIdx.x; };
   unsigned mine[each];
 #pragma unroll
@@ -665,10 +669,9 @@ __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t
 #pragma unroll
   for (int i = 0; i < each; ++i) counts[padded(BinOrder::bin_at(place_of(i)))] = mine[i];
   __syncthreads();
-  Place const place =
-      block_find<tuning.bins, tuning.threads>(static_cast<unsigned long long>(k), [&](int bin) {
-        return counts[padded(static_cast<unsigned>(bin))];
-      });
+  Place const place = block_find<tuning.bins, tuning.threads>(
+      static_cast<unsigned long long>(k),
+      [&](int bin) { return counts[padded(static_cast<unsigned>(bin))]; });
   return {true, place.here <= boundary_items<Item>, place};
 }
 
@@ -861,8 +864,8 @@ void sort_and_store(cudaStream_t stream, Work<Bits, Item> const& w) {
   if (shape.k_per_row || w.problem.counts) store_missing<<<by_slot, 256, 0, stream>>>(w);
   if (w.winners == nullptr) return;
   Item *from = w.spare, *to = w.winners;
-  sort_tiles<<<dim3(blocks_for(shape.k, 1024 / tuning.sort_slices), rows), 1024, 0, stream>>>(
-      w, from);
+  sort_tiles<<<dim3(blocks_for(shape.k, 1024 / tuning.sort_slices), rows), 1024, 0, stream>>>(w,
+                                                                                              from);
   if (shape.k <= tuning.sort_tile) return;
   std::int64_t run = tuning.sort_tile;
   for (; run * tuning.final_runs < shape.k; run *= 2) {
@@ -884,8 +887,8 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
                 static_cast<unsigned>(shape.rows));
   };
   int const warps = tuning.threads / 32;
-  sample<<<launch_shape(blocks_for(w.plan.groups, warps) * shape.rows), tuning.threads, 0, stream>>>(
-      w);
+  sample<<<launch_shape(blocks_for(w.plan.groups, warps) * shape.rows), tuning.threads, 0,
+           stream>>>(w);
   static int const stream_blocks =
       resident_blocks(device, cuda::stream<Bits, Item>, tuning.threads);
   check(launch_early(cuda::stream<Bits, Item>, launch_shape(stream_blocks), stream, w), "stream");
@@ -931,8 +934,8 @@ std::size_t one_pass_workspace_bytes(Shape const& shape, Options const& options)
 }
 
 template <class Bits>
-void one_pass(int device, cudaStream_t stream, Problem<Bits> const& problem,
-              Options const& options, void* workspace) {
+void one_pass(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
+              void* workspace) {
   OnDevice const here(device);
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     run<Bits, decltype(item)>(device, stream, problem, options, workspace);

@@ -18,7 +18,7 @@ std::size_t one_pass_workspace_bytes(Shape const& shape, Options const& options)
 /// Enqueues the selection on the stream. Allocates nothing, waits for nothing.
 /// \throws std::runtime_error where CUDA refuses a launch
 template <class Bits>
-void one_pass(int device, cudaStream_t stream, Problem<Bits> const& problem,
-              Options const& options, void* workspace);
+void one_pass(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
+              void* workspace);
 
 }  // namespace ktopk::detail::cuda

@@ -22,8 +22,8 @@ struct OnePassTuning {
   int sparse_order = 32;      ///< likewise, twice as far
   int boundary_bytes = 8192;  ///< of items in the k-th item's bin, the most that one block settles
   int sort_tile = 2048;
-  int sort_slices = 16;       ///< threads that share the counting for one item
-  int final_runs = 16;        ///< sorted runs that are merged in one step
+  int sort_slices = 16;  ///< threads that share the counting for one item
+  int final_runs = 16;   ///< sorted runs that are merged in one step
 
   friend constexpr bool operator==(OnePassTuning const&, OnePassTuning const&) = default;
 };
@@ -46,8 +46,7 @@ struct OnePassPlan {
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   constexpr OnePassTuning t = one_pass_tuning;
   std::int64_t const groups = std::clamp<std::int64_t>(n >> 10, 128, OnePassPlan::most_groups);
-  double const ratio =
-      static_cast<double>(n) / static_cast<double>(groups * 32 * t.neighbors);
+  double const ratio = static_cast<double>(n) / static_cast<double>(groups * 32 * t.neighbors);
   double const expected = static_cast<double>(k) / ratio;
   double const order = expected + 4 * std::sqrt(expected) + 4;
   double const share = std::min(order / static_cast<double>(groups), 0.75);

@@ -28,7 +28,8 @@ struct Ragged {
 /// Takes the place of `keys` in every call. Indices count from the begin of their row.
 template <class Keys, class Offsets>
 Ragged<Keys, Offsets> ragged(Keys const& keys, Offsets const& offsets) {
-  static_assert(Keys::rank == 1 && Offsets::rank == 1, "ktopk::ragged: keys and offsets have rank 1");
+  static_assert(Keys::rank == 1 && Offsets::rank == 1,
+                "ktopk::ragged: keys and offsets have rank 1");
   return {keys, offsets};
 }
 

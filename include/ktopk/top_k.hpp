@@ -30,8 +30,7 @@ std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const&
   detail::check_options("ktopk::workspace_bytes", options);
   detail::Pieces total;
   total.take<std::byte>(static_cast<std::int64_t>(detail::wanted_bytes(shape)));
-  total.take<std::byte>(
-      static_cast<std::int64_t>(detail::select_bytes(exec, shape, options)));
+  total.take<std::byte>(static_cast<std::int64_t>(detail::select_bytes(exec, shape, options)));
   return total.bytes();
 }
 
@@ -48,7 +47,8 @@ template <class Exec, class Bits, class Rows>
 void select_in(char const* function, Exec const& exec, Problem<Bits> problem, Rows const& per_row,
                Options const& options, void* buffer) {
   Pieces pieces(buffer);
-  void* const wanted = pieces.take<std::byte>(static_cast<std::int64_t>(wanted_bytes(problem.shape)));
+  void* const wanted =
+      pieces.take<std::byte>(static_cast<std::int64_t>(wanted_bytes(problem.shape)));
   if constexpr (is_per_row<Rows>)
     if constexpr (!IsNothing<decltype(per_row.wanted)>)
       if (problem.shape.rows > 0)

@@ -251,7 +251,8 @@ class TeamRanks {
     each(m_group, 0, m_n, [&](std::int64_t i) {
       Bits const rank = (*this)(i);
       if (rank > in.most || (rank >= in.low && place(i) >= last))
-        sink.put(row, m_group.fetch_add(slots(), 1u), m_map.join(rank, static_cast<std::uint64_t>(i)));
+        sink.put(row, m_group.fetch_add(slots(), 1u),
+                 m_map.join(rank, static_cast<std::uint64_t>(i)));
     });
   }
 
@@ -338,8 +339,7 @@ struct BisectRows {
 
 template <class Item>
 struct BisectionPieces {
-  BisectionPieces(void* workspace, Device const& device, Shape const& shape,
-                  Options const& options)
+  BisectionPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace) {
     if (!are_short_rows(device, shape)) winners = Winners<Item>(pieces, shape, options);
   }
@@ -354,8 +354,8 @@ KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& devic
 }
 
 template <class Exec, class Bits>
-void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem,
-                             Options const& options, void* workspace) {
+void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                             void* workspace) {
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
     Shape const& shape = problem.shape;
@@ -366,12 +366,14 @@ void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem,
     auto const bytes = static_cast<std::int64_t>(shape.n * sizeof(Bits));
     bool const holds = bytes <= most_held;
     WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
-    launch("ktopk::bisection::rows", exec, shape.rows, static_cast<int>(team_head_bytes + (holds ? bytes : 0)),
-           BisectRows<Bits, Item>{sink,
-                                  {options.max_iterations, options.epsilon},
-                                  {{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted},
-                                  is_short,
-                                  holds});
+    launch(
+        "ktopk::bisection::rows", exec, shape.rows,
+        static_cast<int>(team_head_bytes + (holds ? bytes : 0)),
+        BisectRows<Bits, Item>{sink,
+                               {options.max_iterations, options.epsilon},
+                               {{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted},
+                               is_short,
+                               holds});
     if (!is_short) arrange(exec, problem, map, work.winners);
   });
 }

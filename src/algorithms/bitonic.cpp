@@ -314,9 +314,10 @@ void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& so
                     WinnerSink<ListBits<Item>, Item> const& sink) {
   auto lists = work.lists(sink);
   lists.lengths = source.verdicts;
-  launch("ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
-         static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
-         BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<BitonicItems<Item>>()});
+  launch(
+      "ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
+      static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+      BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<BitonicItems<Item>>()});
   select_from_lists("ktopk::bitonic::lists", exec, lists, work.scratch);
 }
 

@@ -153,51 +153,47 @@ struct NarrowHostSteps {
   static constexpr int lanes = 64 / static_cast<int>(sizeof(Key));
 
   KOKKOS_FORCEINLINE_FUNCTION void exchange(Key* keys, int size, int distance, int) const {
-    with_constant<lanes>(
-        distance, [=](auto count) __attribute__((always_inline)) {
-          for (int i = 0; i < size; i += 2 * count) {
-            Key* __restrict const better = keys + i;
-            Key* __restrict const worse = better + count;
-            for (int j = 0; j < count; ++j) order(better[j], worse[j]);
-          }
-        });
+    with_constant<lanes>(distance, [=](auto count) __attribute__((always_inline)) {
+      for (int i = 0; i < size; i += 2 * count) {
+        Key* __restrict const better = keys + i;
+        Key* __restrict const worse = better + count;
+        for (int j = 0; j < count; ++j) order(better[j], worse[j]);
+      }
+    });
   }
   KOKKOS_FORCEINLINE_FUNCTION void exchange_twice(Key* keys, int size, int distance, int) const {
-    with_constant<lanes>(
-        distance / 2, [=](auto count) __attribute__((always_inline)) {
-          for (int i = 0; i < size; i += 4 * count) {
-            Key* __restrict const a = keys + i;
-            Key* __restrict const b = a + count;
-            Key* __restrict const c = b + count;
-            Key* __restrict const d = c + count;
-            for (int j = 0; j < count; ++j) order_four(a[j], b[j], c[j], d[j]);
-          }
-        });
+    with_constant<lanes>(distance / 2, [=](auto count) __attribute__((always_inline)) {
+      for (int i = 0; i < size; i += 4 * count) {
+        Key* __restrict const a = keys + i;
+        Key* __restrict const b = a + count;
+        Key* __restrict const c = b + count;
+        Key* __restrict const d = c + count;
+        for (int j = 0; j < count; ++j) order_four(a[j], b[j], c[j], d[j]);
+      }
+    });
   }
   KOKKOS_FORCEINLINE_FUNCTION void keep_better(Key const* a, Key const* b, int stride,
                                                Runs<Key> const& out) const {
-    with_constant<lanes>(
-        out.columns, [=](auto count) __attribute__((always_inline)) {
-          for (int row = 0; row < out.length; ++row) {
-            Key const* const x = a + row * stride;
-            Key const* const y = b + (out.length - 1 - row) * stride;
-            Key* const kept = out.items + row * count;
-            for (int j = 0; j < count; ++j) kept[j] = x[j] < y[j] ? y[j] : x[j];
-          }
-        });
+    with_constant<lanes>(out.columns, [=](auto count) __attribute__((always_inline)) {
+      for (int row = 0; row < out.length; ++row) {
+        Key const* const x = a + row * stride;
+        Key const* const y = b + (out.length - 1 - row) * stride;
+        Key* const kept = out.items + row * count;
+        for (int j = 0; j < count; ++j) kept[j] = x[j] < y[j] ? y[j] : x[j];
+      }
+    });
   }
   KOKKOS_FORCEINLINE_FUNCTION void turn_down(Key const* keys, int length,
                                              Runs<Key> const& out) const {
-    with_constant<lanes>(
-        out.columns, [=](auto count) __attribute__((always_inline)) {
-          for (int row = 0; row < length; ++row) {
-            Key const* const from = keys + 2 * row * count;
-            Key* const up = out.items + row * count;
-            Key* const down = out.items + (2 * length - 1 - row) * count;
-            for (int j = 0; j < count; ++j) up[j] = from[j];
-            for (int j = 0; j < count; ++j) down[j] = from[count + j];
-          }
-        });
+    with_constant<lanes>(out.columns, [=](auto count) __attribute__((always_inline)) {
+      for (int row = 0; row < length; ++row) {
+        Key const* const from = keys + 2 * row * count;
+        Key* const up = out.items + row * count;
+        Key* const down = out.items + (2 * length - 1 - row) * count;
+        for (int j = 0; j < count; ++j) up[j] = from[j];
+        for (int j = 0; j < count; ++j) down[j] = from[count + j];
+      }
+    });
   }
 };
 

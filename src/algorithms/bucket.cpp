@@ -19,8 +19,8 @@ struct BucketSplitting {
   /// apart, where numbers have left more than half of the source, and from the sixth pass on.
   template <class Group, class Reader, class Bits, class Item>
   KOKKOS_FUNCTION static void choose(Group const& group, NarrowRow<Item> const& state,
-                                     Reader const&, ItemMap<Bits, Item> const& map,
-                                     Item* splitters, Item*) {
+                                     Reader const&, ItemMap<Bits, Item> const& map, Item* splitters,
+                                     Item*) {
     if (group.rank() != 0) return;
     bool const stuck = state.pass > 0 && 2 * (state.reaching - state.above) > state.size;
     bool const by_numbers = !stuck && state.pass < 5;

@@ -26,7 +26,9 @@ struct TakeSample {
   Item* out;
 
   static constexpr int block = team_size;
-  KOKKOS_FUNCTION static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
+  KOKKOS_FUNCTION static std::int64_t blocks(std::int64_t samples) {
+    return (samples + block - 1) / block;
+  }
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -73,8 +75,8 @@ template <class Exec, class Item>
 Item const* order_samples(Exec const& exec, std::int64_t rows, OnePassPlan const& plan,
                           Item* samples, Item* spare) {
   if constexpr (is_host_space<Exec>) {
-    Kokkos::parallel_for("ktopk::one_pass::order",
-                         Kokkos::RangePolicy<Exec>(exec, 0, rows), PlaceOrder<Item>{samples, plan});
+    Kokkos::parallel_for("ktopk::one_pass::order", Kokkos::RangePolicy<Exec>(exec, 0, rows),
+                         PlaceOrder<Item>{samples, plan});
     return samples;
   } else {
     return sort_items(exec, SampleRows{plan.samples}, rows, plan.samples, samples, spare);
@@ -219,8 +221,7 @@ struct SharedReadingPieces {
   Kept<Item> kept;
 };
 
-KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
-                                                           Shape const& shape,
+KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
   if (is_one_pass_by_rows(device, shape)) return 0;
   if (device.host && fits_one_thread(one_pass_plan(shape.n, shape.k)))
@@ -244,8 +245,9 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
          KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
-  launch_each("ktopk::one_pass::judge", exec, shape.rows,
-              Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.kept.verdicts});
+  launch_each(
+      "ktopk::one_pass::judge", exec, shape.rows,
+      Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.kept.verdicts});
 }
 
 /// body(row) for each row: what is too little to wake threads for is done at once.
@@ -282,12 +284,13 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
   OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
   keep_reaching(exec, problem, map, work);
   WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  radix_select(
+      exec,
+      ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
+                             work.kept.thresholds, work.kept.best_ranks},
+      work.finish, sink);
   radix_select(exec,
-               ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity,
-                                      work.kept.verdicts, map, work.kept.thresholds,
-                                      work.kept.best_ranks},
-               work.finish, sink);
-  radix_select(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
+               KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
                work.fallback, sink);
   arrange(exec, problem, map, work.winners);
 }

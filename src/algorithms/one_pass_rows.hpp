@@ -57,12 +57,13 @@ class OnePassRow {
   /// more than there is room for.
   int keep(Item threshold, Item* kept) const {
     std::int64_t count = 0;
-    for_each_reaching(loops(), m_scan.keys, m_scan.step, m_map, 0, size(), filter_block,
-                      [&] { return threshold; },
-                      [&](Item item) {
-                        kept[count] = item;
-                        count += item >= threshold && count < most_kept;
-                      });
+    for_each_reaching(
+        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), filter_block,
+        [&] { return threshold; },
+        [&](Item item) {
+          kept[count] = item;
+          count += item >= threshold && count < most_kept;
+        });
     tally(Count::keys_read, size());
     return static_cast<int>(count);
   }
@@ -83,7 +84,8 @@ class OnePassRow {
       found += ranks[i] > least;
       ties += ranks[i] == least;
     }
-    if (ties > k - found) std::nth_element(tied, tied + (k - found), tied + ties, std::greater<Item>());
+    if (ties > k - found)
+      std::nth_element(tied, tied + (k - found), tied + ties, std::greater<Item>());
     std::copy(tied, tied + (k - found), items + found);
   }
 
@@ -98,13 +100,14 @@ class OnePassRow {
     std::int64_t ties = k - (is_most ? 0 : reaching(static_cast<Bits>(least + 1)));
     std::int64_t skipped = first_wins() ? 0 : reaching(least) - k;
     int found = 0;
-    for_each_reaching(loops(), m_scan.keys, m_scan.step, m_map, 0, size(), filter_block,
-                      [&] { return static_cast<Item>(least) << m_map.position_bits; },
-                      [&](Item item) {
-                        Bits const rank = m_map.rank_of(item);
-                        bool const wins = rank > least || (--skipped < 0 && --ties >= 0);
-                        if (wins) items[found++] = item;
-                      });
+    for_each_reaching(
+        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), filter_block,
+        [&] { return static_cast<Item>(least) << m_map.position_bits; },
+        [&](Item item) {
+          Bits const rank = m_map.rank_of(item);
+          bool const wins = rank > least || (--skipped < 0 && --ties >= 0);
+          if (wins) items[found++] = item;
+        });
   }
 
   void store(Item* winners, int k, Sorted sorted) const {

@@ -14,13 +14,13 @@ struct OnePivot : SampleSplitting<2, 32> {
 };
 
 KTOPK_INLINE std::size_t Quick<Generic>::workspace_bytes(Device const& device, Shape const& shape,
-                                                          Options const& options) {
+                                                         Options const& options) {
   return narrow_bytes<OnePivot>(device, shape, options);
 }
 
 template <class Exec, class Bits>
 void Quick<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
-                          void* workspace) {
+                         void* workspace) {
   select_by<OnePivot>(exec, problem, options, workspace);
 }
 

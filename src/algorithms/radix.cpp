@@ -57,7 +57,9 @@ struct RadixSelection {
     else
       return item;
   }
-  KOKKOS_FUNCTION int bits_below_sample() const { return aims_by_rank ? sink.map.position_bits : 0; }
+  KOKKOS_FUNCTION int bits_below_sample() const {
+    return aims_by_rank ? sink.map.position_bits : 0;
+  }
 
   static constexpr int most_samples = team_size;
   static constexpr std::int64_t least_sampled = 2048;
@@ -90,7 +92,8 @@ struct RadixSelection {
     double const share = static_cast<double>(state.need) / static_cast<double>(size);
     double const expected = share * count;
     auto const margin = 4 + static_cast<int>(4 * Kokkos::sqrt(expected * (1 - share)));
-    int const first = static_cast<int>(expected) - margin, last = static_cast<int>(expected) + margin;
+    int const first = static_cast<int>(expected) - margin,
+              last = static_cast<int>(expected) + margin;
     group.barrier();
     Sample const upper = ordered(group, samples, count, first > 0 ? first : 0);
     Sample const lower = ordered(group, samples, count, last < count ? last : count - 1);
@@ -303,11 +306,10 @@ struct RadixSelection {
                                  Settle const& settle) const {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((read.scan().split(
-                             range.begin, range.end, state.floor, ceiling, visit,
-                             [&](auto const* from, std::uint16_t const* hits, int found,
-                                 auto... first) {
-                               put_hits(state, row, from, hits, found, first...);
-                             });))
+          range.begin, range.end, state.floor, ceiling, visit,
+          [&](auto const* from, std::uint16_t const* hits, int found, auto... first) {
+            put_hits(state, row, from, hits, found, first...);
+          });))
     } else {
       each_together(group, range, read.lead(range.begin), read, visit, settle);
     }
@@ -349,7 +351,7 @@ struct RadixSelection {
   }
   static constexpr Count source_reads =
       decltype(std::declval<Source const&>().reader(0))::reads_keys ? Count::keys_read
-                                                                     : Count::items_read;
+                                                                    : Count::items_read;
 
   template <class Group>
   KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<Item>& state,
@@ -516,16 +518,14 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
 template <class Item>
 struct RadixPieces {
   RadixPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace),
-        winners(pieces, shape, options),
-        scratch(pieces, device, shape, true) {}
+      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {}
   Pieces pieces;
   Winners<Item> winners;
   RadixScratch<Item> scratch;
 };
 
 KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
-                                            Options const& options) {
+                                                         Options const& options) {
   if (are_short_rows(device, shape)) return 0;
   return bytes_of<RadixPieces>(device, shape, options);
 }
@@ -537,8 +537,9 @@ void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
     if (are_short_rows(device_of(exec), problem.shape)) {
-      launch("ktopk::radix::short_rows", exec, problem.shape.rows, 0,
-             ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+      launch(
+          "ktopk::radix::short_rows", exec, problem.shape.rows, 0,
+          ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
       return;
     }
     RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
@@ -548,13 +549,13 @@ void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
   });
 }
 
-#define KTOPK_RADIX_SELECT(Space, Bits, Item)                                             \
-  template void radix_select(Space const&, KeySource<Bits, Item> const&,                  \
-                             RadixScratch<Item> const&, WinnerSink<Bits, Item> const&);   \
-  template void radix_select(Space const&, ListSource<Bits, Item> const&,                 \
+#define KTOPK_RADIX_SELECT(Space, Bits, Item)                                           \
+  template void radix_select(Space const&, KeySource<Bits, Item> const&,                \
+                             RadixScratch<Item> const&, WinnerSink<Bits, Item> const&); \
+  template void radix_select(Space const&, ListSource<Bits, Item> const&,               \
                              RadixScratch<Item> const&, WinnerSink<Bits, Item> const&);
-#define KTOPK_RADIX(Space)                          \
-  KTOPK_RUN_ON(Radix<Generic>, Space)               \
+#define KTOPK_RADIX(Space)            \
+  KTOPK_RUN_ON(Radix<Generic>, Space) \
   KTOPK_FOR_EACH_ITEM(KTOPK_RADIX_SELECT, Space)
 KTOPK_INSTANTIATE(KTOPK_RADIX)
 #undef KTOPK_RADIX

@@ -26,17 +26,17 @@ struct Verdict {
 /// outer bins are an interval of 2^shift items, and those are what is left on their sides.
 template <class Item>
 struct RadixRow {
-  Item floor, ceiling;       // the k-th item is one of floor .. ceiling
-  Item base;                 // of the digit that the next pass counts
+  Item floor, ceiling;  // the k-th item is one of floor .. ceiling
+  Item base;            // of the digit that the next pass counts
   int shift;
-  bool settled;              // every item from floor on is a winner
-  bool in_buffer;            // what may still win is in the buffer, what has won is written
-  std::int64_t need;         // winners still to be found among floor .. ceiling
-  std::int64_t left;         // how many items those are
-  std::int64_t slot;         // of the histogram that groups share
-  unsigned arrived;          // groups done with the pass
-  Count64 filled;            // items in the buffer
-  Count64 emitted;           // winners written
+  bool settled;       // every item from floor on is a winner
+  bool in_buffer;     // what may still win is in the buffer, what has won is written
+  std::int64_t need;  // winners still to be found among floor .. ceiling
+  std::int64_t left;  // how many items those are
+  std::int64_t slot;  // of the histogram that groups share
+  unsigned arrived;   // groups done with the pass
+  Count64 filled;     // items in the buffer
+  Count64 emitted;    // winners written
 };
 
 /// Between which all items of a row lie.
@@ -66,7 +66,8 @@ struct KeySource {
     /// How many keys key i lies behind an address that is a multiple of 64 keys.
     KOKKOS_FUNCTION std::int64_t lead(std::int64_t i) const {
       if (step != 1) return 0;
-      return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(keys + i) / sizeof(Bits) % 64);
+      return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(keys + i) / sizeof(Bits) %
+                                       64);
     }
   };
   KOKKOS_FUNCTION bool active(std::int64_t row) const {
@@ -91,7 +92,8 @@ struct ListSource {
   std::int64_t stride;
   Verdict const* verdicts;
   ItemMap<Bits, Item> map{};
-  Item const* least = nullptr;  // of each row, with the ranks that none is above, where these are known
+  // Of each row, with the ranks that none is above, where these are known.
+  Item const* least = nullptr;
   Count64 const* best_ranks = nullptr;
 
   struct Reader {

@@ -156,8 +156,7 @@ struct RadixPass {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     if (selection.scratch.rows == 1 && selection.scratch.row_states[0].settled) return;
-    for_each_piece(group, selection, list,
-                   [&](RadixPiece const& piece) { count(group, piece); });
+    for_each_piece(group, selection, list, [&](RadixPiece const& piece) { count(group, piece); });
   }
 
  private:
@@ -173,8 +172,7 @@ struct RadixPass {
     group.barrier();
     Count64* const merged = selection.scratch.histograms + state.slot * bins;
     each(group, 0, bins, [&](std::int64_t b) {
-      if (histogram[b] != 0)
-        Kokkos::atomic_add(&merged[b], static_cast<Count64>(histogram[b]));
+      if (histogram[b] != 0) Kokkos::atomic_add(&merged[b], static_cast<Count64>(histogram[b]));
     });
     auto* const flag = reinterpret_cast<int*>(sums + team_size);
     if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;

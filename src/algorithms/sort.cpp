@@ -31,9 +31,8 @@ struct LoadItems {
     std::int64_t const step = rows.problem.key_step;
     Item* const out = items + rows.first(row);
     Range const range = part_of(rows.size(row), group.index() % parts, parts);
-    each(group, range.begin, range.end, [&](std::int64_t i) {
-      out[i] = map(keys[i * step], static_cast<std::uint64_t>(i));
-    });
+    each(group, range.begin, range.end,
+         [&](std::int64_t i) { out[i] = map(keys[i * step], static_cast<std::uint64_t>(i)); });
     if (group.rank() > 0) return;
     tally(Count::keys_read, range.end - range.begin);
     tally(Count::items_written, range.end - range.begin);
@@ -84,8 +83,7 @@ void Sort<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
     launch("ktopk::sort::load", exec, shape.rows * parts, 0,
            LoadItems<Bits, Item>{rows, map, work.items, parts});
-    Item const* const sorted =
-        sort_items(exec, rows, shape.rows, shape.n, work.items, work.spare);
+    Item const* const sorted = sort_items(exec, rows, shape.rows, shape.n, work.items, work.spare);
     launch_each("ktopk::sort::take", exec, shape.rows * shape.k,
                 TakeFirst<Bits, Item>{rows, sorted, work.winners.items});
     arrange(exec, problem, map, work.winners);

@@ -30,13 +30,13 @@ enum class Input {
   bucket_killer,  ///< exponentially spread: between min and max, buckets peel a key or two a round
   few_values,     ///< four values
   outliers,       ///< a narrow cluster and a few keys far away on both sides
-  winners_last,  ///< the last 1/64 of the row stands above all the rest
-  random_bits,   ///< any pattern: for floats NaNs, infinities, denormals among them
-  extremes,      ///< the ends of the type's range and their neighbors
-  nans,          ///< uniform, every eighth a NaN: both signs, quiet and signaling, several payloads
-  mostly_nans,   ///< seven of eight are NaNs
-  infinities,    ///< uniform, with infinities of both signs
-  zeros,         ///< both zeros and the smallest denormals
+  winners_last,   ///< the last 1/64 of the row stands above all the rest
+  random_bits,    ///< any pattern: for floats NaNs, infinities, denormals among them
+  extremes,       ///< the ends of the type's range and their neighbors
+  nans,         ///< uniform, every eighth a NaN: both signs, quiet and signaling, several payloads
+  mostly_nans,  ///< seven of eight are NaNs
+  infinities,   ///< uniform, with infinities of both signs
+  zeros,        ///< both zeros and the smallest denormals
   denormals,
 };
 

@@ -22,8 +22,7 @@ std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 40;
   auto const cut = text.size() > most;
   std::string result = on_one_line(text.substr(0, most));
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return c >= 0x80; }, '?');
+  std::replace_if(result.begin(), result.end(), [](unsigned char c) { return c >= 0x80; }, '?');
   return "'" + result + (cut ? "…'" : "'");
 }
 

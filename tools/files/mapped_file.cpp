@@ -30,7 +30,7 @@ class Descriptor {
 };
 
 std::size_t regular_size(int fd) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) throw system_fault("cannot be inspected");
   if (S_ISDIR(status.st_mode)) throw Fault("is a directory");
   if (!S_ISREG(status.st_mode))

@@ -31,8 +31,8 @@ inline void check_sizes(char const* function, Shape const& shape) {
     reject(function, "negative size: rows = " + std::to_string(shape.rows) +
                          ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
   if (!shape.ragged && shape.rows > 0 && shape.k > shape.n)
-    reject(function, "k = " + std::to_string(shape.k) + " is larger than the row length n = " +
-                         std::to_string(shape.n));
+    reject(function, "k = " + std::to_string(shape.k) +
+                         " is larger than the row length n = " + std::to_string(shape.n));
   if (shape.n > longest_row)
     reject(function, "n = " + std::to_string(shape.n) + " is larger than the longest row " +
                          std::to_string(longest_row));
@@ -55,8 +55,8 @@ inline void check_options(char const* function, Options const& options) {
 
 template <class I>
 void check_index_range(char const* function, std::int64_t n) {
-  if (n > 0 && static_cast<std::uint64_t>(n - 1) >
-                   static_cast<std::uint64_t>(std::numeric_limits<I>::max()))
+  if (n > 0 &&
+      static_cast<std::uint64_t>(n - 1) > static_cast<std::uint64_t>(std::numeric_limits<I>::max()))
     reject(function, "the index type holds at most " +
                          std::to_string(std::numeric_limits<I>::max()) +
                          ", too little for the last position " + std::to_string(n - 1));

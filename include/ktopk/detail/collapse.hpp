@@ -65,25 +65,28 @@ constexpr void check_types() {
   static_assert(!(IsNothing<Values> && IsNothing<Indices>), "ktopk: neither values nor indices");
   constexpr int output_rank = is_ragged<Keys> ? 2 : static_cast<int>(key_view_t<Keys>::rank);
   if constexpr (!IsNothing<Values>) {
-    static_assert(std::is_same_v<typename Values::value_type, T>, "ktopk: values are not of key type");
+    static_assert(std::is_same_v<typename Values::value_type, T>,
+                  "ktopk: values are not of key type");
     static_assert(static_cast<int>(Values::rank) == output_rank, "ktopk: values have another rank");
     static_assert(reachable<Exec, Values>, "ktopk: values are out of the space's reach");
   }
   if constexpr (!IsNothing<Indices>) {
     static_assert(Index<typename Indices::value_type>, "ktopk: indices are 32- or 64-bit integers");
-    static_assert(static_cast<int>(Indices::rank) == output_rank, "ktopk: indices have another rank");
+    static_assert(static_cast<int>(Indices::rank) == output_rank,
+                  "ktopk: indices have another rank");
     static_assert(reachable<Exec, Indices>, "ktopk: indices are out of the space's reach");
   }
 }
 
 template <class Keys, class Values, class Indices, class Rows>
-Shape shape_of(char const* function, Keys const& keys, Values const& values,
-               Indices const& indices, Rows const& per_row) {
+Shape shape_of(char const* function, Keys const& keys, Values const& values, Indices const& indices,
+               Rows const& per_row) {
   Matrix const in = matrix_of(key_view(keys));
   Shape shape{in.rows, in.columns, 0, static_cast<int>(sizeof(key_type<Keys>)), 8};
   shape.packed = in.column_stride == 1 || in.columns < 2;
   if constexpr (is_ragged<Keys>) {
-    if (keys.offsets.extent(0) == 0) reject(function, "offsets has 0 entries but must have at least 1");
+    if (keys.offsets.extent(0) == 0)
+      reject(function, "offsets has 0 entries but must have at least 1");
     shape.rows = static_cast<std::int64_t>(keys.offsets.extent(0)) - 1;
     shape.ragged = true;
   }
@@ -193,8 +196,8 @@ IntegerArray bring_wanted(char const* function, Exec const& exec, Wanted const& 
     Kokkos::View<Integer const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
         from(wanted.data(), wanted.extent(0));
     Kokkos::View<Integer*, typename Exec::memory_space,
-                 Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
-        to(static_cast<Integer*>(buffer), wanted.extent(0));
+                 Kokkos::MemoryTraits<Kokkos::Unmanaged>> const to(static_cast<Integer*>(buffer),
+                                                                   wanted.extent(0));
     Kokkos::deep_copy(exec, to, from);
     return integers_of(to);
   }

@@ -64,8 +64,11 @@ constexpr RankMap<bits_of<T>> make_rank_map(Options const& options) {
   bool const nan_first = (options.nan == NaN::greatest) == largest;
   Bits const direction = largest ? Bits{0} : all;
   if constexpr (Traits::kind == KeyKind::floating)
-    return {static_cast<Bits>(all ^ sign), static_cast<Bits>(sign ^ direction),
-            static_cast<Bits>(all ^ sign), static_cast<Bits>(Traits::infinity), sign,
+    return {static_cast<Bits>(all ^ sign),
+            static_cast<Bits>(sign ^ direction),
+            static_cast<Bits>(all ^ sign),
+            static_cast<Bits>(Traits::infinity),
+            sign,
             nan_first ? all : Bits{0}};
   else if constexpr (Traits::kind == KeyKind::signed_integer)
     return {0, static_cast<Bits>(sign ^ direction), 0, 0, 0, 0};
