@@ -35,7 +35,7 @@ Exec other_instance() {
 
 #ifdef KOKKOS_ENABLE_SERIAL
 template <>
-Kokkos::Serial other_instance<Kokkos::Serial>() {
+[[maybe_unused]] Kokkos::Serial other_instance<Kokkos::Serial>() {
   return Kokkos::Serial(Kokkos::NewInstance{});
 }
 #endif
