@@ -17,7 +17,27 @@
 
 namespace ktopk::detail {
 
-/// One key of every stratum of a row; a group takes `block` of them.
+/// Where a row is sampled: one key of every stratum, or of long rows two of a stratum twice as long, in one
+/// page of memory, because to find a page costs more than to fetch a key.
+class SamplePlaces {
+ public:
+  KOKKOS_FUNCTION SamplePlaces(std::int64_t n, std::int64_t samples, std::int64_t page_keys)
+      : m_n(n),
+        m_in_page(n / samples >= page_keys ? 2 : 1),
+        m_twin(page_keys / 2),
+        m_strata(n, (samples + m_in_page - 1) / m_in_page) {}
+
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i) const {
+    std::int64_t const place = m_strata.place(i / m_in_page), twin = place ^ m_twin;
+    return i % m_in_page != 0 && twin < m_n ? twin : place;
+  }
+
+ private:
+  std::int64_t m_n, m_in_page, m_twin;
+  Strata m_strata;
+};
+
+/// The sample of a row; a group takes `block` of its keys.
 template <class Bits, class Item>
 struct TakeSample {
   Problem<Bits> problem;
@@ -26,6 +46,7 @@ struct TakeSample {
   Item* out;
 
   static constexpr int block = team_size;
+  static constexpr std::int64_t page_keys = 4096 / sizeof(Bits);
   KOKKOS_FUNCTION static std::int64_t blocks(std::int64_t samples) {
     return (samples + block - 1) / block;
   }
@@ -35,11 +56,11 @@ struct TakeSample {
     std::int64_t const row_blocks = blocks(samples);
     std::int64_t const row = group.index() / row_blocks, first = group.index() % row_blocks * block;
     std::int64_t const end = first + block < samples ? first + block : samples;
-    Strata const strata(problem.shape.n, samples);
+    SamplePlaces const place_of(problem.shape.n, samples, page_keys);
     Bits const* const keys = problem.row_keys(row);
-    KOKKOS_IF_ON_HOST((fetch(keys, strata, first, end);))
+    KOKKOS_IF_ON_HOST((fetch(keys, place_of, first, end);))
     each(group, first, end, [&](std::int64_t i) {
-      std::int64_t const place = strata.place(i);
+      std::int64_t const place = place_of(i);
       out[row * samples + i] =
           map(keys[place * problem.key_step], static_cast<std::uint64_t>(place));
     });
@@ -47,9 +68,10 @@ struct TakeSample {
   }
 
   /// Each sample misses all caches, so that they had better be on their way together.
-  void fetch(Bits const* keys, Strata const& strata, std::int64_t first, std::int64_t end) const {
+  void fetch(Bits const* keys, SamplePlaces const& place_of, std::int64_t first,
+             std::int64_t end) const {
     for (std::int64_t i = first; i < end; ++i)
-      __builtin_prefetch(keys + strata.place(i) * problem.key_step);
+      __builtin_prefetch(keys + place_of(i) * problem.key_step);
   }
 };
 
@@ -59,14 +81,17 @@ struct SampleRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return samples; }
 };
 
-/// Puts the order-th best of a row's samples where sorting would.
+/// Puts the order-th best of a row's samples where sorting would. Few are soonest found by a heap.
 template <class Item>
 struct PlaceOrder {
   Item* samples;
   OnePassPlan plan;
   void operator()(std::int64_t row) const {
-    Item* const first = samples + row * plan.samples;
-    std::nth_element(first, first + plan.order - 1, first + plan.samples, std::greater<Item>());
+    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
+    if (plan.order <= plan.samples / 128)
+      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
+    else
+      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
   }
 };
 
