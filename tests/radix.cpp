@@ -80,7 +80,7 @@ void append_by_teams(Exec const& exec, std::int64_t n) {
   CHECK(rest(capacity) == Item{0});
 }
 
-std::int64_t digit_passes(Recorder const& record) {
+[[maybe_unused]] std::int64_t digit_passes(Recorder const& record) {
   auto const kernels = record.all(Event::Kind::kernel);
   return std::count_if(kernels.begin(), kernels.end(), [](Event const& event) {
     return event.label.find("ktopk::radix::digit") != std::string::npos;
