@@ -86,6 +86,37 @@ TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback
   });
 }
 
+/// Of so long a row two keys of a page are sampled. That the keys of a page may be alike costs time alone.
+TEST_CASE("a row sampled by pages is proven, unless the keys of a page are alike", "[fallback]") {
+  std::int64_t const n = (1 << 22) + 3, k = 1000;
+  Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
+  Verdict verdict;
+  for (Input input : {Input::uniform, Input::ascending, Input::descending, Input::few_values})
+    for (std::int64_t alike : {1, 512}) {
+      auto keys = make_keys<double>(input, n, 5);
+      for (std::int64_t i = 0; i < n; ++i) keys[i] = keys[i - i % alike];
+      auto const question = uniform_question(keys, 1, n, k);
+      auto const truth = solve(question, options);
+      for_each_space([&](auto const& exec) {
+        using Exec = std::decay_t<decltype(exec)>;
+        UniformCall<Exec, double> call(exec, keys, 1, n, k);
+        Recorder const record;
+        auto const answer = call(k, options);
+        verdict.expect(question, truth, answer, options,
+                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        if constexpr (std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>) {
+          auto const kernels = record.all(Event::Kind::kernel);
+          auto const selects = [](Event const& event) {
+            return event.label == "ktopk::radix::row";
+          };
+          CAPTURE(exec.name(), name(input), alike);
+          if (alike == 1) CHECK(std::count_if(kernels.begin(), kernels.end(), selects) == 1);
+        }
+      });
+    }
+  verdict.close();
+}
+
 TEST_CASE("the force ends with its scope", "[fallback]") {
   {
     ForceThreshold const force(Threshold::too_low);
