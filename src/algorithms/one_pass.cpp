@@ -13,29 +13,10 @@
 #include "../instantiate.hpp"
 #include "../sort_items.hpp"
 #include "one_pass_rows.hpp"
+#include "one_pass_sample.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
-
-/// Where a row is sampled: one key of every stratum, or of long rows two of a stratum twice as long, in one
-/// page of memory, because to find a page costs more than to fetch a key.
-class SamplePlaces {
- public:
-  KOKKOS_FUNCTION SamplePlaces(std::int64_t n, std::int64_t samples, std::int64_t page_keys)
-      : m_n(n),
-        m_in_page(n / samples >= page_keys ? 2 : 1),
-        m_twin(page_keys / 2),
-        m_strata(n, (samples + m_in_page - 1) / m_in_page) {}
-
-  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i) const {
-    std::int64_t const place = m_strata.place(i / m_in_page), twin = place ^ m_twin;
-    return i % m_in_page != 0 && twin < m_n ? twin : place;
-  }
-
- private:
-  std::int64_t m_n, m_in_page, m_twin;
-  Strata m_strata;
-};
 
 /// The sample of a row; a group takes `block` of its keys.
 template <class Bits, class Item>
