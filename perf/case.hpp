@@ -26,12 +26,9 @@ inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : 
 
 inline char const* name(Ties ties) {
   switch (ties) {
-    case Ties::any:
-      return "any";
-    case Ties::lowest_index:
-      return "lowest_index";
-    default:
-      return "highest_index";
+    case Ties::any: return "any";
+    case Ties::lowest_index: return "lowest_index";
+    default: return "highest_index";
   }
 }
 

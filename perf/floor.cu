@@ -67,18 +67,10 @@ void cuda_read(int variant, void const* bytes, std::size_t count, unsigned* scra
   std::size_t const length = count / sizeof(uint4);
   Variant const chosen = variants[variant];
   switch (chosen.loads) {
-    case 1:
-      launch<1>(chosen, words, length, scratch, stream);
-      break;
-    case 2:
-      launch<2>(chosen, words, length, scratch, stream);
-      break;
-    case 4:
-      launch<4>(chosen, words, length, scratch, stream);
-      break;
-    default:
-      launch<8>(chosen, words, length, scratch, stream);
-      break;
+    case 1: launch<1>(chosen, words, length, scratch, stream); break;
+    case 2: launch<2>(chosen, words, length, scratch, stream); break;
+    case 4: launch<4>(chosen, words, length, scratch, stream); break;
+    default: launch<8>(chosen, words, length, scratch, stream); break;
   }
   if (cudaError_t const error = cudaGetLastError(); error != cudaSuccess)
     throw std::runtime_error(cudaGetErrorString(error));

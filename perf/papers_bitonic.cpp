@@ -182,17 +182,12 @@ double work(Counted const& counted) {
 /// What section 6.4 says of a method on its two worst cases.
 char const* said(Algorithm algorithm) {
   switch (algorithm) {
-    case Algorithm::heap:
-      return "up to 3 x in time, no change";
-    case Algorithm::radix:
-      return "no change, as slow as sort";
-    case Algorithm::bucket:
-      return "no change, 2 x in time";
+    case Algorithm::heap: return "up to 3 x in time, no change";
+    case Algorithm::radix: return "no change, as slow as sort";
+    case Algorithm::bucket: return "no change, 2 x in time";
     case Algorithm::sort:
-    case Algorithm::bitonic:
-      return "no change, no change";
-    default:
-      return "-";
+    case Algorithm::bitonic: return "no change, no change";
+    default: return "-";
   }
 }
 

@@ -62,8 +62,7 @@ std::int64_t number(std::string const& text) {
     std::int64_t const base = std::stoll(text, &end);
     if (end == text.size()) return base;
     if (base == 2 && text[end] == '^') return std::int64_t(1) << std::stoi(text.substr(end + 1));
-  } catch (std::logic_error const&) {
-  }
+  } catch (std::logic_error const&) {}
   throw std::invalid_argument(text + " is not a number like 1000 or 2^20");
 }
 

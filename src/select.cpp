@@ -49,28 +49,17 @@ template <class Exec, class Visit>
 void with_chosen_room(Exec const& exec, Shape const& shape, Options const& options,
                       Visit const& visit) {
   switch (wanted_algorithm(exec, shape, options)) {
-    case Algorithm::one_pass:
-      return with_room<OnePass>(exec, shape, options, visit);
-    case Algorithm::bitonic:
-      return with_room<Bitonic>(exec, shape, options, visit);
-    case Algorithm::queue:
-      return with_room<Queue>(exec, shape, options, visit);
-    case Algorithm::heap:
-      return with_room<Heap>(exec, shape, options, visit);
-    case Algorithm::sort:
-      return with_room<Sort>(exec, shape, options, visit);
-    case Algorithm::bisection:
-      return with_room<Bisection>(exec, shape, options, visit);
-    case Algorithm::bucket:
-      return with_room<Bucket>(exec, shape, options, visit);
-    case Algorithm::delegate:
-      return with_room<Delegate>(exec, shape, options, visit);
-    case Algorithm::quick:
-      return with_room<Quick>(exec, shape, options, visit);
-    case Algorithm::sample:
-      return with_room<Sample>(exec, shape, options, visit);
-    default:
-      return with_room<Radix>(exec, shape, options, visit);
+    case Algorithm::one_pass: return with_room<OnePass>(exec, shape, options, visit);
+    case Algorithm::bitonic: return with_room<Bitonic>(exec, shape, options, visit);
+    case Algorithm::queue: return with_room<Queue>(exec, shape, options, visit);
+    case Algorithm::heap: return with_room<Heap>(exec, shape, options, visit);
+    case Algorithm::sort: return with_room<Sort>(exec, shape, options, visit);
+    case Algorithm::bisection: return with_room<Bisection>(exec, shape, options, visit);
+    case Algorithm::bucket: return with_room<Bucket>(exec, shape, options, visit);
+    case Algorithm::delegate: return with_room<Delegate>(exec, shape, options, visit);
+    case Algorithm::quick: return with_room<Quick>(exec, shape, options, visit);
+    case Algorithm::sample: return with_room<Sample>(exec, shape, options, visit);
+    default: return with_room<Radix>(exec, shape, options, visit);
   }
 }
 

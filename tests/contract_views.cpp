@@ -24,18 +24,12 @@ constexpr int ways = 6;
 
 Placement place(int way, std::int64_t rows, std::int64_t columns) {
   switch (way) {
-    case right:
-      return {rows, columns, 0, columns, 1};
-    case left:
-      return {rows, columns, 0, 1, rows};
-    case part_of_right:
-      return {rows, columns, columns + 3, columns + 1, 1};
-    case part_of_left:
-      return {rows, columns, 3 * rows, 1, rows + 2};
-    case every_other:
-      return {rows, columns, 1, 2 * columns, 2};
-    default:
-      return {rows, columns, 5, 2, 2 * rows + 1};
+    case right: return {rows, columns, 0, columns, 1};
+    case left: return {rows, columns, 0, 1, rows};
+    case part_of_right: return {rows, columns, columns + 3, columns + 1, 1};
+    case part_of_left: return {rows, columns, 3 * rows, 1, rows + 2};
+    case every_other: return {rows, columns, 1, 2 * columns, 2};
+    default: return {rows, columns, 5, 2, 2 * rows + 1};
   }
 }
 

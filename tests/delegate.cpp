@@ -65,10 +65,6 @@ TEST_CASE("any row is cut into subranges that leave room for their candidates", 
 
 constexpr Algorithm inners[] = {Algorithm::radix, Algorithm::bucket, Algorithm::bitonic};
 
-template <class Exec, class T>
-using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, typename Exec::memory_space,
-                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
 /// In a workspace of just as many bytes as are said to be needed, which is watched beyond them.
 template <class Exec, class T>
 Answer<T> select_in(Exec const& exec, Question<T> const& question, Options const& options) {
@@ -77,9 +73,8 @@ Answer<T> select_in(Exec const& exec, Question<T> const& question, Options const
   Buffer<Exec> keys(rows * n * sizeof(T)), values(rows * k * sizeof(T)),
       indices(rows * k * sizeof(std::int64_t)), workspace(bytes);
   keys.upload(question.keys);
-  top_k(exec, Matrix<Exec, T>(keys.template as<T>(), rows, n),
-        Matrix<Exec, T>(values.template as<T>(), rows, k),
-        Matrix<Exec, std::int64_t>(indices.template as<std::int64_t>(), rows, k), options,
+  top_k(exec, keys.template matrix<T>(rows, n), values.template matrix<T>(rows, k),
+        indices.template matrix<std::int64_t>(rows, k), options,
         Workspace<Exec>(workspace.template as<std::byte>(), bytes));
   exec.fence();
   workspace.template download<std::byte>(bytes);

@@ -47,9 +47,7 @@ void rejects(Call const& call, std::vector<std::string> const& parts) {
     try {
       call();
       FAIL_CHECK("accepted");
-    } catch (std::invalid_argument const& error) {
-      message = error.what();
-    }
+    } catch (std::invalid_argument const& error) { message = error.what(); }
     CHECK(record.all(Event::Kind::kernel).empty());
   }
   for (std::string const& part : parts)

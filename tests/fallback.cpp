@@ -133,9 +133,7 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
 }
 
 TEST_CASE("the force ends with its scope", "[fallback]") {
-  {
-    ForceThreshold const force(Threshold::too_low);
-  }
+  { ForceThreshold const force(Threshold::too_low); }
   CHECK(ktopk::detail::forced_threshold == Threshold::sampled);
 }
 

@@ -178,15 +178,15 @@ class ListedSelection {
 /// Long rows among short ones, with all that they ask for settled at different times.
 template <class T>
 Question<T> unequal_rows(Input input, std::uint64_t seed) {
-  Question<T> question{{}, {0}, {}, 20'000};
+  Question<T> question{{}, {0}, {}, 70'000};
   auto const add = [&](std::int64_t length, std::int64_t k) {
     question.begins.push_back(question.begins.back() + length);
     question.ks.push_back(k);
   };
   for (int i = 0; i < 40; ++i) add(i * i, i);
-  add(150'001, 20'000);
+  add(150'001, 70'000);
   for (int i = 0; i < 40; ++i) add(64, 64 - i);
-  add(19'000, 19'000);
+  add(66'000, 66'000);
   add(9000, 300);
   add(140'003, 1);
   add(0, 5);

@@ -12,10 +12,6 @@ constexpr std::int64_t rows = 2, n = 20'000, k = 33;
 /// Types end at the front door, before spaces part: one space is enough, and the others have the digests.
 using Exec = Kokkos::DefaultExecutionSpace;
 
-template <class T>
-using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, Exec::memory_space,
-                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
 /// `Stored` is the element type of the Views, of the same bits as T.
 template <class T, class I, class Stored>
 void select_as(Verdict& verdict) {
@@ -26,8 +22,8 @@ void select_as(Verdict& verdict) {
   Buffer<Exec> keys(question.keys.size() * sizeof(T)), values(rows * k * sizeof(T)),
       indices(rows * k * sizeof(I));
   keys.upload(question.keys);
-  top_k(Exec(), Matrix<Stored const>(keys.as<Stored>(), rows, n),
-        Matrix<Stored>(values.as<Stored>(), rows, k), Matrix<I>(indices.as<I>(), rows, k), options);
+  top_k(Exec(), keys.matrix<Stored const>(rows, n), values.matrix<Stored>(rows, k),
+        indices.matrix<I>(rows, k), options);
   Kokkos::fence();
   Answer<T> const answer{
       values.download<T>(rows * k), signed_indices(indices.download<I>(rows * k)), {}};

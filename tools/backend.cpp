@@ -75,30 +75,18 @@ void on_backend(std::string const& backend, Visitor const& visit) {
 template <class Visitor>
 auto on_key_type(KeyType type, Visitor const& visit) {
   switch (type) {
-    case KeyType::f16:
-      return visit(Tag<float16>());
-    case KeyType::bf16:
-      return visit(Tag<bfloat16>());
-    case KeyType::f32:
-      return visit(Tag<float>());
-    case KeyType::f64:
-      return visit(Tag<double>());
-    case KeyType::i8:
-      return visit(Tag<std::int8_t>());
-    case KeyType::i16:
-      return visit(Tag<std::int16_t>());
-    case KeyType::i32:
-      return visit(Tag<std::int32_t>());
-    case KeyType::i64:
-      return visit(Tag<std::int64_t>());
-    case KeyType::u8:
-      return visit(Tag<std::uint8_t>());
-    case KeyType::u16:
-      return visit(Tag<std::uint16_t>());
-    case KeyType::u32:
-      return visit(Tag<std::uint32_t>());
-    default:
-      return visit(Tag<std::uint64_t>());
+    case KeyType::f16: return visit(Tag<float16>());
+    case KeyType::bf16: return visit(Tag<bfloat16>());
+    case KeyType::f32: return visit(Tag<float>());
+    case KeyType::f64: return visit(Tag<double>());
+    case KeyType::i8: return visit(Tag<std::int8_t>());
+    case KeyType::i16: return visit(Tag<std::int16_t>());
+    case KeyType::i32: return visit(Tag<std::int32_t>());
+    case KeyType::i64: return visit(Tag<std::int64_t>());
+    case KeyType::u8: return visit(Tag<std::uint8_t>());
+    case KeyType::u16: return visit(Tag<std::uint16_t>());
+    case KeyType::u32: return visit(Tag<std::uint32_t>());
+    default: return visit(Tag<std::uint64_t>());
   }
 }
 

@@ -24,9 +24,7 @@ void print_backends_or_why_not() {
   try {
     KokkosSession const session;
     print_backends();
-  } catch (Fault const& fault) {
-    std::printf("\nbackends\n  none: %s\n", fault.what());
-  }
+  } catch (Fault const& fault) { std::printf("\nbackends\n  none: %s\n", fault.what()); }
 }
 
 std::string largest(std::int64_t k) {

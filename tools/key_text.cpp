@@ -35,26 +35,16 @@ std::string key_text(KeyType type, std::byte const* key) {
       return text(static_cast<float>(float16::from_bits(load<std::uint16_t>(key))));
     case KeyType::bf16:
       return text(static_cast<float>(bfloat16::from_bits(load<std::uint16_t>(key))));
-    case KeyType::f32:
-      return text(load<float>(key));
-    case KeyType::f64:
-      return text(load<double>(key));
-    case KeyType::i8:
-      return text(load<std::int8_t>(key));
-    case KeyType::i16:
-      return text(load<std::int16_t>(key));
-    case KeyType::i32:
-      return text(load<std::int32_t>(key));
-    case KeyType::i64:
-      return text(load<std::int64_t>(key));
-    case KeyType::u8:
-      return text(load<std::uint8_t>(key));
-    case KeyType::u16:
-      return text(load<std::uint16_t>(key));
-    case KeyType::u32:
-      return text(load<std::uint32_t>(key));
-    case KeyType::u64:
-      return text(load<std::uint64_t>(key));
+    case KeyType::f32: return text(load<float>(key));
+    case KeyType::f64: return text(load<double>(key));
+    case KeyType::i8: return text(load<std::int8_t>(key));
+    case KeyType::i16: return text(load<std::int16_t>(key));
+    case KeyType::i32: return text(load<std::int32_t>(key));
+    case KeyType::i64: return text(load<std::int64_t>(key));
+    case KeyType::u8: return text(load<std::uint8_t>(key));
+    case KeyType::u16: return text(load<std::uint16_t>(key));
+    case KeyType::u32: return text(load<std::uint32_t>(key));
+    case KeyType::u64: return text(load<std::uint64_t>(key));
   }
   return {};
 }

@@ -154,7 +154,5 @@ int main(int argc, char** argv) {
     return ktopk::tools::run(argc, argv);
   } catch (std::bad_alloc const&) {
     return ktopk::tools::complain("not enough memory");
-  } catch (std::exception const& error) {
-    return ktopk::tools::complain(error.what());
-  }
+  } catch (std::exception const& error) { return ktopk::tools::complain(error.what()); }
 }

@@ -37,7 +37,8 @@ struct TakeSample {
     std::int64_t const row_blocks = blocks(samples);
     std::int64_t const row = group.index() / row_blocks, first = group.index() % row_blocks * block;
     std::int64_t const end = first + block < samples ? first + block : samples;
-    SamplePlaces const place_of(problem.shape.n, samples, page_keys);
+    SamplePlaces const place_of(problem.shape.n, samples,
+                                Group::is_host ? page_keys : problem.shape.n);
     Bits const* const keys = problem.row_keys(row);
     KOKKOS_IF_ON_HOST((fetch(keys, place_of, first, end);))
     each(group, first, end, [&](std::int64_t i) {

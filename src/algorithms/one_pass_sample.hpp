@@ -6,7 +6,8 @@
 namespace ktopk::detail {
 
 /// Where a row is sampled: one key of every stratum, or of long rows two of a stratum twice as long, in one
-/// page of memory, because to find a page costs more than to fetch a key.
+/// page of memory, because to find a page costs a host more than to fetch a key. Where the keys of a page are
+/// alike they say less, and one_pass falls back more often than its plan reckons with.
 class SamplePlaces {
  public:
   KOKKOS_FUNCTION SamplePlaces(std::int64_t n, std::int64_t samples, std::int64_t page_keys)

@@ -124,32 +124,20 @@ class KeySource {
   T operator()(std::int64_t i) const {
     std::uint64_t const r = random_bits(m_seed, static_cast<std::uint64_t>(i));
     switch (m_input) {
-      case Input::uniform:
-        return uniform(r);
-      case Input::normal:
-        return normal(i);
-      case Input::all_equal:
-        return in_range(0.625);
-      case Input::ascending:
-        return in_range(fraction_of(i));
-      case Input::descending:
-        return in_range(fraction_of(m_n - 1 - i));
-      case Input::leading_bits:
-        return leading_bits(r);
-      case Input::bucket_killer:
-        return bucket_killer(i);
-      case Input::few_values:
-        return in_range(0.25 * static_cast<double>(r >> 62));
-      case Input::outliers:
-        return in_range(r % 256 == 0 ? unit(r) : 0.5 + unit(r) / 1024);
+      case Input::uniform: return uniform(r);
+      case Input::normal: return normal(i);
+      case Input::all_equal: return in_range(0.625);
+      case Input::ascending: return in_range(fraction_of(i));
+      case Input::descending: return in_range(fraction_of(m_n - 1 - i));
+      case Input::leading_bits: return leading_bits(r);
+      case Input::bucket_killer: return bucket_killer(i);
+      case Input::few_values: return in_range(0.25 * static_cast<double>(r >> 62));
+      case Input::outliers: return in_range(r % 256 == 0 ? unit(r) : 0.5 + unit(r) / 1024);
       case Input::winners_last:
         return in_range(i >= m_n - m_n / 64 - 1 ? 0.75 + unit(r) / 4 : unit(r) / 2);
-      case Input::random_bits:
-        return from_bits(static_cast<Bits>(r));
-      case Input::extremes:
-        return extreme(r);
-      default:
-        return special(r);
+      case Input::random_bits: return from_bits(static_cast<Bits>(r));
+      case Input::extremes: return extreme(r);
+      default: return special(r);
     }
   }
 
@@ -276,14 +264,11 @@ class KeySource {
     if constexpr (floating) {
       Bits const sign = static_cast<Bits>((r >> 63) << (width - 1));
       switch (m_input) {
-        case Input::nans:
-          return r % 8 == 0 ? nan(r) : uniform(r);
-        case Input::mostly_nans:
-          return r % 8 != 0 ? nan(r) : uniform(r);
+        case Input::nans: return r % 8 == 0 ? nan(r) : uniform(r);
+        case Input::mostly_nans: return r % 8 != 0 ? nan(r) : uniform(r);
         case Input::infinities:
           return r % 8 == 0 ? from_bits(static_cast<Bits>(infinity_bits() | sign)) : uniform(r);
-        case Input::zeros:
-          return from_bits(static_cast<Bits>((r % 4 == 0 ? 1 : 0) | sign));
+        case Input::zeros: return from_bits(static_cast<Bits>((r % 4 == 0 ? 1 : 0) | sign));
         default:
           return from_bits(static_cast<Bits>(
               (static_cast<Bits>(r) & ((Bits{1} << fraction_bits()) - 1)) | sign));

@@ -4,8 +4,6 @@
 #include <sstream>
 #include <utility>
 
-#include "support/inputs.hpp"
-
 namespace ktopk::testing {
 
 template <class T>
@@ -48,19 +46,30 @@ Answer<T> solve(Question<T> const& question, Options const& options) {
 namespace {
 
 template <class T>
-std::string bits_text(T const& key) {
+std::uint64_t bits_of(T const& key) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &key, sizeof key);
+  return bits;
+}
+
+std::string hex(std::uint64_t bits) {
   std::ostringstream text;
-  text << "0x" << std::hex << bits << " (" << std::dec << +number(key) << ")";
+  text << "0x" << std::hex << bits;
+  return text.str();
+}
+
+template <class T>
+std::string bits_text(T const& key) {
+  std::ostringstream text;
+  text << hex(bits_of(key)) << " (" << +number(key) << ")";
   return text.str();
 }
 
 /// Keys as a set of patterns.
 template <class T>
-auto sorted_bits(T const* keys, std::int64_t n) {
-  std::vector<detail::BitsOf<sizeof(T)>> bits(n);
-  if (n != 0) std::memcpy(bits.data(), keys, n * sizeof(T));
+std::vector<std::uint64_t> sorted_bits(T const* keys, std::int64_t n) {
+  std::vector<std::uint64_t> bits(n);
+  std::transform(keys, keys + n, bits.begin(), bits_of<T>);
   std::sort(bits.begin(), bits.end());
   return bits;
 }
@@ -85,9 +94,9 @@ class RowCheck {
       return fail(-1) + "count " + std::to_string(answer.counts[m_row]) + ", not " +
              std::to_string(m_count);
     std::string wrong = check_fill(answer);
-    if (wrong.empty() && !answer.indices.empty()) wrong = check_indices(answer);
-    if (wrong.empty() && !answer.values.empty()) wrong = check_values(answer);
-    return wrong;
+    if (!wrong.empty()) return wrong;
+    if (!answer.indices.empty()) return check_indices(answer);
+    return answer.values.empty() ? wrong : check_values(answer);
   }
 
  private:
@@ -111,7 +120,8 @@ class RowCheck {
     return {};
   }
 
-  /// Valid, unique, and belonging to their values; then the winners in place, as a set, or only as ranks.
+  /// Valid, unique, and belonging to their values, if there are any; then the winners in place, as a set, or only
+  /// as ranks.
   std::string check_indices(Answer<T> const& answer) const {
     std::vector<std::int64_t> got(answer.indices.begin() + m_first,
                                   answer.indices.begin() + m_first + m_count);
@@ -146,18 +156,20 @@ class RowCheck {
     return {};
   }
 
-  /// With a tie rule the very bits are known; without one, ranks are, and the bits must be among the keys,
-  /// which those with an index have been seen to be.
+  /// Values alone: with a tie rule the very bits are known; without one, ranks are, and the bits must be among
+  /// the keys.
   std::string check_values(Answer<T> const& answer) const {
     T const* const got = answer.values.data() + m_first;
     if (m_options.ties == Ties::any) {
       std::string wrong = check_ranks({got, got + m_count});
-      return wrong.empty() && answer.indices.empty() ? check_taken_from_keys(got) : wrong;
+      return wrong.empty() ? check_taken_from_keys(got) : wrong;
     }
     T const* const want = m_truth.values.data() + m_first;
     if (m_options.sorted == Sorted::no) {
-      bool const same = sorted_bits(got, m_count) == sorted_bits(want, m_count);
-      return same ? std::string() : fail(-1) + "values that are not those of the winners";
+      auto const found = sorted_bits(got, m_count), right = sorted_bits(want, m_count);
+      auto const [wrong, other] = std::mismatch(found.begin(), found.end(), right.begin());
+      return wrong == found.end() ? std::string()
+                                  : fail(-1) + "value " + hex(*wrong) + ", not " + hex(*other);
     }
     for (std::int64_t place = 0; place < m_count; ++place)
       if (!same_bits(got[place], want[place]))

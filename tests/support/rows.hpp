@@ -14,8 +14,6 @@ class RowsCall {
   using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   template <class Item>
   using Line = Kokkos::View<Item*, Memory, Borrow>;
-  template <class Item>
-  using Matrix = Kokkos::View<Item**, Kokkos::LayoutRight, Memory, Borrow>;
 
  public:
   RowsCall(Exec const& exec, Question<T> const& question)
@@ -85,7 +83,7 @@ class RowsCall {
     return Line<T const>(m_keys.template as<T const>(), m_question.keys.size());
   }
   auto equal_rows() const {
-    return Matrix<T const>(m_keys.template as<T const>(), m_question.rows(), m_question.length(0));
+    return m_keys.template matrix<T const>(m_question.rows(), m_question.length(0));
   }
   auto offsets() const {
     return Line<Integer const>(m_offsets.template as<Integer const>(), m_question.rows() + 1);
@@ -94,12 +92,9 @@ class RowsCall {
     return Line<Integer const>(m_wanted.template as<Integer const>(), m_question.rows());
   }
   auto counts() const { return Line<Integer>(m_counts.template as<Integer>(), m_question.rows()); }
-  auto values() const {
-    return Matrix<T>(m_values.template as<T>(), m_question.rows(), m_question.width);
-  }
+  auto values() const { return m_values.template matrix<T>(m_question.rows(), m_question.width); }
   auto indices() const {
-    return Matrix<std::int64_t>(m_indices.template as<std::int64_t>(), m_question.rows(),
-                                m_question.width);
+    return m_indices.template matrix<std::int64_t>(m_question.rows(), m_question.width);
   }
 
   void clear() {

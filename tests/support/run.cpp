@@ -18,16 +18,11 @@ UniformCall<Exec, T>::UniformCall(Exec const& exec, std::vector<T> const& keys, 
 template <class Exec, class T>
 Answer<T> UniformCall<Exec, T>::operator()(std::int64_t k, Options const& options,
                                            Outputs outputs) {
-  using Memory = typename Exec::memory_space;
-  using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   m_values.clear();
   m_indices.clear();
-  Kokkos::View<T const**, Kokkos::LayoutRight, Memory, Borrow> const keys(
-      m_keys.template as<T const>(), m_rows, m_n);
-  Kokkos::View<T**, Kokkos::LayoutRight, Memory, Borrow> const values(m_values.template as<T>(),
-                                                                      m_rows, k);
-  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory, Borrow> const indices(
-      m_indices.template as<std::int64_t>(), m_rows, k);
+  auto const keys = m_keys.template matrix<T const>(m_rows, m_n);
+  auto const values = m_values.template matrix<T>(m_rows, k);
+  auto const indices = m_indices.template matrix<std::int64_t>(m_rows, k);
   if (outputs == Outputs::both) top_k(m_exec, keys, values, indices, options);
   if (outputs == Outputs::values) top_k(m_exec, keys, values, nothing, options);
   if (outputs == Outputs::indices) top_k(m_exec, keys, nothing, indices, options);

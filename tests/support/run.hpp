@@ -101,6 +101,13 @@ class Buffer {
     return reinterpret_cast<T*>(m_device.data());
   }
 
+  template <class T>
+  auto matrix(std::int64_t rows, std::int64_t columns) const {
+    using Matrix =
+        Kokkos::View<T**, Kokkos::LayoutRight, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    return Matrix(as<T>(), rows, columns);
+  }
+
   /// Marks every byte, so that what a call leaves unwritten is seen.
   void clear() { Kokkos::deep_copy(m_device, mark); }
 

@@ -40,9 +40,7 @@ TEST_CASE("output: nothing bears the name before commit, everything after") {
 TEST_CASE("output: without commit nothing is left and the old file stays") {
   ScratchFolder const folder;
   folder.write("o", "old");
-  {
-    OutputFile(folder.path("o")).write(as_file("new"));
-  }
+  { OutputFile(folder.path("o")).write(as_file("new")); }
   CHECK(content(folder.path("o")) == "old");
   CHECK(folder.names() == Names{"o"});
 }

@@ -51,9 +51,7 @@ Input open_input(InputDescription const& description) {
     MappedFile file(description.path);
     Matrix const keys = parse(file.bytes(), description);
     return {std::move(file), keys};
-  } catch (Fault const& fault) {
-    throw Fault(description.path + ": " + fault.what());
-  }
+  } catch (Fault const& fault) { throw Fault(description.path + ": " + fault.what()); }
 }
 
 }  // namespace ktopk::tools
