@@ -18,8 +18,10 @@
 namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
+/// Where nothing is learned between blocks, longer ones spend less on beginning.
+inline constexpr int long_block = 4 * filter_block;
 
-/// The ranks from `least` to `least + span`.
+/// The ranks from `least` to `least + span`, which is no smaller.
 template <class Bits>
 struct RankRange {
   Bits least, span;
@@ -40,48 +42,119 @@ inline std::uint64_t pack_flags(std::uint8_t const* flags) {
   return (word * spread) >> 56;
 }
 
-/// A cheaper test that every key passes whose rank is in a range; few others do. It leaves NaN and minus
-/// zero where their bits order them: NaN at both ends, minus zero beside plus zero.
+/// A test of a key's bits as they are, cheaper than its rank, that every key passes whose rank is in a
+/// range. Few others do, unless the range begins or ends beside zero or has both signs and an end short of
+/// the best rank. The keys that pass are an interval of bits, which may wrap around; or, where the best of
+/// one sign go with the NaNs of the other, all from one number on by signed order and from another on by
+/// unsigned order.
 template <class Bits>
 class Sieve {
  public:
-  Sieve(RankMap<Bits> const& map, RankRange<Bits> range) : m_map(map), m_range(range) {
-    if (map.magnitude == 0) return;
-    constexpr Bits all = std::numeric_limits<Bits>::max();
-    bool const has_nan = range.has(map.nan_rank);
-    Bits const nans = has_nan ? static_cast<Bits>(map.magnitude - map.infinity) : Bits{0};
-    if (has_nan) m_range = with_nans_beside(range, map.nan_rank, nans);
-    Bits const below = static_cast<Bits>(map.nan_rank == 0 ? 1 + nans : 1);
-    Bits const above = static_cast<Bits>(map.nan_rank == all ? 1 + nans : 1);
-    bool const fits = static_cast<Bits>(all - m_range.span) >= static_cast<Bits>(below + above);
-    m_range = {static_cast<Bits>(m_range.least - below),
-               fits ? static_cast<Bits>(m_range.span + below + above) : all};
+  using Signed = std::make_signed_t<Bits>;
+
+  Sieve(RankMap<Bits> const& map, RankRange<Bits> range) {
+    if (map.magnitude != 0)
+      sift_floats(map, range);
+    else if ((map.always & 1) == 0)
+      set_interval(range.least ^ map.always, range.span);
+    else
+      set_interval((range.least + range.span) ^ map.always, range.span);
   }
-  /// At most span() if the key passes.
-  constexpr Bits distance(Bits key) const {
-    return static_cast<Bits>(m_map.ordered(key) - m_range.least);
+
+  /// Whether no other key passes.
+  bool is_exact() const { return m_is_exact; }
+  /// Whether a key passes by ends, otherwise by an interval.
+  bool by_ends() const { return m_by_ends; }
+  Bits first() const { return m_first; }
+  Bits span() const { return m_span; }
+  Signed from_signed() const { return static_cast<Signed>(m_first); }
+  Bits from_unsigned() const { return m_span; }
+
+  /// Whether one of `count` keys may pass.
+  template <int count>
+  [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
+    if (m_by_ends) {
+      Signed highest = std::numeric_limits<Signed>::min();
+      Bits greatest = 0;
+      for (int j = 0; j < count; ++j) {
+        auto const number = static_cast<Signed>(keys[j]);
+        highest = number > highest ? number : highest;
+        greatest = keys[j] > greatest ? keys[j] : greatest;
+      }
+      return highest >= from_signed() || greatest >= from_unsigned();
+    }
+    Bits nearest = std::numeric_limits<Bits>::max();
+    for (int j = 0; j < count; ++j) {
+      Bits const distance = static_cast<Bits>(keys[j] - m_first);
+      nearest = distance < nearest ? distance : nearest;
+    }
+    return nearest <= m_span;
   }
-  constexpr Bits span() const { return m_range.span; }
 
  private:
-  /// A range that begins or ends among the NaNs of its end has all of them.
-  static constexpr RankRange<Bits> with_nans_beside(RankRange<Bits> range, Bits nan_rank,
-                                                    Bits nans) {
-    constexpr Bits all = std::numeric_limits<Bits>::max();
-    Bits least = range.least, most = static_cast<Bits>(range.least + range.span);
-    Bits const first_nan = static_cast<Bits>(all - nans + 1);
-    if (nan_rank == all && least > first_nan) least = first_nan;
-    if (nan_rank == 0 && most < nans) most = static_cast<Bits>(nans - 1);
-    return {least, static_cast<Bits>(most - least)};
+  /// In the order largest, ranks below the sign bit are those of negative keys. The order smallest turns
+  /// every sign around.
+  void sift_floats(RankMap<Bits> const& map, RankRange<Bits> range) {
+    Bits const sign = map.minus_zero, zero = map.ordered(0);
+    Bits const turn = (map.always & sign) != 0 ? Bits{0} : sign, other_turn = turn ^ sign;
+    Bits const least = range.least, most = static_cast<Bits>(range.least + range.span);
+    bool const has_nan = range.has(map.nan_rank);
+    if (least > zero)
+      sift_magnitudes(map, least ^ sign, most ^ sign, has_nan, turn);
+    else if (most < zero)
+      sift_magnitudes(map, static_cast<Bits>(~most) ^ sign, static_cast<Bits>(~least) ^ sign,
+                      has_nan, other_turn);
+    else
+      sift_around_zero(map, least == sign ? sign : static_cast<Bits>(~least), most, has_nan, turn);
   }
 
-  RankMap<Bits> m_map;
-  RankRange<Bits> m_range;
+  /// Keys of one sign from `least` to `most`, and maybe NaN; zero is none of them, even if a rank beside that
+  /// of zero looks like its other key.
+  void sift_magnitudes(RankMap<Bits> const& map, Bits least, Bits most, bool has_nan, Bits turn) {
+    Bits const first_nan = static_cast<Bits>(map.infinity + 1);
+    Bits const first = std::clamp<Bits>(least, 1, first_nan);
+    if (has_nan) return set_ends(first, first_nan ^ map.minus_zero, turn);
+    m_is_exact = first <= std::min(most, map.infinity);
+    set_interval(first ^ turn, m_is_exact ? std::min(most, map.infinity) - first : 0);
+  }
+
+  /// All positive keys, and negative ones down to `last`; NaN are at both ends.
+  void sift_around_zero(RankMap<Bits> const& map, Bits last, Bits most, bool has_nan, Bits turn) {
+    Bits const sign = map.minus_zero;
+    Bits const first = has_nan ? static_cast<Bits>((map.infinity + 1) ^ sign) : Bits{0};
+    bool const all = has_nan && last >= first;
+    m_is_exact = has_nan && most >= static_cast<Bits>(map.infinity ^ sign);
+    set_interval(first ^ turn, all ? std::numeric_limits<Bits>::max() : last - first);
+  }
+
+  // Of Bits whose arithmetic is that of int where they are narrow.
+  template <class First, class Span>
+  void set_interval(First first, Span span) {
+    m_by_ends = false;
+    m_first = static_cast<Bits>(first);
+    m_span = static_cast<Bits>(span);
+  }
+  void set_ends(Bits from_signed, Bits from_unsigned, Bits turn) {
+    m_by_ends = true;
+    m_first = turn == 0 ? from_signed : static_cast<Bits>(from_unsigned ^ turn);
+    m_span = turn == 0 ? from_unsigned : static_cast<Bits>(from_signed ^ turn);
+  }
+
+  bool m_is_exact = true;
+  bool m_by_ends;
+  Bits m_first, m_span;
 };
 
+/// A core has few places for lines on their way to its first cache, and more for those to its second.
+template <class Bits>
+[[gnu::always_inline]] inline void fetch_ahead(Bits const* keys) {
+  constexpr int read_only = 0, second_cache = 2;
+  __builtin_prefetch(keys + filter_block, read_only, second_cache);
+}
+
 /// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
-/// \param count  at most filter_block
-/// \param hits   room for filter_block + 1
+/// \param count  at most long_block
+/// \param hits   room for count + 1
 template <class Bits>
 [[gnu::always_inline]] inline int filter_plain(Bits const* keys, int count,
                                                RankMap<Bits> const& rank, RankRange<Bits> range,
@@ -93,13 +166,8 @@ template <class Bits>
   int found = 0;
   int i = 0;
   for (; i + stripe <= count; i += stripe) {
-    for (int j = 0; j < stripe; j += line) __builtin_prefetch(keys + i + j + filter_block);
-    Bits nearest = std::numeric_limits<Bits>::max();
-    for (int j = 0; j < stripe; ++j) {
-      Bits const distance = sieve.distance(keys[i + j]);
-      nearest = distance < nearest ? distance : nearest;
-    }
-    if (nearest > sieve.span()) continue;
+    for (int j = 0; j < stripe; j += line) fetch_ahead(keys + i + j);
+    if (!sieve.template passes_any<stripe>(keys + i)) continue;
     std::uint8_t in[stripe];
     for (int j = 0; j < stripe; ++j) in[j] = range.has(map(keys[i + j])) ? 1 : 0;
     for (int w = 0; w < stripe; w += 64) {
@@ -525,17 +593,19 @@ struct ListScan {
 
 /// Calls body(from, hits, found, first) for each block of begin .. end - 1 of which some keys may reach
 /// threshold(): those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`.
-/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys.
+/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, or are of
+/// long_block keys from the beginning.
 template <class Bits, class Item, class Threshold, class Body>
 void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
                              ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
                              int block, Threshold const& threshold, Body const& body) {
-  std::uint16_t hits[filter_block + 1];
+  std::uint16_t hits[long_block + 1];
   Bits packed[filter_block];
-  int next = block;
+  int const most = block == long_block && step == 1 ? long_block : filter_block;
+  int next = std::min(block, most);
   for (std::int64_t first = begin; first < end; first += block) {
     block = next;
-    next = block * 2 < filter_block ? block * 2 : filter_block;
+    next = std::min(block * 2, most);
     int const count = static_cast<int>(end - first < block ? end - first : block);
     Bits least;
     if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),

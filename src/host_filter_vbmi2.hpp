@@ -11,11 +11,15 @@
 
 #include <ktopk/detail/rank.hpp>
 
-// The filter on processors that compress vectors (AVX-512 VBMI2: Ice Lake, Zen 4 and later): no branch but
-// one for 64 keys without a hit, so that it costs the same whatever part of the keys is wanted.
+// The filter on processors that compress vectors (AVX-512 VBMI2: Ice Lake, Zen 4 and later): no
+// branch but one for 64 keys that pass the sieve.
 
+#if defined(__clang__)
+#define KTOPK_VBMI2 gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt")
+#else
 #define KTOPK_VBMI2 \
   gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt,prefer-vector-width=512")
+#endif
 
 namespace ktopk::detail {
 
@@ -26,15 +30,28 @@ struct Lanes {
   static constexpr int count = 64 / static_cast<int>(sizeof(Bits));
 };
 
-/// Bit j tells whether lane j of `a` is at most that of `b`.
+template <class Vector>
+[[KTOPK_VBMI2, gnu::always_inline]] inline Vector lesser(Vector const& a, Vector const& b) {
+  return a < b ? a : b;
+}
+template <class Vector>
+[[KTOPK_VBMI2, gnu::always_inline]] inline Vector greater(Vector const& a, Vector const& b) {
+  return a > b ? a : b;
+}
+
+/// Bit j tells whether bit j of `lanes` is set and lane j of `a` is at most that of `b`.
 template <class Bits>
 [[KTOPK_VBMI2, gnu::always_inline]] inline std::uint64_t at_most(
-    typename Lanes<Bits>::Vector const& a, typename Lanes<Bits>::Vector const& b) {
+    typename Lanes<Bits>::Vector const& a, typename Lanes<Bits>::Vector const& b,
+    std::uint64_t lanes = ~std::uint64_t{0}) {
   auto const x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b);
-  if constexpr (sizeof(Bits) == 1) return _mm512_cmple_epu8_mask(x, y);
-  if constexpr (sizeof(Bits) == 2) return _mm512_cmple_epu16_mask(x, y);
-  if constexpr (sizeof(Bits) == 4) return _mm512_cmple_epu32_mask(x, y);
-  if constexpr (sizeof(Bits) == 8) return _mm512_cmple_epu64_mask(x, y);
+  if constexpr (sizeof(Bits) == 1) return _mm512_mask_cmple_epu8_mask(lanes, x, y);
+  if constexpr (sizeof(Bits) == 2)
+    return _mm512_mask_cmple_epu16_mask(static_cast<__mmask32>(lanes), x, y);
+  if constexpr (sizeof(Bits) == 4)
+    return _mm512_mask_cmple_epu32_mask(static_cast<__mmask16>(lanes), x, y);
+  if constexpr (sizeof(Bits) == 8)
+    return _mm512_mask_cmple_epu64_mask(static_cast<__mmask8>(lanes), x, y);
 }
 
 /// Bit j tells whether the rank of keys[j] is in the range: RankMap's function on a vector.
@@ -54,6 +71,74 @@ template <class Bits>
   Vector const rank = (key & map.magnitude) > zero + map.infinity ? zero + map.nan_rank : ordered;
   return at_most<Bits>(rank - range.least, zero + range.span);
 }
+
+/// A sieve for vectors of keys.
+template <class Bits>
+class SieveLanes {
+ public:
+  using Vector = typename Lanes<Bits>::Vector;
+  static constexpr int count = Lanes<Bits>::count;
+
+  [[KTOPK_VBMI2, gnu::always_inline]] explicit SieveLanes(Sieve<Bits> const& sieve)
+      : m_sieve(sieve) {}
+
+  /// Whether one of 64 keys may pass; fetches those that come later.
+  [[KTOPK_VBMI2, gnu::always_inline]] bool passes_any(Bits const* keys) const {
+    return m_sieve.by_ends() ? reaches_an_end(keys) : is_any_within(keys);
+  }
+  /// Bit j tells whether keys[j] passes.
+  [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t passing(Bits const* keys) const {
+    Vector const key = load(keys);
+    if (!m_sieve.by_ends()) return within(key - m_sieve.first());
+    return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
+  }
+
+ private:
+  using Signed = typename Lanes<Bits>::Signed;
+
+  /// Maxima and comparisons take turns: a core has one unit for each.
+  [[KTOPK_VBMI2, gnu::always_inline]] bool reaches_an_end(Bits const* keys) const {
+    Signed highest = Signed{} + std::numeric_limits<std::make_signed_t<Bits>>::min();
+    std::uint64_t lower = every_lane;
+    for (int j = 0; j < 64; j += count) {
+      fetch_ahead(keys + j);
+      Vector const key = load(keys + j);
+      highest = greater(highest, reinterpret_cast<Signed>(key));
+      lower = at_most<Bits>(key, below_unsigned(), lower);
+    }
+    return (from_signed(reinterpret_cast<Vector>(highest)) | (lower ^ every_lane)) != 0;
+  }
+  [[KTOPK_VBMI2, gnu::always_inline]] bool is_any_within(Bits const* keys) const {
+    Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
+    for (int j = 0; j < 64; j += count) {
+      fetch_ahead(keys + j);
+      nearest = lesser(nearest, load(keys + j) - m_sieve.first());
+    }
+    return within(nearest) != 0;
+  }
+
+  [[KTOPK_VBMI2, gnu::always_inline]] static Vector load(Bits const* keys) {
+    Vector key;
+    std::memcpy(&key, keys, sizeof key);
+    return key;
+  }
+  [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
+    return at_most<Bits>(distance, Vector{} + m_sieve.span());
+  }
+  /// Compares as unsigned numbers what the least signed one is added to.
+  [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t from_signed(Vector const& key) const {
+    constexpr Bits least = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
+    auto const from = static_cast<Bits>(static_cast<Bits>(m_sieve.from_signed()) ^ least);
+    return at_most<Bits>(Vector{} + from, key ^ least);
+  }
+  /// The end by unsigned order is never the first of all numbers.
+  [[KTOPK_VBMI2, gnu::always_inline]] Vector below_unsigned() const {
+    return Vector{} + static_cast<Bits>(m_sieve.from_unsigned() - 1);
+  }
+
+  static constexpr std::uint64_t every_lane = ~std::uint64_t{0} >> (64 - count);
+  Sieve<Bits> m_sieve;
+};
 
 /// Appends place + j for every bit j that is set; returns how many there are then.
 [[KTOPK_VBMI2, gnu::always_inline]] inline int append_places(std::uint64_t mask, int place,
@@ -77,14 +162,17 @@ template <class Bits>
                                  RankRange<Bits> range, std::uint16_t* hits) {
   constexpr int lanes = Lanes<Bits>::count;
   RankMap<Bits> const map = rank;
+  SieveLanes<Bits> const sieve({rank, range});
+  bool const is_exact = Sieve<Bits>(rank, range).is_exact();
   int found = 0, i = 0;
   for (; i + 64 <= count; i += 64) {
+    if (!sieve.passes_any(keys + i)) continue;
     std::uint64_t mask = 0;
     for (int j = 0; j < 64; j += lanes) {
-      __builtin_prefetch(keys + i + j + filter_block);
-      mask |= lanes_in_range(keys + i + j, map, range) << j;
+      Bits const* const from = keys + i + j;
+      mask |= (is_exact ? sieve.passing(from) : lanes_in_range(from, map, range)) << j;
     }
-    if (mask != 0) found = append_places(mask, i, hits, found);
+    found = append_places(mask, i, hits, found);
   }
   for (; i < count; ++i) {
     hits[found] = static_cast<std::uint16_t>(i);

@@ -58,8 +58,7 @@ class OnePassRow {
   int keep(Item threshold, Item* kept) const {
     std::int64_t count = 0;
     for_each_reaching(
-        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), filter_block,
-        [&] { return threshold; },
+        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), long_block, [&] { return threshold; },
         [&](Item item) {
           kept[count] = item;
           count += item >= threshold && count < most_kept;
@@ -101,7 +100,7 @@ class OnePassRow {
     std::int64_t skipped = first_wins() ? 0 : reaching(least) - k;
     int found = 0;
     for_each_reaching(
-        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), filter_block,
+        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), long_block,
         [&] { return static_cast<Item>(least) << m_map.position_bits; },
         [&](Item item) {
           Bits const rank = m_map.rank_of(item);
