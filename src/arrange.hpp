@@ -40,13 +40,12 @@ struct WinnerSink {
   Item* items;
 
   KOKKOS_FUNCTION void store(std::int64_t row, std::int64_t slot, Item item) const {
-    std::uint64_t const position = map.position(item);
+    problem.store(row, slot, key_of(row, item), map.position(item));
+  }
+  KOKKOS_FUNCTION Bits key_of(std::int64_t row, Item item) const {
     Bits const rank = map.rank_of(item);
-    Bits const key =
-        map.rank.has_one_key(rank)
-            ? map.rank.key_of(rank)
-            : problem.row_keys(row)[static_cast<std::int64_t>(position) * problem.key_step];
-    problem.store(row, slot, key, position);
+    if (map.rank.has_one_key(rank)) return map.rank.key_of(rank);
+    return problem.row_keys(row)[static_cast<std::int64_t>(map.position(item)) * problem.key_step];
   }
   KOKKOS_FUNCTION void put(std::int64_t row, std::int64_t slot, Item item) const {
     if (items != nullptr)
@@ -56,12 +55,43 @@ struct WinnerSink {
   }
   /// Puts the keys at from[hits[0]], from[hits[1]] ..., where `from` is position `first` of the row.
   void put_hits(std::int64_t row, std::int64_t slot, Bits const* from, std::uint16_t const* hits,
-                int count, std::int64_t first) const;
+                int count, std::int64_t first) const {
+    auto const position = [=](int h) { return static_cast<std::uint64_t>(first + hits[h]); };
+    put_many(
+        row, slot, count, [=, to = map](int h) { return to(from[hits[h]], position(h)); },
+        [=](int h) { return from[hits[h]]; }, position);
+  }
   /// Puts the items at from[hits[0]], from[hits[1]] ...
   void put_hits(std::int64_t row, std::int64_t slot, Item const* from, std::uint16_t const* hits,
                 int count) const {
     WinnerSink const to = *this;  // a copy that no store can change stays in registers
-    for (int h = 0; h < count; ++h) to.put(row, slot + h, from[hits[h]]);
+    put_many(
+        row, slot, count, [=](int h) { return from[hits[h]]; },
+        [=](int h) { return to.key_of(row, from[hits[h]]); },
+        [=](int h) { return to.map.position(from[hits[h]]); });
+  }
+
+ private:
+  /// Puts `count` winners as one loop for each array: item(h), or key(h) and position(h).
+  template <class MakeItem, class MakeKey, class MakePosition>
+  void put_many(std::int64_t row, std::int64_t slot, int count, MakeItem const& item,
+                MakeKey const& key, MakePosition const& position) const {
+    if (items != nullptr) return put_all(items + row * problem.shape.k + slot, 1, count, item);
+    if (problem.values != nullptr)
+      put_all(problem.values + row * problem.value_row + slot * problem.value_step,
+              problem.value_step, count, key);
+    if (problem.indices == nullptr) return;
+    std::int64_t const at = row * problem.index_row + slot * problem.index_step;
+    if (problem.shape.index_bytes == 4)
+      put_all(static_cast<std::uint32_t*>(problem.indices) + at, problem.index_step, count,
+              position);
+    else
+      put_all(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step, count,
+              position);
+  }
+  template <class T, class Make>
+  static void put_all(T* out, std::int64_t step, int count, Make const& make) {
+    for (int h = 0; h < count; ++h) out[h * step] = static_cast<T>(make(h));
   }
 };
 
@@ -71,36 +101,6 @@ struct PutWinner {
   std::int64_t row;
   KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { sink.put(row, slot, item); }
 };
-
-template <class Integer>
-void store_positions(Integer* out, std::int64_t step, std::uint16_t const* hits, int count,
-                     std::int64_t first) {
-  for (int h = 0; h < count; ++h) out[h * step] = static_cast<Integer>(first + hits[h]);
-}
-
-template <class Bits, class Item>
-void WinnerSink<Bits, Item>::put_hits(std::int64_t row, std::int64_t slot, Bits const* from,
-                                      std::uint16_t const* hits, int count,
-                                      std::int64_t first) const {
-  if (items != nullptr) {
-    Item* const out = items + row * problem.shape.k + slot;
-    for (int h = 0; h < count; ++h)
-      out[h] = map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
-    return;
-  }
-  if (problem.values != nullptr) {
-    Bits* const out = problem.values + row * problem.value_row + slot * problem.value_step;
-    for (int h = 0; h < count; ++h) out[h * problem.value_step] = from[hits[h]];
-  }
-  if (problem.indices == nullptr) return;
-  std::int64_t const at = row * problem.index_row + slot * problem.index_step;
-  if (problem.shape.index_bytes == 4)
-    store_positions(static_cast<std::uint32_t*>(problem.indices) + at, problem.index_step, hits,
-                    count, first);
-  else
-    store_positions(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step, hits,
-                    count, first);
-}
 
 /// Sorts each row's winners if there is a spare, then stores keys, positions and counts and fills what
 /// a short row leaves open. Merge sort: tiles in place, then log2(k / tile) passes over the winners.

@@ -39,21 +39,32 @@ struct TakeSample {
     std::int64_t const end = first + block < samples ? first + block : samples;
     SamplePlaces const place_of(problem.shape.n, samples,
                                 Group::is_host ? page_keys : problem.shape.n);
-    Bits const* const keys = problem.row_keys(row);
-    KOKKOS_IF_ON_HOST((fetch(keys, place_of, first, end);))
-    each(group, first, end, [&](std::int64_t i) {
-      std::int64_t const place = place_of(i);
-      out[row * samples + i] =
-          map(keys[place * problem.key_step], static_cast<std::uint64_t>(place));
-    });
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((take_alone(row, place_of, {first, end});))
+    } else {
+      Bits const* const keys = problem.row_keys(row);
+      each(group, first, end, [&](std::int64_t i) {
+        std::int64_t const place = place_of(i);
+        put(row, i, keys[place * problem.key_step], place);
+      });
+    }
     if (group.rank() == 0) tally(Count::keys_read, end - first);
   }
 
-  /// Each sample misses all caches, so that they had better be on their way together.
-  void fetch(Bits const* keys, SamplePlaces const& place_of, std::int64_t first,
-             std::int64_t end) const {
-    for (std::int64_t i = first; i < end; ++i)
-      __builtin_prefetch(keys + place_of(i) * problem.key_step);
+  KOKKOS_FUNCTION void put(std::int64_t row, std::int64_t i, Bits key, std::int64_t place) const {
+    out[row * samples + i] = map(key, static_cast<std::uint64_t>(place));
+  }
+
+  /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
+  void take_alone(std::int64_t row, SamplePlaces const& place_of, Range range) const {
+    Bits const* const keys = problem.row_keys(row);
+    std::int64_t const step = problem.key_step;
+    std::int64_t places[block];
+    Bits found[block];
+    int const count = static_cast<int>(range.end - range.begin);
+    for (int i = 0; i < count; ++i) places[i] = place_of(range.begin + i);
+    for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
+    for (int i = 0; i < count; ++i) put(row, range.begin + i, found[i], places[i]);
   }
 };
 
@@ -63,13 +74,15 @@ struct SampleRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return samples; }
 };
 
-/// Puts the order-th best of a row's samples where sorting would. Few are soonest found by a heap.
+/// Puts the order-th best of a row's samples where sorting would. Few are soonest found by a heap, which is
+/// at its worst where each sample is better than those before.
 template <class Item>
 struct PlaceOrder {
   Item* samples;
   OnePassPlan plan;
   void operator()(std::int64_t row) const {
     Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
+    if (*first < *(last - 1)) std::reverse(first, last);
     if (plan.order <= plan.samples / 128)
       std::partial_sort(first, first + plan.order, last, std::greater<Item>());
     else
@@ -171,7 +184,7 @@ struct KeepReaching {
   Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
     Item best = 0;
     for_each_block_reaching(
-        loops, keys, problem.key_step, map, range.begin, range.end, filter_block,
+        loops, keys, problem.key_step, map, range.begin, range.end, long_block,
         [&] { return threshold; },
         [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
           Item const here = out.add_reaching(found, threshold, [&](int h) {

@@ -121,12 +121,15 @@ struct ListSource {
 template <class Item>
 struct RadixScratch {
   RadixScratch() = default;
-  /// Of rows of no more than n items.
+  /// Of rows of no more than n items, which lie in lists.
   /// \param buffered  whether there is a buffer of a quarter of `keys` items
   RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows_, std::int64_t n,
                std::int64_t keys, bool buffered)
       : RadixScratch(pieces, device, rows_, n, shared_rows_from(device, rows_, n),
-                     buffered ? keys / buffer_share + 1 : 0) {}
+                     buffered ? keys / buffer_share + 1 : 0) {
+    // A list is short beside a row: what a part costs of itself counts for more than an even load.
+    if (device.host) parts = std::min<std::int64_t>(parts, device.concurrency);
+  }
   /// Of the rows of a shape.
   RadixScratch(Pieces& pieces, Device const& device, Shape const& shape, bool buffered)
       : RadixScratch(pieces, device, shape.rows, shape.n, shared_rows_from(device, shape),
