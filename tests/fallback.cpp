@@ -4,9 +4,11 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <cmath>
 #include <iterator>
 #include <set>
 
+#include "src/algorithms/one_pass.hpp"
 #include "src/algorithms/one_pass_sample.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
@@ -44,6 +46,16 @@ void select_with(Threshold threshold, Input input, Verdict& verdict, std::int64_
           });
         });
       }
+}
+
+/// The logarithm of the probability that a Poisson variable is from first to last.
+double log_poisson(double mean, std::int64_t first, std::int64_t last) {
+  double sum = 0;
+  for (std::int64_t i = first; i <= last; ++i) {
+    auto const x = static_cast<double>(i);
+    sum += std::exp(x * std::log(mean) - mean - std::lgamma(x + 1));
+  }
+  return std::log(sum);
 }
 
 }  // namespace
@@ -135,6 +147,19 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
 TEST_CASE("the force ends with its scope", "[fallback]") {
   { ForceThreshold const force(Threshold::too_low); }
   CHECK(ktopk::detail::forced_threshold == Threshold::sampled);
+}
+
+TEST_CASE("the bound on Poisson's tails is one, and tight", "[fallback]") {
+  for (double mean : {0.001, 0.5, 3.0, 24.4, 1000.0})
+    for (double away : {-6.0, -4.5, -2.0, 2.0, 4.5, 6.0}) {
+      auto const x = static_cast<std::int64_t>(mean + away * std::sqrt(mean) + (away > 0 ? 1 : 0));
+      if (x < 0) continue;
+      double const exact = away > 0 ? log_poisson(mean, x, x + 500) : log_poisson(mean, 0, x);
+      double const bound = ktopk::detail::log_poisson_tail(mean, static_cast<double>(x));
+      INFO("mean " << mean << ", x " << x);
+      CHECK(bound > exact - 1e-9);
+      CHECK(bound < exact + 0.2);
+    }
 }
 
 }  // namespace ktopk::testing

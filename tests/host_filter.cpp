@@ -70,7 +70,8 @@ std::vector<bits_of<T>> landmarks(RankMap<bits_of<T>> const& map) {
   using Bits = bits_of<T>;
   constexpr Bits all = static_cast<Bits>(~Bits{0}), sign = static_cast<Bits>(all - (all >> 1));
   std::vector<Bits> ranks;
-  for (Bits bits : {Bits{0}, map.infinity, static_cast<Bits>(sign / 2), static_cast<Bits>(sign - 1)})
+  for (Bits bits :
+       {Bits{0}, map.infinity, static_cast<Bits>(sign / 2), static_cast<Bits>(sign - 1)})
     for (Bits key : {bits, static_cast<Bits>(bits ^ sign)})
       for (int step : {-1, 0, 1}) {
         ranks.push_back(map(static_cast<Bits>(key + step)));
@@ -131,7 +132,8 @@ TEMPLATE_LIST_TEST_CASE("every filter finds the keys in a range", "[host_filter]
   for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
     for (Filter<Bits> filter : filters<Bits>())
       for (std::size_t first = 0; first < keys.size(); first += filter_block) {
-        auto const count = static_cast<int>(std::min<std::size_t>(filter_block, keys.size() - first));
+        auto const count =
+            static_cast<int>(std::min<std::size_t>(filter_block, keys.size() - first));
         wrong += !finds(filter, keys.data() + first, count, map, range);
       }
   });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include <ktopk/detail/backend.hpp>
 
@@ -23,10 +24,13 @@ struct OnePassPlan {
   std::int64_t capacity;  ///< room for kept items
 };
 
-/// Chernoff's bound on the logarithm of the probability that a Poisson variable of this mean is as far
-/// from it as x, on the same side.
+/// A bound on the logarithm of the probability that a Poisson variable of this mean is x or further from it on
+/// the same side: Stirling's on that of x itself, and beyond a geometric series.
 inline double log_poisson_tail(double mean, double x) {
-  return x - mean - (x > 0 ? x * std::log(x / mean) : 0);
+  if (x <= 0) return -mean;
+  double const ratio = x > mean ? mean / (x + 1) : x / mean;
+  double const at_x = x - mean - x * std::log(x / mean) - 0.5 * std::log(2 * std::numbers::pi * x);
+  return at_x - std::log1p(-ratio);
 }
 
 /// One selection in a hundred thousand may fall back for each of two causes; each costs two more reads.
