@@ -82,6 +82,7 @@ class SieveLanes {
   [[KTOPK_VBMI2, gnu::always_inline]] explicit SieveLanes(Sieve<Bits> const& sieve)
       : m_sieve(sieve) {}
 
+  [[KTOPK_VBMI2, gnu::always_inline]] bool is_exact() const { return m_sieve.is_exact(); }
   /// Whether one of 64 keys may pass; fetches those that come later.
   [[KTOPK_VBMI2, gnu::always_inline]] bool passes_any(Bits const* keys) const {
     return m_sieve.by_ends() ? reaches_an_end(keys) : is_any_within(keys);
@@ -163,14 +164,13 @@ template <class Bits>
   constexpr int lanes = Lanes<Bits>::count;
   RankMap<Bits> const map = rank;
   SieveLanes<Bits> const sieve({rank, range});
-  bool const is_exact = Sieve<Bits>(rank, range).is_exact();
   int found = 0, i = 0;
   for (; i + 64 <= count; i += 64) {
     if (!sieve.passes_any(keys + i)) continue;
     std::uint64_t mask = 0;
     for (int j = 0; j < 64; j += lanes) {
       Bits const* const from = keys + i + j;
-      mask |= (is_exact ? sieve.passing(from) : lanes_in_range(from, map, range)) << j;
+      mask |= (sieve.is_exact() ? sieve.passing(from) : lanes_in_range(from, map, range)) << j;
     }
     found = append_places(mask, i, hits, found);
   }

@@ -69,10 +69,10 @@ template <class T>
 std::vector<bits_of<T>> landmarks(RankMap<bits_of<T>> const& map) {
   using Bits = bits_of<T>;
   constexpr Bits all = static_cast<Bits>(~Bits{0}), sign = static_cast<Bits>(all - (all >> 1));
+  std::vector<Bits> const borders{0, map.infinity, sign / 2, sign - 1};
   std::vector<Bits> ranks;
-  for (Bits bits :
-       {Bits{0}, map.infinity, static_cast<Bits>(sign / 2), static_cast<Bits>(sign - 1)})
-    for (Bits key : {bits, static_cast<Bits>(bits ^ sign)})
+  for (Bits bits : borders)
+    for (Bits key : std::vector<Bits>{bits, static_cast<Bits>(bits ^ sign)})
       for (int step : {-1, 0, 1}) {
         ranks.push_back(map(static_cast<Bits>(key + step)));
         ranks.push_back(static_cast<Bits>(map.ordered(key) + static_cast<Bits>(step)));
@@ -149,8 +149,8 @@ TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_filter
   int wrong = 0;
   for (int count : {0, 1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 255, 256, 257, 2047, 2048})
     for (Filter<Bits> filter : filters<Bits>())
-      for (Bits key : {keys[0], keys[70], keys[2000]})
-        wrong += !finds(filter, keys.data(), count, map, ktopk::detail::ranks_from(map(key)));
+      for (std::size_t i : {0, 70, 2000})
+        wrong += !finds(filter, keys.data(), count, map, ktopk::detail::ranks_from(map(keys[i])));
   CHECK(wrong == 0);
 }
 
