@@ -29,8 +29,8 @@ inline std::int64_t most_in_queue(Device const& device, Shape const& shape) {
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
-/// nothing is known of the keys here. \see perf/results/host-choice.json, host-few-winners.json and
-/// host-few-winners-long.json
+/// nothing is known of the keys here. \see perf/results/host-choice.json, host-few-winners.json,
+/// host-few-winners-long.json and host-many-winners.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
   if (are_short_rows(device, shape)) {

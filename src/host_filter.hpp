@@ -593,15 +593,15 @@ struct ListScan {
 
 /// Calls body(from, hits, found, first) for each block of begin .. end - 1 of which some keys may reach
 /// threshold(): those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`.
-/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, or are of
-/// long_block keys from the beginning.
+/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, unless
+/// they are longer from the beginning. At most long_block.
 template <class Bits, class Item, class Threshold, class Body>
 void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
                              ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
                              int block, Threshold const& threshold, Body const& body) {
   std::uint16_t hits[long_block + 1];
   Bits packed[filter_block];
-  int const most = block == long_block && step == 1 ? long_block : filter_block;
+  int const most = step == 1 ? std::max(block, filter_block) : filter_block;
   int next = std::min(block, most);
   for (std::int64_t first = begin; first < end; first += block) {
     block = next;

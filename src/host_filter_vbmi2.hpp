@@ -30,6 +30,14 @@ struct Lanes {
   static constexpr int count = 64 / static_cast<int>(sizeof(Bits));
 };
 
+template <class Bits>
+[[KTOPK_VBMI2, gnu::always_inline]] inline typename Lanes<Bits>::Vector load_lanes(
+    Bits const* keys) {
+  typename Lanes<Bits>::Vector lanes;
+  std::memcpy(&lanes, keys, sizeof lanes);
+  return lanes;
+}
+
 template <class Vector>
 [[KTOPK_VBMI2, gnu::always_inline]] inline Vector lesser(Vector const& a, Vector const& b) {
   return a < b ? a : b;
@@ -61,9 +69,7 @@ template <class Bits>
                                                                         RankRange<Bits> range) {
   using Vector = typename Lanes<Bits>::Vector;
   using Signed = typename Lanes<Bits>::Signed;
-  Vector key;
-  std::memcpy(&key, keys, sizeof key);
-  Vector const zero{};
+  Vector const key = load_lanes(keys), zero{};
   Vector const plain = key == zero + map.minus_zero ? zero : key;
   Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
                                                     (std::numeric_limits<Bits>::digits - 1));
@@ -89,7 +95,7 @@ class SieveLanes {
   }
   /// Bit j tells whether keys[j] passes.
   [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t passing(Bits const* keys) const {
-    Vector const key = load(keys);
+    Vector const key = load_lanes(keys);
     if (!m_sieve.by_ends()) return within(key - m_sieve.first());
     return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
   }
@@ -103,7 +109,7 @@ class SieveLanes {
     std::uint64_t lower = every_lane;
     for (int j = 0; j < 64; j += count) {
       fetch_ahead(keys + j);
-      Vector const key = load(keys + j);
+      Vector const key = load_lanes(keys + j);
       highest = greater(highest, reinterpret_cast<Signed>(key));
       lower = at_most<Bits>(key, below_unsigned(), lower);
     }
@@ -113,16 +119,11 @@ class SieveLanes {
     Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
     for (int j = 0; j < 64; j += count) {
       fetch_ahead(keys + j);
-      nearest = lesser(nearest, load(keys + j) - m_sieve.first());
+      nearest = lesser(nearest, load_lanes(keys + j) - m_sieve.first());
     }
     return within(nearest) != 0;
   }
 
-  [[KTOPK_VBMI2, gnu::always_inline]] static Vector load(Bits const* keys) {
-    Vector key;
-    std::memcpy(&key, keys, sizeof key);
-    return key;
-  }
   [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
     return at_most<Bits>(distance, Vector{} + m_sieve.span());
   }

@@ -42,13 +42,6 @@ std::vector<Filter<Bits>> filters() {
   return all;
 }
 
-std::vector<Options> orders() {
-  std::vector<Options> all;
-  for (Order order : {Order::largest, Order::smallest})
-    for (NaN nan : {NaN::greatest, NaN::least}) all.push_back({.order = order, .nan = nan});
-  return all;
-}
-
 /// All patterns of narrow keys; the hostile inputs of wide ones.
 template <class T>
 std::vector<bits_of<T>> patterns() {
@@ -144,10 +137,11 @@ TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_filter
   using Bits = bits_of<TestType>;
   auto const map = make_rank_map<TestType>({});
   auto keys = patterns<TestType>();
-  keys.resize(filter_block, keys[0]);
+  keys.resize(ktopk::detail::long_block, keys[0]);
   std::reverse(keys.begin(), keys.end());
   int wrong = 0;
-  for (int count : {0, 1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 255, 256, 257, 2047, 2048})
+  for (int count :
+       {0, 1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 255, 256, 257, 2047, 2048, 8191, 8192})
     for (Filter<Bits> filter : filters<Bits>())
       for (std::size_t i : {0, 70, 2000})
         wrong += !finds(filter, keys.data(), count, map, ktopk::detail::ranks_from(map(keys[i])));

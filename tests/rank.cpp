@@ -23,13 +23,6 @@ ktopk::detail::bits_of<T> bits_of_key(T key) {
   return std::bit_cast<ktopk::detail::bits_of<T>>(key);
 }
 
-std::vector<Options> orders() {
-  std::vector<Options> all;
-  for (Order order : {Order::largest, Order::smallest})
-    for (NaN nan : {NaN::greatest, NaN::least}) all.push_back({.order = order, .nan = nan});
-  return all;
-}
-
 /// Neighbors in the oracle's order decide all pairs: ranks must rise exactly where the oracle says better.
 template <class T>
 void check_order(std::vector<T> keys, Options const& options) {

@@ -158,4 +158,12 @@ template <class T>
 std::string check(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer,
                   Options const& options);
 
+/// All ways to order keys by rank.
+inline std::vector<Options> orders() {
+  std::vector<Options> all;
+  for (Order order : {Order::largest, Order::smallest})
+    for (NaN nan : {NaN::greatest, NaN::least}) all.push_back({.order = order, .nan = nan});
+  return all;
+}
+
 }  // namespace ktopk::testing
