@@ -9,6 +9,8 @@ endforeach()
 add_library(ktopk)
 add_library(ktopk::ktopk ALIAS ktopk)
 ktopk_kokkos_sources(ktopk ${sources})
+# The loops of hosts know no Kokkos, and are left to the host's own compiler.
+target_sources(ktopk PRIVATE src/host_loops.cpp src/algorithms/best_two.cpp)
 if(KTOPK_ENABLE_CUDA_TUNED)
   foreach(room IN LISTS KTOPK_CUDA_ROOMS)
     target_sources(ktopk PRIVATE backends/cuda/${room}.cu)

@@ -3,6 +3,7 @@
 
 // All of the library for ktopk::header_only.
 
+#include "algorithms/best_two.cpp"
 #include "algorithms/bisection.cpp"
 #include "algorithms/bitonic.cpp"
 #include "algorithms/bucket.cpp"
@@ -16,5 +17,6 @@
 #include "algorithms/sort.cpp"
 #include "arrange.cpp"
 #include "choose.cpp"
+#include "host_loops.cpp"
 #include "info.cpp"
 #include "select.cpp"

@@ -8,7 +8,7 @@
 #include "arrange.hpp"
 #include "counters.hpp"
 #include "group.hpp"
-#include "host_filter.hpp"
+#include "host_loops.hpp"
 #include "key_numbers.hpp"
 
 // What bucket, sample and quick share. The k-th item of a row, of keys or of a list, lies in an interval of
@@ -407,8 +407,9 @@ struct Narrowing {
   /// Calls visit(item) for all items from `low` on, and for some others; a host takes what is surely
   /// above `high` by whole blocks instead. settle() ends each stride of a team.
   template <class Group, class Reader, class Visit, class Settle>
-  KOKKOS_FUNCTION void visit_from(Group const& group, std::int64_t row, Reader const& read,
-                                  Range range, Item low, Item high, Visit const& visit,
+  KOKKOS_FUNCTION void visit_from(Group const& group, [[maybe_unused]] std::int64_t row,
+                                  Reader const& read, Range range, [[maybe_unused]] Item low,
+                                  [[maybe_unused]] Item high, Visit const& visit,
                                   Settle const& settle) const {
     if constexpr (Group::is_host && Reader::reads_keys) {
       KOKKOS_IF_ON_HOST((read.scan().split(

@@ -7,7 +7,7 @@
 
 #include "arrange.hpp"
 #include "group.hpp"
-#include "host_filter.hpp"
+#include "host_scan.hpp"
 
 // Rows that fit a host's first cache: one thread selects, sorts and stores a row before it turns to the
 // next. Radix with digits of one bit, counted by SIMD.
@@ -23,7 +23,7 @@ struct ShortRows {
   Sorted sorted;
 
   template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
     KOKKOS_IF_ON_HOST((select(group.index());))
   }
 

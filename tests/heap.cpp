@@ -78,7 +78,7 @@ class CrewGroup {
   }
 
  private:
-  Crew* m_crew;
+  [[maybe_unused]] Crew* m_crew;
   std::byte* m_memory;
   int m_rank;
 };

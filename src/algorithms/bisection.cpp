@@ -3,7 +3,7 @@
 
 #include "../arrange.hpp"
 #include "../counters.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
 #include "../instantiate.hpp"
 #include "../key_numbers.hpp"
 #include "../short_rows.hpp"

@@ -6,7 +6,8 @@
 #include <functional>
 
 #include "../arrange.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
+#include "../host_targets.hpp"
 #include "../instantiate.hpp"
 #include "../list_selection.hpp"
 #include "bitonic_network.hpp"

@@ -2,7 +2,7 @@
 #include "heap.hpp"
 
 #include "../arrange.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
 #include "../instantiate.hpp"
 #include "../part_lists.hpp"
 #include "../sort_items.hpp"

@@ -9,7 +9,7 @@
 
 #include "../arrange.hpp"
 #include "../counters.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
 #include "../instantiate.hpp"
 #include "../sort_items.hpp"
 #include "one_pass_rows.hpp"

@@ -9,7 +9,7 @@
 #include "../arrange.hpp"
 #include "../counters.hpp"
 #include "../group.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
 #include "one_pass.hpp"
 
 // one_pass on hosts, where a row's sample and what is kept of it fit the stack of one thread: that samples,
@@ -155,7 +155,7 @@ struct OnePassRows {
   Sorted sorted;
 
   template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
     KOKKOS_IF_ON_HOST((select(group.index());))
   }
 

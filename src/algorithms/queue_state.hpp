@@ -7,7 +7,7 @@
 
 #include "../counters.hpp"
 #include "../group.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
 #include "../sort_items.hpp"
 #include "bitonic_network.hpp"
 #include "queue.hpp"

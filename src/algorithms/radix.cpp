@@ -301,8 +301,9 @@ struct RadixSelection {
   /// Calls visit(item) for every item from the floor upwards, and maybe for others; a host puts what is
   /// surely above `ceiling` into the sink instead, by whole blocks. settle() ends each stride of a team.
   template <class Group, class Reader, class Visit, class Settle>
-  KOKKOS_FUNCTION void read_from(Group const& group, RadixRow<Item>& state, Reader const& read,
-                                 Range range, std::int64_t row, Item ceiling, Visit const& visit,
+  KOKKOS_FUNCTION void read_from(Group const& group, [[maybe_unused]] RadixRow<Item>& state,
+                                 Reader const& read, Range range, [[maybe_unused]] std::int64_t row,
+                                 [[maybe_unused]] Item ceiling, Visit const& visit,
                                  Settle const& settle) const {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((read.scan().split(

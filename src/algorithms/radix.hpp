@@ -3,7 +3,7 @@
 
 #include "../arrange.hpp"
 #include "../group.hpp"
-#include "../host_filter.hpp"
+#include "../host_scan.hpp"
 #include "radix_tasks.hpp"
 
 // Most-significant-digit radix selection: histogram a digit of all items, keep to the bin that holds the

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/host_filter.hpp"
+#include "src/host_loops.hpp"
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
+#include "src/sieve.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 
 namespace ktopk::testing {
 namespace {
 
+using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
+using ktopk::detail::Extremes;
 using ktopk::detail::filter_block;
+using ktopk::detail::HostLoops;
 using ktopk::detail::make_rank_map;
+using ktopk::detail::RankDigits;
 using ktopk::detail::RankMap;
 using ktopk::detail::RankRange;
 using ktopk::detail::Sieve;
@@ -26,21 +33,6 @@ using ktopk::detail::Sieve;
 using Keys =
     decltype(std::tuple_cat(KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TUPLE_ITEM) std::tuple<>{}));
 #undef KTOPK_TUPLE_ITEM
-
-template <class Bits>
-using Filter = int (*)(Bits const*, int, RankMap<Bits> const&, RankRange<Bits>, std::uint16_t*);
-
-/// The filters that this processor runs.
-template <class Bits>
-std::vector<Filter<Bits>> filters() {
-  std::vector<Filter<Bits>> all{ktopk::detail::filter_portable<Bits>};
-#if defined(KTOPK_HOST_TARGETS)
-  if (ktopk::detail::runs_avx2()) all.push_back(ktopk::detail::filter_avx2<Bits>);
-  if (ktopk::detail::runs_avx512()) all.push_back(ktopk::detail::filter_avx512<Bits>);
-#endif
-  all.push_back(ktopk::detail::pick_host_loops<Bits>().filter);
-  return all;
-}
 
 /// All patterns of narrow keys; the hostile inputs of wide ones.
 template <class T>
@@ -101,11 +93,11 @@ std::vector<std::uint16_t> places_in_range(Bits const* keys, int count, RankMap<
 
 /// Whether a filter finds exactly the keys in the range, and leaves what lies behind its room alone.
 template <class Bits>
-bool finds(Filter<Bits> filter, Bits const* keys, int count, RankMap<Bits> const& map,
+bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count, RankMap<Bits> const& map,
            RankRange<Bits> range) {
   constexpr std::uint16_t untouched = 0xffff;
   std::vector<std::uint16_t> hits(static_cast<std::size_t>(count) + 2, untouched);
-  int const found = filter(keys, count, map, range, hits.data());
+  int const found = loops.filter(keys, count, map, range, hits.data());
   if (hits.back() != untouched) return false;
   hits.resize(static_cast<std::size_t>(found));
   return hits == places_in_range(keys, count, map, range);
@@ -116,24 +108,48 @@ bool passes(Sieve<Bits> const& sieve, Bits key) {
   return sieve.template passes_any<1>(&key);
 }
 
+/// Some of the patterns as ranks, many of them equal.
+template <class T>
+std::vector<bits_of<T>> some_ranks(int count, int apart) {
+  auto const keys = patterns<T>();
+  auto const map = make_rank_map<T>({});
+  std::vector<bits_of<T>> ranks;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    ranks.push_back(map(keys[i / 3 * static_cast<std::size_t>(apart) % keys.size()]));
+  return ranks;
+}
+
+template <class Bits>
+int reaching(std::vector<Bits> const& ranks, Bits least) {
+  return static_cast<int>(
+      std::count_if(ranks.begin(), ranks.end(), [=](Bits rank) { return rank >= least; }));
+}
+
+/// Calls body(ranks) for lists of several lengths, some of equal ranks alone.
+template <class T, class Body>
+void for_lists(std::vector<int> const& lengths, Body const& body) {
+  for (int count : lengths)
+    for (int apart : {0, 1, 7, 251}) body(some_ranks<T>(count, apart));
+}
+
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("every filter finds the keys in a range", "[host_filter]", Keys) {
+TEMPLATE_LIST_TEST_CASE("every filter finds the keys in a range", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int wrong = 0;
   for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
-    for (Filter<Bits> filter : filters<Bits>())
+    for (auto const& loops : all_host_loops<Bits>())
       for (std::size_t first = 0; first < keys.size(); first += filter_block) {
         auto const count =
             static_cast<int>(std::min<std::size_t>(filter_block, keys.size() - first));
-        wrong += !finds(filter, keys.data() + first, count, map, range);
+        wrong += !finds(loops, keys.data() + first, count, map, range);
       }
   });
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_filter]", Keys) {
+TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const map = make_rank_map<TestType>({});
   auto keys = patterns<TestType>();
@@ -142,13 +158,13 @@ TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_filter
   int wrong = 0;
   for (int count :
        {0, 1, 2, 63, 64, 65, 127, 128, 129, 191, 192, 255, 256, 257, 2047, 2048, 8191, 8192})
-    for (Filter<Bits> filter : filters<Bits>())
+    for (auto const& loops : all_host_loops<Bits>())
       for (std::size_t i : {0, 70, 2000})
-        wrong += !finds(filter, keys.data(), count, map, ktopk::detail::ranks_from(map(keys[i])));
+        wrong += !finds(loops, keys.data(), count, map, ktopk::detail::ranks_from(map(keys[i])));
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_filter]", Keys) {
+TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int missed = 0;
@@ -160,7 +176,7 @@ TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_filte
 }
 
 TEMPLATE_LIST_TEST_CASE("a sieve up to the best rank lets only NaN and zero pass besides",
-                        "[host_filter]", Keys) {
+                        "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int idle = 0;
@@ -174,6 +190,83 @@ TEMPLATE_LIST_TEST_CASE("a sieve up to the best rank lets only NaN and zero pass
     }
   }
   CHECK(idle == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("every processor's loops know ranks and their digits", "[host_loops]",
+                        Keys) {
+  using Bits = bits_of<TestType>;
+  auto const keys = patterns<TestType>();
+  auto const count = static_cast<int>(std::min<std::size_t>(filter_block, keys.size()));
+  int wrong = 0;
+  for (Options const& options : orders()) {
+    auto const map = make_rank_map<TestType>(options);
+    for (auto const& loops : all_host_loops<Bits>()) {
+      std::vector<Bits> ranks(filter_block);
+      loops.ranks(keys.data(), count, map, ranks.data());
+      for (int i = 0; i < count; ++i) wrong += ranks[i] != map(keys[i]);
+      for (Bits base : {Bits{0}, map(keys[3]), map(keys[70])})
+        for (int shift : {0, 3, static_cast<int>(8 * sizeof(Bits)) - 6})
+          for (unsigned last : {1u, 63u, 255u, 2047u}) {
+            RankDigits<Bits> const digit{base, shift, last};
+            std::vector<std::uint16_t> digits(filter_block);
+            loops.digits(keys.data(), count, map, digit, digits.data());
+            for (int i = 0; i < count; ++i) wrong += digits[i] != digit(map(keys[i]));
+          }
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("every processor's loops find the k-th best rank", "[host_loops]", Keys) {
+  using Bits = bits_of<TestType>;
+  int wrong = 0;
+  for_lists<TestType>({1, 2, 63, 64, 65, 1000}, [&](std::vector<Bits> const& ranks) {
+    auto const count = static_cast<int>(ranks.size());
+    auto sorted = ranks;
+    std::sort(sorted.begin(), sorted.end(), std::greater<Bits>());
+    for (auto const& loops : all_host_loops<Bits>())
+      for (int k : {1, count / 3 + 1, count}) {
+        auto const found = loops.kth(ranks.data(), count, k);
+        bool const is_kth = found.rank == sorted[static_cast<std::size_t>(k - 1)];
+        wrong += found.count != reaching(ranks, found.rank) || !(is_kth || found.count == k);
+      }
+  });
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("every processor's loops sort by counting", "[host_loops]", Keys) {
+  using Bits = bits_of<TestType>;
+  int wrong = 0;
+  for_lists<TestType>({0, 1, 2, 31, 64, 65, 127, 128}, [&](std::vector<Bits> const& ranks) {
+    std::vector<std::size_t> order(ranks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return ranks[a] > ranks[b]; });
+    for (auto const& loops : all_host_loops<Bits>()) {
+      std::vector<Bits> slots(ranks.size());
+      loops.slots(ranks.data(), static_cast<int>(ranks.size()), slots.data());
+      for (std::size_t slot = 0; slot < order.size(); ++slot) wrong += slots[order[slot]] != slot;
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("every processor's loops find extremes and count what reaches a rank",
+                        "[host_loops]", Keys) {
+  using Bits = bits_of<TestType>;
+  int wrong = 0;
+  for_lists<TestType>({1, 127, 128, 129, 300, 8193, 20000}, [&](std::vector<Bits> const& ranks) {
+    auto const [least, most] = std::minmax_element(ranks.begin(), ranks.end());
+    auto const count = static_cast<int>(ranks.size());
+    for (auto const& loops : all_host_loops<Bits>()) {
+      Extremes<Bits> extremes;
+      loops.extremes(ranks.data(), count, extremes);
+      wrong += extremes.least != *least || extremes.most != *most;
+      for (Bits bar : {Bits{0}, *least, ranks.back(), *most})
+        wrong += loops.reaching(ranks.data(), count, bar) != reaching(ranks, bar);
+    }
+  });
+  CHECK(wrong == 0);
 }
 
 }  // namespace ktopk::testing

@@ -158,7 +158,7 @@ class SieveLanes {
   return found;
 }
 
-/// filter_plain for these processors. What it stores past the last hit stays within `count` places.
+/// HostLoops::filter for these processors. What it stores past the last hit stays within `count` places.
 template <class Bits>
 [[KTOPK_VBMI2]] int filter_vbmi2(Bits const* keys, int count, RankMap<Bits> const& rank,
                                  RankRange<Bits> range, std::uint16_t* hits) {
@@ -180,6 +180,17 @@ template <class Bits>
     found += range.has(map(keys[i]));
   }
   return found;
+}
+
+inline bool runs_vbmi2() {
+  return runs_avx512() && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
+}
+
+template <class Bits>
+HostLoops<Bits> loops_vbmi2() {
+  HostLoops<Bits> loops = loops_avx512<Bits>();
+  loops.filter = filter_vbmi2<Bits>;
+  return loops;
 }
 
 }  // namespace ktopk::detail

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace ktopk::perf {
+
+/// Returns the largest of some bytes, each of which is read once.
+using HostRead = unsigned char (*)(unsigned char const* bytes, std::size_t count);
+
+/// The ways of reading that are tried on a host, compiled for its processor; the fastest is the floor.
+std::array<HostRead, 2> host_read_ways();
+
+}  // namespace ktopk::perf

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "host_loops.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "host_targets.hpp"
+#include "sieve.hpp"
+
+namespace ktopk::detail {
+
+/// Bit j of the result is byte j of the eight at `flags`, each 0 or 1.
+inline std::uint64_t pack_flags(std::uint8_t const* flags) {
+  constexpr std::uint64_t spread =
+      std::endian::native == std::endian::little ? 0x0102040810204080ull : 0x8040201008040201ull;
+  std::uint64_t word;
+  std::memcpy(&word, flags, 8);
+  return (word * spread) >> 56;
+}
+
+/// A core has few places for lines on their way to its first cache, and more for those to its second.
+template <class Bits>
+[[gnu::always_inline]] inline void fetch_ahead(Bits const* keys) {
+  constexpr int read_only = 0, second_cache = 2;
+  __builtin_prefetch(keys + filter_block, read_only, second_cache);
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline int filter_plain(Bits const* keys, int count,
+                                               RankMap<Bits> const& rank, RankRange<Bits> range,
+                                               std::uint16_t* hits) {
+  constexpr int stripe = 128;
+  constexpr int line = 64 / static_cast<int>(sizeof(Bits));
+  RankMap<Bits> const map = rank;
+  Sieve<Bits> const sieve(rank, range);
+  int found = 0;
+  int i = 0;
+  for (; i + stripe <= count; i += stripe) {
+    for (int j = 0; j < stripe; j += line) fetch_ahead(keys + i + j);
+    if (!sieve.template passes_any<stripe>(keys + i)) continue;
+    std::uint8_t in[stripe];
+    for (int j = 0; j < stripe; ++j) in[j] = range.has(map(keys[i + j])) ? 1 : 0;
+    for (int w = 0; w < stripe; w += 64) {
+      std::uint64_t mask = 0;
+      for (int b = 0; b < 8; ++b) mask |= pack_flags(in + w + 8 * b) << (8 * b);
+      for (; mask != 0; mask &= mask - 1)
+        hits[found++] = static_cast<std::uint16_t>(i + w + std::countr_zero(mask));
+    }
+  }
+  for (; i < count; ++i) {
+    hits[found] = static_cast<std::uint16_t>(i);
+    found += range.has(map(keys[i]));
+  }
+  return found;
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
+                                                RankMap<Bits> const& rank,
+                                                RankDigits<Bits> const& digit,
+                                                std::uint16_t* digits) {
+  RankMap<Bits> const map = rank;
+  Bits const base = digit.base;
+  constexpr Bits most = std::numeric_limits<Bits>::max();
+  Bits const last = digit.last < most ? static_cast<Bits>(digit.last) : most;
+  int const shift = digit.shift;
+  for (int i = 0; i < count; ++i) {
+    Bits const here = map(keys[i]);
+    Bits const above = static_cast<Bits>((here > base ? here : base) - base);
+    Bits const place = static_cast<Bits>(above >> shift);
+    digits[i] = static_cast<std::uint16_t>(place < last ? place : last);
+  }
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline void ranks_plain(Bits const* keys, int count,
+                                               RankMap<Bits> const& rank, Bits* ranks) {
+  RankMap<Bits> const map = rank;
+  for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
+}
+
+// Bit by bit from the first in which ranks differ.
+template <class Bits>
+[[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
+  Bits all = std::numeric_limits<Bits>::max(), any = 0;
+  for (int i = 0; i < count; ++i) {
+    all = static_cast<Bits>(all & ranks[i]);
+    any = static_cast<Bits>(any | ranks[i]);
+  }
+  int const differing = std::bit_width(static_cast<Bits>(all ^ any));
+  Reached<Bits> best{static_cast<Bits>(differing == std::numeric_limits<Bits>::digits
+                                           ? Bits{0}
+                                           : static_cast<Bits>((any >> differing) << differing)),
+                     count};
+  for (int bit = differing - 1; bit >= 0 && best.count > k; --bit) {
+    Bits const higher = static_cast<Bits>(best.rank | (Bits{1} << bit));
+    int reaching = 0;
+    for (int i = 0; i < count; ++i) reaching += ranks[i] >= higher ? 1 : 0;
+    if (reaching >= k) best = {higher, reaching};
+  }
+  return best;
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline void slots_plain(Bits const* ranks, int count, Bits* slots) {
+  for (int i = 0; i < count; ++i) slots[i] = 0;
+  for (int j = 0; j < count; ++j) {
+    Bits const rank = ranks[j];
+    Bits const place = static_cast<Bits>(j);
+    for (int i = 0; i < count; ++i) {
+      bool const before = (rank > ranks[i]) | ((rank == ranks[i]) & (place < static_cast<Bits>(i)));
+      slots[i] = static_cast<Bits>(slots[i] + (before ? 1 : 0));
+    }
+  }
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline void extremes_plain(Bits const* ranks, int count,
+                                                  Extremes<Bits>& extremes) {
+  Bits least = extremes.least, most = extremes.most;
+  for (int i = 0; i < count; ++i) {
+    least = ranks[i] < least ? ranks[i] : least;
+    most = ranks[i] > most ? ranks[i] : most;
+  }
+  extremes = {least, most};
+}
+
+// Sums are as wide as ranks, so that no lane has to be widened.
+template <class Bits>
+[[gnu::always_inline]] inline int reaching_plain(Bits const* ranks, int count, Bits least) {
+  constexpr int chunk = sizeof(Bits) == 1 ? 128 : 8192;
+  int reaching = 0;
+  for (int first = 0; first < count; first += chunk) {
+    int const end = first + chunk < count ? first + chunk : count;
+    Bits here = 0;
+    for (int i = first; i < end; ++i) here = static_cast<Bits>(here + (ranks[i] >= least ? 1 : 0));
+    reaching += static_cast<int>(here);
+  }
+  return reaching;
+}
+
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                  \
+  template <class Bits>                                                                      \
+  attribute int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,      \
+                                RankRange<Bits> range, std::uint16_t* hits) {                \
+    return filter_plain(keys, count, rank, range, hits);                                     \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,     \
+                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {     \
+    digits_plain(keys, count, rank, digit, digits);                                          \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,      \
+                                Bits* ranks) {                                               \
+    ranks_plain(keys, count, rank, ranks);                                                   \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                \
+    return kth_plain(ranks, count, k);                                                       \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                 \
+    slots_plain(ranks, count, slots);                                                        \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) { \
+    extremes_plain(ranks, count, extremes);                                                  \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                \
+    return reaching_plain(ranks, count, least);                                              \
+  }                                                                                          \
+  template <class Bits>                                                                      \
+  HostLoops<Bits> loops_##suffix() {                                                         \
+    return {filter_##suffix<Bits>,  digits_##suffix<Bits>, ranks_##suffix<Bits>,             \
+            kth_##suffix<Bits>,     slots_##suffix<Bits>,  extremes_##suffix<Bits>,          \
+            reaching_##suffix<Bits>};                                                        \
+  }
+
+KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
+#undef KTOPK_HOST_LOOPS
+
+}  // namespace ktopk::detail
+
+#if defined(KTOPK_HOST_TARGETS)
+#include "host_loops_vbmi2.hpp"
+#endif
+
+namespace ktopk::detail {
+
+template <class Bits>
+std::vector<HostLoops<Bits>> all_host_loops() {
+  std::vector<HostLoops<Bits>> all{loops_portable<Bits>()};
+#if defined(KTOPK_HOST_TARGETS)
+  if (runs_avx2()) all.push_back(loops_avx2<Bits>());
+  if (runs_avx512()) all.push_back(loops_avx512<Bits>());
+  if (runs_vbmi2()) all.push_back(loops_vbmi2<Bits>());
+#endif
+  return all;
+}
+
+template <class Bits>
+HostLoops<Bits> pick_host_loops() {
+#if defined(KTOPK_HOST_TARGETS)
+  if (runs_vbmi2()) return loops_vbmi2<Bits>();
+#endif
+  return KTOPK_FASTEST_ON_HOST(loops, Bits)();
+}
+
+#if !defined(KTOPK_HEADER_ONLY)
+#define KTOPK_LOOPS_FOR(Bits)                              \
+  template std::vector<HostLoops<Bits>> all_host_loops();  \
+  template HostLoops<Bits> pick_host_loops();
+KTOPK_LOOPS_FOR(std::uint8_t)
+KTOPK_LOOPS_FOR(std::uint16_t)
+KTOPK_LOOPS_FOR(std::uint32_t)
+KTOPK_LOOPS_FOR(std::uint64_t)
+#undef KTOPK_LOOPS_FOR
+#endif
+
+}  // namespace ktopk::detail

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <ktopk/detail/rank.hpp>
+
+// The inner loops of every host room: plain C++ that vectorizes, compiled for the processors of a decade
+// and picked at run time, so that a portable build is fast. Their source knows no Kokkos, so the host's
+// own compiler translates it even where the rooms are nvcc's.
+
+namespace ktopk::detail {
+
+inline constexpr int filter_block = 2048;
+/// Where nothing is learned between blocks, longer ones spend less on beginning.
+inline constexpr int long_block = 4 * filter_block;
+
+/// The ranks from `least` to `least + span`, which is no smaller.
+template <class Bits>
+struct RankRange {
+  Bits least, span;
+  constexpr bool has(Bits rank) const { return static_cast<Bits>(rank - least) <= span; }
+};
+
+template <class Bits>
+constexpr RankRange<Bits> ranks_from(Bits least) {
+  return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
+}
+
+template <class Bits>
+struct RankDigits {
+  Bits base;
+  int shift;
+  unsigned last;
+  constexpr unsigned operator()(Bits rank) const {
+    Bits const place = static_cast<Bits>((rank > base ? rank - base : 0) >> shift);
+    return place < last ? static_cast<unsigned>(place) : last;
+  }
+};
+
+template <class Bits>
+struct Reached {
+  Bits rank;
+  int count;
+};
+
+inline constexpr int most_counted_slots = 128;
+
+template <class Bits>
+struct Extremes {
+  Bits least = std::numeric_limits<Bits>::max(), most = 0;
+};
+
+/// The loops as compiled for one kind of processor.
+template <class Bits>
+struct HostLoops {
+  /// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
+  /// \param count  at most long_block
+  /// \param hits   room for count + 1
+  int (*filter)(Bits const* keys, int count, RankMap<Bits> const& rank, RankRange<Bits> range,
+                std::uint16_t* hits);
+  /// The digit of each key's rank.
+  void (*digits)(Bits const* keys, int count, RankMap<Bits> const& rank,
+                 RankDigits<Bits> const& digit, std::uint16_t* digits);
+  /// The rank of each key.
+  void (*ranks)(Bits const* keys, int count, RankMap<Bits> const& rank, Bits* ranks);
+  /// The k-th best of `count` ranks, or a rank that exactly k reach. 1 <= k <= count.
+  Reached<Bits> (*kth)(Bits const* ranks, int count, int k);
+  /// Sorts by counting, without a branch: slots[i] is how many of the ranks come before ranks[i], larger
+  /// ones and equal ones further forward. \param count  at most most_counted_slots
+  void (*slots)(Bits const* ranks, int count, Bits* slots);
+  /// Widens `extremes` to take in the ranks.
+  void (*extremes)(Bits const* ranks, int count, Extremes<Bits>& extremes);
+  /// How many ranks reach `least`.
+  int (*reaching)(Bits const* ranks, int count, Bits least);
+};
+
+/// Those that this processor runs, the fastest last.
+template <class Bits>
+std::vector<HostLoops<Bits>> all_host_loops();
+
+/// The fastest of them.
+template <class Bits>
+HostLoops<Bits> pick_host_loops();
+
+}  // namespace ktopk::detail

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "host_loops.hpp"
+
+// How host rooms walk a row or a list: block by block, through the loops of host_loops.hpp.
+
+namespace ktopk::detail {
+
+/// Adds digits to a histogram of at most 2048 bins: to four in turn, so that equal digits do not wait for
+/// each other.
+class DigitCounter {
+ public:
+  DigitCounter(unsigned* histogram, unsigned bins) : m_histogram(histogram), m_bins(bins) {
+    std::fill(m_other, m_other + 3 * bins, 0u);
+  }
+  ~DigitCounter() {
+    for (unsigned b = 0; b < m_bins; ++b)
+      m_histogram[b] += m_other[b] + m_other[m_bins + b] + m_other[2 * m_bins + b];
+  }
+  DigitCounter(DigitCounter const&) = delete;
+  DigitCounter& operator=(DigitCounter const&) = delete;
+
+  void add(std::uint16_t const* digits, int count) {
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+      ++m_histogram[digits[i]];
+      ++m_other[digits[i + 1]];
+      ++m_other[m_bins + digits[i + 2]];
+      ++m_other[2 * m_bins + digits[i + 3]];
+    }
+    for (; i < count; ++i) ++m_histogram[digits[i]];
+  }
+
+ private:
+  unsigned* m_histogram;
+  unsigned m_bins;
+  unsigned m_other[3 << 11];
+};
+
+/// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
+template <class Bits, class Item>
+struct KeyScan {
+  HostLoops<Bits> loops;
+  Bits const* keys;
+  std::int64_t step;
+  ItemMap<Bits, Item> map;
+
+  /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    Bits packed[filter_block];
+    for (std::int64_t first = begin; first < end; first += filter_block) {
+      int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
+      Bits const* from = keys + first * step;
+      if (step != 1) {
+        for (int i = 0; i < count; ++i) packed[i] = from[i * step];
+        from = packed;
+      }
+      body(from, first, count);
+    }
+  }
+
+  /// Adds the digits of ranks to `histogram`. As long as few ranks have a digit above 0, only those are
+  /// looked at one by one.
+  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
+                    unsigned* histogram) const {
+    DigitCounter counter(histogram, digit.last + 1);
+    std::uint16_t digits[filter_block + 1];
+    Bits const bin = static_cast<Bits>(Bits{1} << digit.shift);
+    Bits const first = static_cast<Bits>(digit.base + bin);
+    bool sparse = digit.base != 0 && first > digit.base;
+    blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
+      if (sparse) {
+        int const found = loops.filter(from, count, map.rank, ranks_from(first), digits);
+        sparse = found < count / 8;
+        if (sparse) {
+          for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[digits[h]]))];
+          histogram[0] += static_cast<unsigned>(count - found);
+          return;
+        }
+      }
+      loops.digits(from, count, map.rank, digit, digits);
+      counter.add(digits, count);
+    });
+  }
+
+  /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
+  /// `found` of its keys have this rank. The first position stands for all of the stretch.
+  template <class Body>
+  void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
+                    Body const& body) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+      for (std::int64_t i = first, next; i < first + count; i = next) {
+        next = std::min(((i >> shift) + 1) << shift, first + count);
+        body(i, loops.filter(from + (i - first), static_cast<int>(next - i), map.rank, {rank, 0},
+                             hits));
+      }
+    });
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found, first), as WinnerSink::put_hits takes it, for what is
+  /// above and not passed to edge.
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+      auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
+      Bits least;
+      if (!map.rank_to_reach(floor, b, e, least)) return;
+      Bits const most = map.rank_of(ceiling);
+      bool const most_is_above = map.join(most, b) > ceiling && map.join(most, e - 1) > ceiling;
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        if (most_is_above || most < std::numeric_limits<Bits>::max()) {
+          Bits const sure = static_cast<Bits>(most_is_above ? most : most + 1);
+          int const found = loops.filter(from, count, map.rank, ranks_from(sure), hits);
+          if (found > 0) above(from, hits, found, first);
+        }
+      }
+      if (least > most || (least == most && most_is_above)) return;
+      RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      for (int h = 0; h < found; ++h)
+        edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+    });
+  }
+};
+
+/// Items in a list as a host reads them: those of 64 bits by the loops for keys that are their own ranks.
+template <class Item>
+struct ListScan {
+  Item const* items;
+  HostLoops<Item64> loops = pick_host_loops<Item64>();
+
+  static constexpr bool by_loops = sizeof(Item) == sizeof(Item64);
+
+  /// Adds the digits of items to `histogram`. As long as most have the first digit or the last, as where
+  /// it was aimed, only the others are looked at one by one.
+  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Item> const& digit,
+                    unsigned* histogram) const {
+    unsigned const last = digit.last;
+    DigitCounter counter(histogram, last + 1);
+    std::uint16_t found[filter_block + 1];
+    Item const width = Item{last} << digit.shift, upper = digit.base + width;
+    Item const inner = digit.base + (Item{1} << digit.shift);
+    bool aimed = width >> digit.shift == last && upper > digit.base;
+    blocks(begin, end, [&](Item const* from, int count) {
+      if (aimed) {
+        int const others = filter(from, count, inner, upper - inner - 1, found);
+        int const higher = reaching(from, count, upper);
+        for (int h = 0; h < others; ++h) ++histogram[digit(from[found[h]])];
+        histogram[last] += static_cast<unsigned>(higher);
+        histogram[0] += static_cast<unsigned>(count - others - higher);
+        aimed = others < count / 2;
+        return;
+      }
+      if constexpr (by_loops)
+        loops.digits(from, count, {}, digit, found);
+      else
+        for (int i = 0; i < count; ++i) found[i] = static_cast<std::uint16_t>(digit(from[i]));
+      counter.add(found, count);
+    });
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, in order.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Item const* from, int count) {
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        Item const over = ceiling + 1;
+        int const found = over == 0 ? 0 : filter(from, count, over, static_cast<Item>(~over), hits);
+        if (found > 0) above(from, hits, found);
+      }
+      int const found = filter(from, count, floor, ceiling - floor, hits);
+      for (int h = 0; h < found; ++h) edge(from[hits[h]]);
+    });
+  }
+
+ private:
+  int filter(Item const* from, int count, Item least, Item span, std::uint16_t* hits) const {
+    if constexpr (by_loops) {
+      return loops.filter(from, count, {}, {least, span}, hits);
+    } else {
+      int found = 0;
+      for (int i = 0; i < count; ++i) {
+        hits[found] = static_cast<std::uint16_t>(i);
+        found += from[i] - least <= span;
+      }
+      return found;
+    }
+  }
+
+  int reaching(Item const* from, int count, Item least) const {
+    if constexpr (by_loops) {
+      return loops.reaching(from, count, least);
+    } else {
+      int found = 0;
+      for (int i = 0; i < count; ++i) found += from[i] >= least;
+      return found;
+    }
+  }
+
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    for (std::int64_t first = begin; first < end; first += filter_block)
+      body(items + first,
+           static_cast<int>(end - first < filter_block ? end - first : filter_block));
+  }
+};
+
+/// Calls body(from, hits, found, first) for each block of begin .. end - 1 of which some keys may reach
+/// threshold(): those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`.
+/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, unless
+/// they are longer from the beginning. At most long_block.
+template <class Bits, class Item, class Threshold, class Body>
+void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+                             ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                             int block, Threshold const& threshold, Body const& body) {
+  std::uint16_t hits[long_block + 1];
+  Bits packed[filter_block];
+  int const most = step == 1 ? std::max(block, filter_block) : filter_block;
+  int next = std::min(block, most);
+  for (std::int64_t first = begin; first < end; first += block) {
+    block = next;
+    next = std::min(block * 2, most);
+    int const count = static_cast<int>(end - first < block ? end - first : block);
+    Bits least;
+    if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
+                           static_cast<std::uint64_t>(first + count), least))
+      continue;
+    Bits const* from = keys + first * step;
+    if (step != 1) {
+      for (int i = 0; i < count; ++i) packed[i] = from[i * step];
+      from = packed;
+    }
+    body(from, hits, loops.filter(from, count, map.rank, ranks_from(least), hits), first);
+  }
+}
+
+/// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
+template <class Bits, class Item, class Threshold, class Visit>
+void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+                       ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                       int block, Threshold const& threshold, Visit const& visit) {
+  for_each_block_reaching(
+      loops, keys, step, map, begin, end, block, threshold,
+      [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+        for (int h = 0; h < found; ++h)
+          visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+      });
+}
+
+/// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
+/// position `first`. What is visited raises the threshold, so that now and then the rest is filtered anew:
+/// of a sorted block few are visited. `hits` is overwritten.
+template <class Bits, class Item, class Threshold, class Visit>
+void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map,
+                          Bits const* from, std::uint16_t* hits, int found, std::int64_t first,
+                          Threshold const& threshold, Visit const& visit) {
+  auto const item = [&](int h) {
+    return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
+  };
+  for (int stride = 64; found > 0; stride *= 2) {
+    int const visits = found <= 2 * stride ? found : stride;
+    bool const from_last = item(0) < item(found - 1);
+    for (int v = 0; v < visits; ++v) visit(item(from_last ? found - 1 - v : v));
+    if (visits == found) return;
+    int const begin = from_last ? hits[0] : hits[visits];
+    int const end = (from_last ? hits[found - 1 - visits] : hits[found - 1]) + 1;
+    from += begin;
+    first += begin;
+    Bits least;
+    if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
+                           static_cast<std::uint64_t>(first + end - begin), least))
+      return;
+    found = loops.filter(from, end - begin, map.rank, ranks_from(least), hits);
+  }
+}
+
+/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The last block comes
+/// first: of keys that rise, it turns the others away.
+template <class Bits, class Item, class Threshold, class Visit>
+void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
+                                      std::int64_t step, ItemMap<Bits, Item> const& map,
+                                      std::int64_t begin, std::int64_t end, int block,
+                                      Threshold const& threshold, Visit const& visit) {
+  std::int64_t const last = std::max(begin, end - filter_block);
+  auto const visit_block = [&](Bits const* from, std::uint16_t* hits, int found,
+                               std::int64_t first) {
+    visit_best_end_first(loops, map, from, hits, found, first, threshold, visit);
+  };
+  for_each_block_reaching(loops, keys, step, map, last, end, block, threshold, visit_block);
+  for_each_block_reaching(loops, keys, step, map, begin, last, filter_block, threshold,
+                          visit_block);
+}
+
+}  // namespace ktopk::detail

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "host_loops.hpp"
+
+namespace ktopk::detail {
+
+/// A test of a key's bits as they are, cheaper than its rank, that every key passes whose rank is in a
+/// range. Few others do, unless the range begins or ends beside zero or has both signs and an end short of
+/// the best rank. The keys that pass are an interval of bits, which may wrap around; or, where the best of
+/// one sign go with the NaNs of the other, all from one number on by signed order and from another on by
+/// unsigned order.
+template <class Bits>
+class Sieve {
+ public:
+  using Signed = std::make_signed_t<Bits>;
+
+  Sieve(RankMap<Bits> const& map, RankRange<Bits> range) {
+    if (map.magnitude != 0)
+      sift_floats(map, range);
+    else if ((map.always & 1) == 0)
+      set_interval(range.least ^ map.always, range.span);
+    else
+      set_interval((range.least + range.span) ^ map.always, range.span);
+  }
+
+  /// Whether no other key passes.
+  bool is_exact() const { return m_is_exact; }
+  /// Whether a key passes by ends, otherwise by an interval.
+  bool by_ends() const { return m_by_ends; }
+  Bits first() const { return m_first; }
+  Bits span() const { return m_span; }
+  Signed from_signed() const { return static_cast<Signed>(m_first); }
+  Bits from_unsigned() const { return m_span; }
+
+  /// Whether one of `count` keys may pass.
+  template <int count>
+  [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
+    if (m_by_ends) {
+      Signed highest = std::numeric_limits<Signed>::min();
+      Bits greatest = 0;
+      for (int j = 0; j < count; ++j) {
+        auto const number = static_cast<Signed>(keys[j]);
+        highest = number > highest ? number : highest;
+        greatest = keys[j] > greatest ? keys[j] : greatest;
+      }
+      return highest >= from_signed() || greatest >= from_unsigned();
+    }
+    Bits nearest = std::numeric_limits<Bits>::max();
+    for (int j = 0; j < count; ++j) {
+      Bits const distance = static_cast<Bits>(keys[j] - m_first);
+      nearest = distance < nearest ? distance : nearest;
+    }
+    return nearest <= m_span;
+  }
+
+ private:
+  /// In the order largest, ranks below the sign bit are those of negative keys. The order smallest turns
+  /// every sign around.
+  void sift_floats(RankMap<Bits> const& map, RankRange<Bits> range) {
+    Bits const sign = map.minus_zero, zero = map.ordered(0);
+    Bits const turn = (map.always & sign) != 0 ? Bits{0} : sign, other_turn = turn ^ sign;
+    Bits const least = range.least, most = static_cast<Bits>(range.least + range.span);
+    bool const has_nan = range.has(map.nan_rank);
+    if (least > zero)
+      sift_magnitudes(map, least ^ sign, most ^ sign, has_nan, turn);
+    else if (most < zero)
+      sift_magnitudes(map, static_cast<Bits>(~most) ^ sign, static_cast<Bits>(~least) ^ sign,
+                      has_nan, other_turn);
+    else
+      sift_around_zero(map, least == sign ? sign : static_cast<Bits>(~least), most, has_nan, turn);
+  }
+
+  /// Keys of one sign from `least` to `most`, and maybe NaN; zero is none of them, even if a rank beside that
+  /// of zero looks like its other key.
+  void sift_magnitudes(RankMap<Bits> const& map, Bits least, Bits most, bool has_nan, Bits turn) {
+    Bits const first_nan = static_cast<Bits>(map.infinity + 1);
+    Bits const first = std::clamp<Bits>(least, 1, first_nan);
+    if (has_nan) return set_ends(first, first_nan ^ map.minus_zero, turn);
+    m_is_exact = first <= std::min(most, map.infinity);
+    set_interval(first ^ turn, m_is_exact ? std::min(most, map.infinity) - first : 0);
+  }
+
+  /// All positive keys, and negative ones down to `last`; NaN are at both ends.
+  void sift_around_zero(RankMap<Bits> const& map, Bits last, Bits most, bool has_nan, Bits turn) {
+    Bits const sign = map.minus_zero;
+    Bits const first = has_nan ? static_cast<Bits>((map.infinity + 1) ^ sign) : Bits{0};
+    bool const all = has_nan && last >= first;
+    m_is_exact = has_nan && most >= static_cast<Bits>(map.infinity ^ sign);
+    set_interval(first ^ turn, all ? std::numeric_limits<Bits>::max() : last - first);
+  }
+
+  // Of Bits whose arithmetic is that of int where they are narrow.
+  template <class First, class Span>
+  void set_interval(First first, Span span) {
+    m_by_ends = false;
+    m_first = static_cast<Bits>(first);
+    m_span = static_cast<Bits>(span);
+  }
+  void set_ends(Bits from_signed, Bits from_unsigned, Bits turn) {
+    m_by_ends = true;
+    m_first = turn == 0 ? from_signed : static_cast<Bits>(from_unsigned ^ turn);
+    m_span = turn == 0 ? from_unsigned : static_cast<Bits>(from_signed ^ turn);
+  }
+
+  bool m_is_exact = true;
+  bool m_by_ends;
+  Bits m_first, m_span;
+};
+
+}  // namespace ktopk::detail
