@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ktopk::ktopk, compiled, and ktopk::header_only, from the same sources.
 
-set(sources src/arrange.cpp src/choose.cpp src/info.cpp src/select.cpp)
+set(sources src/arrange.cpp src/checks.cpp src/choose.cpp src/info.cpp src/select.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources src/algorithms/${algorithm}.cpp)
 endforeach()

@@ -16,6 +16,7 @@
 #include "algorithms/sample.cpp"
 #include "algorithms/sort.cpp"
 #include "arrange.cpp"
+#include "checks.cpp"
 #include "choose.cpp"
 #include "host_loops.cpp"
 #include "info.cpp"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 
+#include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
+#include <ktopk/detail/workspace.hpp>
 
 #include "algorithms/bisection.hpp"
 #include "algorithms/bitonic.hpp"
@@ -103,14 +105,73 @@ void select(Exec const& exec, Problem<Bits> const& problem, Options const& optio
                    [&](auto room) { decltype(room)::run(exec, problem, options, workspace); });
 }
 
-#define KTOPK_SELECT(Space)                                                                 \
-  template Algorithm select_algorithm(Space const&, Shape const&, Options const&);          \
-  template std::size_t select_bytes(Space const&, Shape const&, Options const&);            \
-  template void select(Space const&, Problem<std::uint8_t> const&, Options const&, void*);  \
-  template void select(Space const&, Problem<std::uint16_t> const&, Options const&, void*); \
-  template void select(Space const&, Problem<std::uint32_t> const&, Options const&, void*); \
-  template void select(Space const&, Problem<std::uint64_t> const&, Options const&, void*);
+/// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
+inline std::int64_t wanted_bytes(Shape const& shape) {
+  return shape.k_per_row ? shape.rows * static_cast<std::int64_t>(sizeof(std::int64_t)) : 0;
+}
+
+template <class Exec>
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
+  Pieces total;
+  total.take<std::byte>(wanted_bytes(shape));
+  total.take<std::byte>(static_cast<std::int64_t>(select_bytes(exec, shape, options)));
+  return total.bytes();
+}
+
+/// An asynchronous copy of what only the host can read.
+template <class Exec>
+IntegerArray bring_wanted(Exec const& exec, std::int64_t rows, IntegerArray const& wanted,
+                          std::byte* buffer) {
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  auto const bytes = static_cast<std::size_t>(rows * wanted.bytes);
+  Kokkos::deep_copy(exec,
+                    Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged>(buffer, bytes),
+                    Kokkos::View<std::byte const*, Kokkos::HostSpace, Unmanaged>(
+                        static_cast<std::byte const*>(wanted.data), bytes));
+  return {buffer, 1, wanted.bytes};
+}
+
+template <class Exec, class Bits>
+void select_with(Exec const& exec, Call<Bits> const& call, Options const& options,
+                 std::byte* buffer) {
+  Problem<Bits> problem = call.problem;
+  Pieces pieces(buffer);
+  auto* const wanted = pieces.take<std::byte>(wanted_bytes(problem.shape));
+  if (call.host_wanted)
+    problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
+  select(exec, problem, options, pieces.take<std::byte>(1));
+}
+
+template <class Exec, class Bits>
+void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
+               std::size_t size) {
+  if (call.problem.shape.rows == 0) return;
+  check_workspace(call.function, size, call_bytes(exec, call.problem.shape, options));
+  select_with(exec, call, options, buffer);
+}
+
+template <class Exec, class Bits>
+void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options) {
+  if (call.problem.shape.rows == 0) return;
+  Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
+      call_bytes(exec, call.problem.shape, options));
+  select_with(exec, call, options, workspace.data());
+}
+
+#define KTOPK_SELECT_BITS(Space, Bits)                                                 \
+  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*, \
+                          std::size_t);                                                \
+  template void select_allocating(Space const&, Call<Bits> const&, Options const&);
+#define KTOPK_SELECT(Space)                                                        \
+  template Algorithm select_algorithm(Space const&, Shape const&, Options const&); \
+  template std::size_t call_bytes(Space const&, Shape const&, Options const&);     \
+  KTOPK_SELECT_BITS(Space, std::uint8_t)                                           \
+  KTOPK_SELECT_BITS(Space, std::uint16_t)                                          \
+  KTOPK_SELECT_BITS(Space, std::uint32_t)                                          \
+  KTOPK_SELECT_BITS(Space, std::uint64_t)
 KTOPK_INSTANTIATE(KTOPK_SELECT)
 #undef KTOPK_SELECT
+#undef KTOPK_SELECT_BITS
 
 }  // namespace ktopk::detail

@@ -55,17 +55,13 @@ class Plan {
   void run(Keys const& keys, Values const& values, Indices const& indices,
            Rows const& per_row) const {
     char const* const function = "ktopk::Plan";
-    auto const problem =
-        detail::collapse<Exec>(function, keys, values, indices, per_row, m_options);
-    Shape const& given = problem.shape;
+    auto const call = detail::collapse<Exec>(function, keys, values, indices, per_row, m_options);
+    Shape const& given = call.problem.shape;
     detail::require_equal(function, "rows", given.rows, m_shape.rows);
     detail::require_equal(function, "k", given.k, m_shape.k);
     detail::require_equal(function, "the size of a key", given.key_bytes, m_shape.key_bytes);
     if (!m_shape.ragged) detail::require_equal(function, "n", given.n, m_shape.n);
-    if (given.rows == 0) return;
-    detail::check_workspace<Exec>(function, m_workspace.size(),
-                                  ktopk::workspace_bytes(m_exec, given, m_options));
-    detail::select_in(function, m_exec, problem, per_row, m_options, m_workspace.data());
+    detail::select_in(m_exec, call, m_options, m_workspace.data(), m_workspace.size());
   }
 
   Exec m_exec;

@@ -7,7 +7,6 @@
 
 #include <ktopk/detail/collapse.hpp>
 #include <ktopk/detail/select.hpp>
-#include <ktopk/detail/workspace.hpp>
 #include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
@@ -28,56 +27,24 @@ template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
   detail::check_options("ktopk::workspace_bytes", options);
-  detail::Pieces total;
-  total.take<std::byte>(static_cast<std::int64_t>(detail::wanted_bytes(shape)));
-  total.take<std::byte>(static_cast<std::int64_t>(detail::select_bytes(exec, shape, options)));
-  return total.bytes();
+  return detail::call_bytes(exec, shape, options);
 }
 
 namespace detail {
 
-template <class Exec>
-void check_workspace(char const* function, std::size_t given, std::size_t needed) {
-  if (given < needed)
-    reject(function, "the workspace holds " + std::to_string(given) + " bytes but " +
-                         std::to_string(needed) + " are needed");
-}
-
-template <class Exec, class Bits, class Rows>
-void select_in(char const* function, Exec const& exec, Problem<Bits> problem, Rows const& per_row,
-               Options const& options, void* buffer) {
-  Pieces pieces(buffer);
-  void* const wanted =
-      pieces.take<std::byte>(static_cast<std::int64_t>(wanted_bytes(problem.shape)));
-  if constexpr (is_per_row<Rows>)
-    if constexpr (!IsNothing<decltype(per_row.wanted)>)
-      if (problem.shape.rows > 0)
-        problem.wanted = bring_wanted(function, exec, per_row.wanted, wanted);
-  select(exec, problem, options, pieces.take<std::byte>(1));
-}
-
 template <class Exec, class Keys, class Values, class Indices, class Rows>
 void top_k_allocating(Exec const& exec, Keys const& keys, Values const& values,
                       Indices const& indices, Rows const& per_row, Options const& options) {
-  char const* const function = "ktopk::top_k";
-  auto const problem = collapse<Exec>(function, keys, values, indices, per_row, options);
-  if (problem.shape.rows == 0) return;
-  ktopk::Workspace<Exec> const workspace(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
-      ktopk::workspace_bytes(exec, problem.shape, options));
-  select_in(function, exec, problem, per_row, options, workspace.data());
+  select_allocating(exec, collapse<Exec>("ktopk::top_k", keys, values, indices, per_row, options),
+                    options);
 }
 
 template <class Exec, class Keys, class Values, class Indices, class Rows>
 void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
                     Indices const& indices, Rows const& per_row, Options const& options,
                     ktopk::Workspace<Exec> const& workspace) {
-  char const* const function = "ktopk::top_k";
-  auto const problem = collapse<Exec>(function, keys, values, indices, per_row, options);
-  if (problem.shape.rows == 0) return;
-  check_workspace<Exec>(function, workspace.size(),
-                        ktopk::workspace_bytes(exec, problem.shape, options));
-  select_in(function, exec, problem, per_row, options, workspace.data());
+  select_in(exec, collapse<Exec>("ktopk::top_k", keys, values, indices, per_row, options), options,
+            workspace.data(), workspace.size());
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/select.hpp>
 #include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
@@ -85,8 +86,7 @@ Shape shape_of(char const* function, Keys const& keys, Values const& values, Ind
   Shape shape{in.rows, in.columns, 0, static_cast<int>(sizeof(key_type<Keys>)), 8};
   shape.packed = in.column_stride == 1 || in.columns < 2;
   if constexpr (is_ragged<Keys>) {
-    if (keys.offsets.extent(0) == 0)
-      reject(function, "offsets has 0 entries but must have at least 1");
+    check_offsets(function, keys.offsets.extent(0));
     shape.rows = static_cast<std::int64_t>(keys.offsets.extent(0)) - 1;
     shape.ragged = true;
   }
@@ -120,30 +120,27 @@ Shape shape_of(char const* function, Keys const& keys, Values const& values, Ind
 template <class Keys, class Values, class Indices, class Rows>
 void check_overlap(char const* function, Keys const& keys, Values const& values,
                    Indices const& indices, Rows const& per_row) {
-  Extent const in = extent_of(key_view(keys));
   Extent value_extent, index_extent, count_extent;
-  if constexpr (!IsNothing<Values>) value_extent = extent_of(values);
-  if constexpr (!IsNothing<Indices>) index_extent = extent_of(indices);
+  if constexpr (!IsNothing<Values>) value_extent = extent_of("values", values);
+  if constexpr (!IsNothing<Indices>) index_extent = extent_of("indices", indices);
   if constexpr (is_per_row<Rows>)
-    if constexpr (!IsNothing<decltype(per_row.counts)>) count_extent = extent_of(per_row.counts);
-  check_disjoint(function, "keys", in, "values", value_extent);
-  check_disjoint(function, "keys", in, "indices", index_extent);
-  check_disjoint(function, "values", value_extent, "indices", index_extent);
-  check_disjoint(function, "keys", in, "counts", count_extent);
-  check_disjoint(function, "values", value_extent, "counts", count_extent);
-  check_disjoint(function, "indices", index_extent, "counts", count_extent);
+    if constexpr (!IsNothing<decltype(per_row.counts)>)
+      count_extent = extent_of("counts", per_row.counts);
+  check_disjoint(function,
+                 {extent_of("keys", key_view(keys)), value_extent, index_extent, count_extent});
 }
 
-/// Checks everything the host can see, then lets go of the Views. `wanted` is not set here.
+/// Checks everything the host can see, then lets go of the Views.
 template <class Exec, class Keys, class Values, class Indices, class Rows>
-Problem<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys,
-                                          Values const& values, Indices const& indices,
-                                          Rows const& per_row, Options const& options) {
+Call<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys, Values const& values,
+                                       Indices const& indices, Rows const& per_row,
+                                       Options const& options) {
   check_types<Exec, Keys, Values, Indices>();
   check_options(function, options);
   using T = key_type<Keys>;
   using Bits = bits_of<T>;
-  Problem<Bits> problem;
+  Call<Bits> call{function, {}, {}};
+  Problem<Bits>& problem = call.problem;
   problem.shape = shape_of(function, keys, values, indices, per_row);
   check_overlap(function, keys, values, indices, per_row);
   problem.rank = make_rank_map<T>(options);
@@ -168,39 +165,17 @@ Problem<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys
     static_assert(reachable<Exec, decltype(keys.offsets)>, "ktopk: offsets are out of reach");
     problem.offsets = integers_of(keys.offsets);
   }
-  if constexpr (is_per_row<Rows>)
+  if constexpr (is_per_row<Rows>) {
     if constexpr (!IsNothing<decltype(per_row.counts)>) {
       static_assert(reachable<Exec, decltype(per_row.counts)>, "ktopk: counts are out of reach");
       problem.counts = integers_of(per_row.counts);
     }
-  return problem;
-}
-
-/// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
-inline std::size_t wanted_bytes(Shape const& shape) {
-  return shape.k_per_row ? static_cast<std::size_t>(shape.rows) * sizeof(std::int64_t) : 0;
-}
-
-/// `wanted` where the device can read it: itself, or an asynchronous copy in the workspace.
-template <class Exec, class Wanted>
-IntegerArray bring_wanted(char const* function, Exec const& exec, Wanted const& wanted,
-                          void* buffer) {
-  if constexpr (reachable<Exec, Wanted>) {
-    return integers_of(wanted);
-  } else {
-    using Integer = typename Wanted::non_const_value_type;
-    if (!wanted.span_is_contiguous())
-      reject(function, "a wanted of " + std::to_string(wanted.extent(0)) +
-                           " on the host must have stride 1, not " +
-                           std::to_string(wanted.stride(0)));
-    Kokkos::View<Integer const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
-        from(wanted.data(), wanted.extent(0));
-    Kokkos::View<Integer*, typename Exec::memory_space,
-                 Kokkos::MemoryTraits<Kokkos::Unmanaged>> const to(static_cast<Integer*>(buffer),
-                                                                   wanted.extent(0));
-    Kokkos::deep_copy(exec, to, from);
-    return integers_of(to);
+    if constexpr (!IsNothing<decltype(per_row.wanted)>)
+      (reachable<Exec, decltype(per_row.wanted)> ? problem.wanted : call.host_wanted) =
+          integers_of(per_row.wanted);
+    check_host_wanted(function, problem.shape.rows, call.host_wanted);
   }
+  return call;
 }
 
 }  // namespace ktopk::detail

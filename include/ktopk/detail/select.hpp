@@ -13,13 +13,27 @@
 
 namespace ktopk::detail {
 
-/// Selects on `exec`, in `workspace` of at least select_bytes(exec, problem.shape, options).
-template <class Exec, class Bits>
-void select(Exec const& exec, Problem<Bits> const& problem, Options const& options,
-            void* workspace);
+/// A call whose Views are gone.
+template <class Bits>
+struct Call {
+  char const* function;
+  Problem<Bits> problem;
+  IntegerArray host_wanted;  ///< the k of each row, where only the host can read them
+};
 
+/// Bytes of workspace that a call of this shape needs.
 template <class Exec>
-std::size_t select_bytes(Exec const& exec, Shape const& shape, Options const& options);
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options);
+
+/// Selects on `exec`, in a buffer of at least call_bytes.
+/// \throws std::invalid_argument where `size` is smaller
+template <class Exec, class Bits>
+void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
+               std::size_t size);
+
+/// The same in a buffer that lives as long as this takes.
+template <class Exec, class Bits>
+void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options);
 
 /// The algorithm that serves the shape: never `automatic`.
 template <class Exec>

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long a file that calls top_k takes to compile beside one that only includes Kokkos_Core.hpp, in seconds of
+processor time and with the flags of a configured build; with --whole also how long all of that build takes from
+nothing, without a compiler cache."""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import resource
+import shlex
+import statistics
+import subprocess
+import tempfile
+import time
+
+FILES = {
+    "caller": """#include <ktopk/ktopk.hpp>
+void hottest(Kokkos::View<float const*> keys, Kokkos::View<float*> values, Kokkos::View<int*> indices) {
+  ktopk::top_k(Kokkos::DefaultExecutionSpace(), keys, values, indices);
+}
+""",
+    "kokkos_alone": "#include <Kokkos_Core.hpp>\n",
+}
+
+
+def example_in(build):
+    """The command that compiles the example of ten lines, without a compiler cache, its folder and the example."""
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if entry["file"].endswith("examples/ten_lines.cpp"):
+            words = shlex.split(entry["command"])
+            return [word for word in words if not word.endswith("ccache")], entry["directory"], entry["file"]
+    raise SystemExit(f"{build} does not build examples/ten_lines.cpp")
+
+
+def processor_seconds(command, folder):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 3)
+
+
+def time_files(build, runs):
+    """The seconds of each file, compiled in turn."""
+    command, folder, example = example_in(build)
+    seconds = {name: [] for name in FILES}
+    with tempfile.TemporaryDirectory() as scratch:
+        for _ in range(runs):
+            for name, text in FILES.items():
+                source = pathlib.Path(scratch) / f"{name}.cpp"
+                source.write_text(text)
+                words = [str(source) if word == example else word for word in command]
+                words[words.index("-o") + 1] = f"{source}.o"
+                seconds[name].append(processor_seconds(words, folder))
+    return seconds
+
+
+def time_whole(build, jobs):
+    start = time.perf_counter()
+    environment = {**os.environ, "CCACHE_DISABLE": "1"}
+    subprocess.run(["cmake", "--build", str(build), "--clean-first", "-j", str(jobs)], check=True, env=environment)
+    return round(time.perf_counter() - start, 1)
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def cache_of(build):
+    entries = (line.split("=", 1) for line in (build / "CMakeCache.txt").read_text().splitlines() if "=" in line)
+    return {name.split(":")[0]: value for name, value in entries}
+
+
+def version(compiler):
+    lines = subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()
+    return next((line for line in lines if "release" in line), lines[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path, help="a configured build folder")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--whole", action="store_true", help="clean the build and time it, too")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    cache = cache_of(arguments.build)
+    compilers = [cache[f"CMAKE_{language}_COMPILER"] for language in ("CXX", "CUDA") if cache.get(f"CMAKE_{language}_COMPILER")]
+    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], check=True, capture_output=True, text=True)
+    seconds = time_files(arguments.build, arguments.runs)
+    caller, alone = (statistics.median(seconds[name]) for name in FILES)
+    report = {
+        "cpu": processor(),
+        "ktopk commit": commit.stdout.strip(),
+        "compilers": [version(compiler) for compiler in compilers],
+        "preset": arguments.build.name,
+        "processor_s": seconds,
+        "caller_over_kokkos": round(caller / alone, 3),
+    }
+    if arguments.whole:
+        report |= {"whole_build_s": time_whole(arguments.build, arguments.jobs), "jobs": arguments.jobs}
+    text = json.dumps(report, indent=1)
+    arguments.output.write_text(text + "\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include <ktopk/detail/checks.hpp>
+
+#include "instantiate.hpp"
+
+namespace ktopk::detail {
+
+[[noreturn]] KTOPK_INLINE void reject(char const* function, std::string const& what) {
+  throw std::invalid_argument(std::string(function) + ": " + what);
+}
+
+KTOPK_INLINE void require_equal(char const* function, char const* what, std::int64_t is,
+                          std::int64_t wanted) {
+  if (is != wanted)
+    reject(function, std::string(what) + " is " + std::to_string(is) + " but must be " +
+                         std::to_string(wanted));
+}
+
+KTOPK_INLINE void check_sizes(char const* function, Shape const& shape) {
+  if (shape.rows < 0 || shape.n < 0 || shape.k < 0)
+    reject(function, "negative size: rows = " + std::to_string(shape.rows) +
+                         ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
+  if (!shape.ragged && shape.rows > 0 && shape.k > shape.n)
+    reject(function, "k = " + std::to_string(shape.k) +
+                         " is larger than the row length n = " + std::to_string(shape.n));
+  if (shape.n > longest_row)
+    reject(function, "n = " + std::to_string(shape.n) + " is larger than the longest row " +
+                         std::to_string(longest_row));
+}
+
+KTOPK_INLINE void check_options(char const* function, Options const& options) {
+  if (options.max_iterations < 0)
+    reject(function, "max_iterations = " + std::to_string(options.max_iterations) + " is negative");
+  if (!(options.epsilon >= 0))
+    reject(function, "epsilon = " + std::to_string(options.epsilon) + " is not a number from 0 up");
+  Algorithm const inner = options.inner;
+  if (inner == Algorithm::automatic || inner == Algorithm::radix || inner == Algorithm::bucket ||
+      inner == Algorithm::bitonic)
+    return;
+  auto const number = static_cast<std::size_t>(inner);
+  reject(function,
+         "inner = " + (number < algorithm_names.size() ? name(inner) : std::to_string(number)) +
+             " is not automatic, radix, bucket or bitonic");
+}
+
+KTOPK_INLINE void check_last_position(char const* function, std::int64_t n,
+                                      std::uint64_t largest_index) {
+  if (n > 0 && static_cast<std::uint64_t>(n - 1) > largest_index)
+    reject(function, "the index type holds at most " + std::to_string(largest_index) +
+                         ", too little for the last position " + std::to_string(n - 1));
+}
+
+KTOPK_INLINE void check_offsets(char const* function, std::size_t entries) {
+  if (entries == 0) reject(function, "offsets has 0 entries but must have at least 1");
+}
+
+KTOPK_INLINE void check_host_wanted(char const* function, std::int64_t length,
+                                    IntegerArray const& wanted) {
+  if (length > 1 && wanted.stride != 1)
+    reject(function, "a wanted of " + std::to_string(length) +
+                         " on the host must have stride 1, not " + std::to_string(wanted.stride));
+}
+
+KTOPK_INLINE void check_workspace(char const* function, std::size_t given, std::size_t needed) {
+  if (given < needed)
+    reject(function, "the workspace holds " + std::to_string(given) + " bytes but " +
+                         std::to_string(needed) + " are needed");
+}
+
+KTOPK_INLINE void check_disjoint(char const* function, std::initializer_list<Extent> extents) {
+  for (Extent const* b = extents.begin(); b != extents.end(); ++b)
+    for (Extent const* a = extents.begin(); a != b; ++a)
+      if (a->begin < b->end && b->begin < a->end)
+        reject(function, std::string(a->name) + " and " + b->name + " overlap by " +
+                             std::to_string(std::min(a->end, b->end) - std::max(a->begin, b->begin)) +
+                             " bytes of " + std::to_string(b->end - b->begin));
+}
+
+}  // namespace ktopk::detail
