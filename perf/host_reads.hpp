@@ -10,6 +10,6 @@ namespace ktopk::perf {
 using HostRead = unsigned char (*)(unsigned char const* bytes, std::size_t count);
 
 /// The ways of reading that are tried on a host, compiled for its processor; the fastest is the floor.
-std::array<HostRead, 2> host_read_ways();
+std::array<HostRead, 4> host_read_ways();
 
 }  // namespace ktopk::perf

@@ -14,7 +14,7 @@ namespace ktopk::detail {
 }
 
 KTOPK_INLINE void require_equal(char const* function, char const* what, std::int64_t is,
-                          std::int64_t wanted) {
+                                std::int64_t wanted) {
   if (is != wanted)
     reject(function, std::string(what) + " is " + std::to_string(is) + " but must be " +
                          std::to_string(wanted));
@@ -75,9 +75,10 @@ KTOPK_INLINE void check_disjoint(char const* function, std::initializer_list<Ext
   for (Extent const* b = extents.begin(); b != extents.end(); ++b)
     for (Extent const* a = extents.begin(); a != b; ++a)
       if (a->begin < b->end && b->begin < a->end)
-        reject(function, std::string(a->name) + " and " + b->name + " overlap by " +
-                             std::to_string(std::min(a->end, b->end) - std::max(a->begin, b->begin)) +
-                             " bytes of " + std::to_string(b->end - b->begin));
+        reject(function,
+               std::string(a->name) + " and " + b->name + " overlap by " +
+                   std::to_string(std::min(a->end, b->end) - std::max(a->begin, b->begin)) +
+                   " bytes of " + std::to_string(b->end - b->begin));
 }
 
 }  // namespace ktopk::detail

@@ -2,57 +2,15 @@
 #include "host_loops.hpp"
 
 #include <bit>
-#include <cstring>
 
+#include "host_filters.hpp"
 #include "host_targets.hpp"
-#include "sieve.hpp"
+#if defined(KTOPK_HOST_TARGETS)
+#include "host_filter_avx2.hpp"
+#include "host_filter_vbmi2.hpp"
+#endif
 
 namespace ktopk::detail {
-
-/// Bit j of the result is byte j of the eight at `flags`, each 0 or 1.
-inline std::uint64_t pack_flags(std::uint8_t const* flags) {
-  constexpr std::uint64_t spread =
-      std::endian::native == std::endian::little ? 0x0102040810204080ull : 0x8040201008040201ull;
-  std::uint64_t word;
-  std::memcpy(&word, flags, 8);
-  return (word * spread) >> 56;
-}
-
-/// A core has few places for lines on their way to its first cache, and more for those to its second.
-template <class Bits>
-[[gnu::always_inline]] inline void fetch_ahead(Bits const* keys) {
-  constexpr int read_only = 0, second_cache = 2;
-  __builtin_prefetch(keys + filter_block, read_only, second_cache);
-}
-
-template <class Bits>
-[[gnu::always_inline]] inline int filter_plain(Bits const* keys, int count,
-                                               RankMap<Bits> const& rank, RankRange<Bits> range,
-                                               std::uint16_t* hits) {
-  constexpr int stripe = 128;
-  constexpr int line = 64 / static_cast<int>(sizeof(Bits));
-  RankMap<Bits> const map = rank;
-  Sieve<Bits> const sieve(rank, range);
-  int found = 0;
-  int i = 0;
-  for (; i + stripe <= count; i += stripe) {
-    for (int j = 0; j < stripe; j += line) fetch_ahead(keys + i + j);
-    if (!sieve.template passes_any<stripe>(keys + i)) continue;
-    std::uint8_t in[stripe];
-    for (int j = 0; j < stripe; ++j) in[j] = range.has(map(keys[i + j])) ? 1 : 0;
-    for (int w = 0; w < stripe; w += 64) {
-      std::uint64_t mask = 0;
-      for (int b = 0; b < 8; ++b) mask |= pack_flags(in + w + 8 * b) << (8 * b);
-      for (; mask != 0; mask &= mask - 1)
-        hits[found++] = static_cast<std::uint16_t>(i + w + std::countr_zero(mask));
-    }
-  }
-  for (; i < count; ++i) {
-    hits[found] = static_cast<std::uint16_t>(i);
-    found += range.has(map(keys[i]));
-  }
-  return found;
-}
 
 template <class Bits>
 [[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
@@ -141,11 +99,6 @@ template <class Bits>
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                  \
   template <class Bits>                                                                      \
-  attribute int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,      \
-                                RankRange<Bits> range, std::uint16_t* hits) {                \
-    return filter_plain(keys, count, rank, range, hits);                                     \
-  }                                                                                          \
-  template <class Bits>                                                                      \
   attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,     \
                                  RankDigits<Bits> const& digit, std::uint16_t* digits) {     \
     digits_plain(keys, count, rank, digit, digits);                                          \
@@ -173,21 +126,36 @@ template <class Bits>
   }                                                                                          \
   template <class Bits>                                                                      \
   HostLoops<Bits> loops_##suffix() {                                                         \
-    return {filter_##suffix<Bits>,  digits_##suffix<Bits>, ranks_##suffix<Bits>,             \
-            kth_##suffix<Bits>,     slots_##suffix<Bits>,  extremes_##suffix<Bits>,          \
-            reaching_##suffix<Bits>};                                                        \
+    HostLoops<Bits> loops{nullptr,                                                           \
+                          nullptr,                                                           \
+                          digits_##suffix<Bits>,                                             \
+                          ranks_##suffix<Bits>,                                              \
+                          kth_##suffix<Bits>,                                                \
+                          slots_##suffix<Bits>,                                              \
+                          extremes_##suffix<Bits>,                                           \
+                          reaching_##suffix<Bits>};                                          \
+    set_filters_##suffix(loops);                                                             \
+    return loops;                                                                            \
   }
 
+KTOPK_FILTERS(portable, , PlainStripe)
+#if defined(KTOPK_HOST_TARGETS)
+KTOPK_FILTERS(avx2, KTOPK_AVX2, Avx2Stripe)
+KTOPK_FILTERS(avx512, KTOPK_AVX512, PlainStripe)
+KTOPK_FILTERS(vbmi2, KTOPK_VBMI2, Vbmi2Stripe)
+#endif
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
 #undef KTOPK_HOST_LOOPS
-
-}  // namespace ktopk::detail
+#undef KTOPK_FILTERS
 
 #if defined(KTOPK_HOST_TARGETS)
-#include "host_loops_vbmi2.hpp"
+template <class Bits>
+HostLoops<Bits> loops_vbmi2() {
+  HostLoops<Bits> loops = loops_avx512<Bits>();
+  set_filters_vbmi2(loops);
+  return loops;
+}
 #endif
-
-namespace ktopk::detail {
 
 template <class Bits>
 std::vector<HostLoops<Bits>> all_host_loops() {
@@ -209,8 +177,8 @@ HostLoops<Bits> pick_host_loops() {
 }
 
 #if !defined(KTOPK_HEADER_ONLY)
-#define KTOPK_LOOPS_FOR(Bits)                              \
-  template std::vector<HostLoops<Bits>> all_host_loops();  \
+#define KTOPK_LOOPS_FOR(Bits)                             \
+  template std::vector<HostLoops<Bits>> all_host_loops(); \
   template HostLoops<Bits> pick_host_loops();
 KTOPK_LOOPS_FOR(std::uint8_t)
 KTOPK_LOOPS_FOR(std::uint16_t)

@@ -14,8 +14,11 @@
 namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
+/// How many blocks of a row are read by turns where order does not matter: some cores ask memory for more at
+/// a time so than front to back.
+inline constexpr int streams = 4;
 /// Where nothing is learned between blocks, longer ones spend less on beginning.
-inline constexpr int long_block = 4 * filter_block;
+inline constexpr int long_block = streams * filter_block;
 
 /// The ranks from `least` to `least + span`, which is no smaller.
 template <class Bits>
@@ -61,6 +64,10 @@ struct HostLoops {
   /// \param hits   room for count + 1
   int (*filter)(Bits const* keys, int count, RankMap<Bits> const& rank, RankRange<Bits> range,
                 std::uint16_t* hits);
+  /// The same in `streams` blocks at `keys` and `apart` from each other, as if the s-th were at
+  /// s * filter_block; not in order.
+  int (*filter_streams)(Bits const* keys, std::int64_t apart, RankMap<Bits> const& rank,
+                        RankRange<Bits> range, std::uint16_t* hits);
   /// The digit of each key's rank.
   void (*digits)(Bits const* keys, int count, RankMap<Bits> const& rank,
                  RankDigits<Bits> const& digit, std::uint16_t* digits);

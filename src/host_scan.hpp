@@ -260,6 +260,47 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std
   }
 }
 
+/// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach the
+/// threshold: item(0) .. item(found - 1), in no particular order. For neighbors in memory.
+template <class Bits, class Item, class Body>
+void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys,
+                                  ItemMap<Bits, Item> const& map, std::int64_t begin,
+                                  std::int64_t end, Item threshold, Body const& body) {
+  std::uint16_t hits[streams * filter_block + 1];
+  std::int64_t const apart = (end - begin) / (streams * filter_block) * filter_block;
+  auto const least_in_block = [&](std::int64_t first, Bits& least) {
+    auto const place = static_cast<std::uint64_t>(first);
+    return map.rank_to_reach(threshold, place, place + filter_block, least);
+  };
+  auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
+    for_each_block_reaching(
+        loops, keys, 1, map, first, last, long_block, [&] { return threshold; },
+        [&](Bits const* from, std::uint16_t const* places, int found, std::int64_t block) {
+          body(found, [&](int h) {
+            return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
+          });
+        });
+  };
+  for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
+    std::int64_t const last = first + (streams - 1) * apart;
+    Bits least, least_of_last;
+    bool const any = least_in_block(first, least);
+    // Positions count among equal keys alone; what holds at both ends holds between them.
+    if (any != least_in_block(last, least_of_last) || (any && least != least_of_last)) {
+      for (std::int64_t block = first; block <= last; block += apart)
+        by_blocks(block, block + filter_block);
+    } else if (any) {
+      int const found =
+          loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
+      body(found, [&](int h) {
+        std::int64_t const at = first + hits[h] / filter_block * apart + hits[h] % filter_block;
+        return map(keys[at], static_cast<std::uint64_t>(at));
+      });
+    }
+  }
+  by_blocks(begin + streams * apart, end);
+}
+
 /// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
 template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,

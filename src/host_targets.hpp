@@ -8,14 +8,17 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
 #define KTOPK_HOST_TARGETS 1
 #if defined(__clang__)
-#define KTOPK_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,bmi")]]
+#define KTOPK_WHOLE_VECTORS
 #else
-#define KTOPK_AVX512 \
-  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,bmi,prefer-vector-width=512")]]
+#define KTOPK_WHOLE_VECTORS ",prefer-vector-width=512"
 #endif
-#define KTOPK_FOR_EACH_HOST_TARGET(X)  \
-  X(portable, )                        \
-  X(avx2, [[gnu::target("avx2,bmi")]]) \
+#define KTOPK_AVX2 [[gnu::target("avx2,bmi")]]
+#define KTOPK_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,bmi" KTOPK_WHOLE_VECTORS)]]
+#define KTOPK_VBMI2 \
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt" KTOPK_WHOLE_VECTORS)]]
+#define KTOPK_FOR_EACH_HOST_TARGET(X) \
+  X(portable, )                       \
+  X(avx2, KTOPK_AVX2)                 \
   X(avx512, KTOPK_AVX512)
 #define KTOPK_FASTEST_ON_HOST(function, Bits) \
   (runs_avx512() ? function##_avx512<Bits>    \
@@ -29,9 +32,21 @@ inline bool runs_avx512() {
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi");
 }
+inline bool runs_vbmi2() {
+  return runs_avx512() && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
+}
+/// Whether reading goes faster where lines are asked for ahead. AMD's processors do that themselves, for
+/// several streams at a time, and better.
+inline bool gains_by_fetching() { return !__builtin_cpu_is("amd"); }
 
 }  // namespace ktopk::detail
 #else
 #define KTOPK_FOR_EACH_HOST_TARGET(X) X(portable, )
 #define KTOPK_FASTEST_ON_HOST(function, Bits) function##_portable<Bits>
+
+namespace ktopk::detail {
+
+inline bool gains_by_fetching() { return true; }
+
+}  // namespace ktopk::detail
 #endif

@@ -36,11 +36,13 @@ class Sieve {
   Bits span() const { return m_span; }
   Signed from_signed() const { return static_cast<Signed>(m_first); }
   Bits from_unsigned() const { return m_span; }
+  /// Of a sieve by ends: NaN passes and, of numbers, this one and, perhaps, those further from zero.
+  Bits first_number() const { return m_first_number; }
 
-  /// Whether one of `count` keys may pass.
-  template <int count>
+  /// Whether one of `count` keys may pass, where the kind is known.
+  template <bool ends, int count>
   [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
-    if (m_by_ends) {
+    if constexpr (ends) {
       Signed highest = std::numeric_limits<Signed>::min();
       Bits greatest = 0;
       for (int j = 0; j < count; ++j) {
@@ -49,13 +51,17 @@ class Sieve {
         greatest = keys[j] > greatest ? keys[j] : greatest;
       }
       return highest >= from_signed() || greatest >= from_unsigned();
+    } else {
+      Bits nearest = std::numeric_limits<Bits>::max();
+      for (int j = 0; j < count; ++j) {
+        Bits const distance = static_cast<Bits>(keys[j] - m_first);
+        nearest = distance < nearest ? distance : nearest;
+      }
+      return nearest <= m_span;
     }
-    Bits nearest = std::numeric_limits<Bits>::max();
-    for (int j = 0; j < count; ++j) {
-      Bits const distance = static_cast<Bits>(keys[j] - m_first);
-      nearest = distance < nearest ? distance : nearest;
-    }
-    return nearest <= m_span;
+  }
+  bool passes(Bits key) const {
+    return m_by_ends ? passes_any<true, 1>(&key) : passes_any<false, 1>(&key);
   }
 
  private:
@@ -80,7 +86,10 @@ class Sieve {
   void sift_magnitudes(RankMap<Bits> const& map, Bits least, Bits most, bool has_nan, Bits turn) {
     Bits const first_nan = static_cast<Bits>(map.infinity + 1);
     Bits const first = std::clamp<Bits>(least, 1, first_nan);
-    if (has_nan) return set_ends(first, first_nan ^ map.minus_zero, turn);
+    if (has_nan) {
+      m_first_number = std::min(first, map.infinity) ^ turn;
+      return set_ends(first, first_nan ^ map.minus_zero, turn);
+    }
     m_is_exact = first <= std::min(most, map.infinity);
     set_interval(first ^ turn, m_is_exact ? std::min(most, map.infinity) - first : 0);
   }
@@ -110,6 +119,7 @@ class Sieve {
   bool m_is_exact = true;
   bool m_by_ends;
   Bits m_first, m_span;
+  Bits m_first_number = 0;
 };
 
 }  // namespace ktopk::detail

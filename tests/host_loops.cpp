@@ -28,6 +28,7 @@ using ktopk::detail::RankDigits;
 using ktopk::detail::RankMap;
 using ktopk::detail::RankRange;
 using ktopk::detail::Sieve;
+using ktopk::detail::streams;
 
 #define KTOPK_TUPLE_ITEM(T) std::tuple<T>{},
 using Keys =
@@ -103,11 +104,6 @@ bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count, RankMap<Bi
   return hits == places_in_range(keys, count, map, range);
 }
 
-template <class Bits>
-bool passes(Sieve<Bits> const& sieve, Bits key) {
-  return sieve.template passes_any<1>(&key);
-}
-
 /// Some of the patterns as ranks, many of them equal.
 template <class T>
 std::vector<bits_of<T>> some_ranks(int count, int apart) {
@@ -164,13 +160,35 @@ TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_loops]
   CHECK(wrong == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("every filter of streams finds what it would find block by block",
+                        "[host_loops]", Keys) {
+  using Bits = bits_of<TestType>;
+  constexpr std::int64_t apart = filter_block + 192;
+  auto keys = patterns<TestType>();
+  keys.resize(streams * apart, keys[0]);
+  int wrong = 0;
+  for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
+    std::vector<std::uint16_t> wanted;
+    for (int s = 0; s < streams; ++s)
+      for (std::uint16_t place : places_in_range(&keys[s * apart], filter_block, map, range))
+        wanted.push_back(static_cast<std::uint16_t>(s * filter_block + place));
+    for (auto const& loops : all_host_loops<Bits>()) {
+      std::vector<std::uint16_t> hits(streams * filter_block + 1);
+      int const found = loops.filter_streams(keys.data(), apart, map, range, hits.data());
+      std::sort(hits.begin(), hits.begin() + found);
+      wrong += !std::equal(wanted.begin(), wanted.end(), hits.begin(), hits.begin() + found);
+    }
+  });
+  CHECK(wrong == 0);
+}
+
 TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int missed = 0;
   for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
     Sieve<Bits> const sieve(map, range);
-    for (Bits key : keys) missed += range.has(map(key)) && !passes(sieve, key);
+    for (Bits key : keys) missed += range.has(map(key)) && !sieve.passes(key);
   });
   CHECK(missed == 0);
 }
@@ -186,7 +204,7 @@ TEMPLATE_LIST_TEST_CASE("a sieve up to the best rank lets only NaN and zero pass
     for (Bits least : landmarks<TestType>(map)) {
       auto const range = ktopk::detail::ranks_from(least);
       Sieve<Bits> const sieve(map, range);
-      for (Bits key : keys) idle += is_plain(key) && !range.has(map(key)) && passes(sieve, key);
+      for (Bits key : keys) idle += is_plain(key) && !range.has(map(key)) && sieve.passes(key);
     }
   }
   CHECK(idle == 0);

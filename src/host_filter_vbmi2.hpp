@@ -9,17 +9,10 @@
 #include <limits>
 #include <type_traits>
 
-#include <ktopk/detail/rank.hpp>
+#include "host_filters.hpp"
 
 // The filter on processors that compress vectors (AVX-512 VBMI2: Ice Lake, Zen 4 and later): no
 // branch but one for 64 keys that pass the sieve.
-
-#if defined(__clang__)
-#define KTOPK_VBMI2 gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt")
-#else
-#define KTOPK_VBMI2 \
-  gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt,prefer-vector-width=512")
-#endif
 
 namespace ktopk::detail {
 
@@ -31,7 +24,7 @@ struct Lanes {
 };
 
 template <class Bits>
-[[KTOPK_VBMI2, gnu::always_inline]] inline typename Lanes<Bits>::Vector load_lanes(
+KTOPK_VBMI2 [[gnu::always_inline]] inline typename Lanes<Bits>::Vector load_lanes(
     Bits const* keys) {
   typename Lanes<Bits>::Vector lanes;
   std::memcpy(&lanes, keys, sizeof lanes);
@@ -39,17 +32,17 @@ template <class Bits>
 }
 
 template <class Vector>
-[[KTOPK_VBMI2, gnu::always_inline]] inline Vector lesser(Vector const& a, Vector const& b) {
+KTOPK_VBMI2 [[gnu::always_inline]] inline Vector lesser(Vector const& a, Vector const& b) {
   return a < b ? a : b;
 }
 template <class Vector>
-[[KTOPK_VBMI2, gnu::always_inline]] inline Vector greater(Vector const& a, Vector const& b) {
+KTOPK_VBMI2 [[gnu::always_inline]] inline Vector greater(Vector const& a, Vector const& b) {
   return a > b ? a : b;
 }
 
 /// Bit j tells whether bit j of `lanes` is set and lane j of `a` is at most that of `b`.
 template <class Bits>
-[[KTOPK_VBMI2, gnu::always_inline]] inline std::uint64_t at_most(
+KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
     typename Lanes<Bits>::Vector const& a, typename Lanes<Bits>::Vector const& b,
     std::uint64_t lanes = ~std::uint64_t{0}) {
   auto const x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b);
@@ -64,9 +57,9 @@ template <class Bits>
 
 /// Bit j tells whether the rank of keys[j] is in the range: RankMap's function on a vector.
 template <class Bits>
-[[KTOPK_VBMI2, gnu::always_inline]] inline std::uint64_t lanes_in_range(Bits const* keys,
-                                                                        RankMap<Bits> const& map,
-                                                                        RankRange<Bits> range) {
+KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Bits const* keys,
+                                                                       RankMap<Bits> const& map,
+                                                                       RankRange<Bits> range) {
   using Vector = typename Lanes<Bits>::Vector;
   using Signed = typename Lanes<Bits>::Signed;
   Vector const key = load_lanes(keys), zero{};
@@ -79,24 +72,24 @@ template <class Bits>
 }
 
 /// A sieve for vectors of keys.
-template <class Bits>
+template <class Bits, bool by_ends>
 class SieveLanes {
  public:
   using Vector = typename Lanes<Bits>::Vector;
   static constexpr int count = Lanes<Bits>::count;
 
-  [[KTOPK_VBMI2, gnu::always_inline]] explicit SieveLanes(Sieve<Bits> const& sieve)
-      : m_sieve(sieve) {}
+  explicit SieveLanes(Sieve<Bits> const& sieve) : m_sieve(sieve) {}
 
-  [[KTOPK_VBMI2, gnu::always_inline]] bool is_exact() const { return m_sieve.is_exact(); }
-  /// Whether one of 64 keys may pass; fetches those that come later.
-  [[KTOPK_VBMI2, gnu::always_inline]] bool passes_any(Bits const* keys) const {
-    return m_sieve.by_ends() ? reaches_an_end(keys) : is_any_within(keys);
+  KTOPK_VBMI2 [[gnu::always_inline]] bool is_exact() const { return m_sieve.is_exact(); }
+  /// Whether one of 64 keys may pass.
+  KTOPK_VBMI2 [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
+    if constexpr (by_ends) return reaches_an_end(keys);
+    return is_any_within(keys);
   }
   /// Bit j tells whether keys[j] passes.
-  [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t passing(Bits const* keys) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Bits const* keys) const {
     Vector const key = load_lanes(keys);
-    if (!m_sieve.by_ends()) return within(key - m_sieve.first());
+    if constexpr (!by_ends) return within(key - m_sieve.first());
     return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
   }
 
@@ -104,37 +97,35 @@ class SieveLanes {
   using Signed = typename Lanes<Bits>::Signed;
 
   /// Maxima and comparisons take turns: a core has one unit for each.
-  [[KTOPK_VBMI2, gnu::always_inline]] bool reaches_an_end(Bits const* keys) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] bool reaches_an_end(Bits const* keys) const {
     Signed highest = Signed{} + std::numeric_limits<std::make_signed_t<Bits>>::min();
     std::uint64_t lower = every_lane;
     for (int j = 0; j < 64; j += count) {
-      fetch_ahead(keys + j);
       Vector const key = load_lanes(keys + j);
       highest = greater(highest, reinterpret_cast<Signed>(key));
       lower = at_most<Bits>(key, below_unsigned(), lower);
     }
     return (from_signed(reinterpret_cast<Vector>(highest)) | (lower ^ every_lane)) != 0;
   }
-  [[KTOPK_VBMI2, gnu::always_inline]] bool is_any_within(Bits const* keys) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] bool is_any_within(Bits const* keys) const {
     Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
     for (int j = 0; j < 64; j += count) {
-      fetch_ahead(keys + j);
       nearest = lesser(nearest, load_lanes(keys + j) - m_sieve.first());
     }
     return within(nearest) != 0;
   }
 
-  [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
     return at_most<Bits>(distance, Vector{} + m_sieve.span());
   }
   /// Compares as unsigned numbers what the least signed one is added to.
-  [[KTOPK_VBMI2, gnu::always_inline]] std::uint64_t from_signed(Vector const& key) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t from_signed(Vector const& key) const {
     constexpr Bits least = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
     auto const from = static_cast<Bits>(static_cast<Bits>(m_sieve.from_signed()) ^ least);
     return at_most<Bits>(Vector{} + from, key ^ least);
   }
   /// The end by unsigned order is never the first of all numbers.
-  [[KTOPK_VBMI2, gnu::always_inline]] Vector below_unsigned() const {
+  KTOPK_VBMI2 [[gnu::always_inline]] Vector below_unsigned() const {
     return Vector{} + static_cast<Bits>(m_sieve.from_unsigned() - 1);
   }
 
@@ -143,8 +134,8 @@ class SieveLanes {
 };
 
 /// Appends place + j for every bit j that is set; returns how many there are then.
-[[KTOPK_VBMI2, gnu::always_inline]] inline int append_places(std::uint64_t mask, int place,
-                                                             std::uint16_t* hits, int found) {
+KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, int place,
+                                                            std::uint16_t* hits, int found) {
   typedef std::uint16_t Places __attribute__((vector_size(64)));
   Places const iota{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
@@ -158,41 +149,26 @@ class SieveLanes {
   return found;
 }
 
-/// HostLoops::filter for these processors. What it stores past the last hit stays within `count` places.
-template <class Bits>
-[[KTOPK_VBMI2]] int filter_vbmi2(Bits const* keys, int count, RankMap<Bits> const& rank,
-                                 RankRange<Bits> range, std::uint16_t* hits) {
-  constexpr int lanes = Lanes<Bits>::count;
-  RankMap<Bits> const map = rank;
-  SieveLanes<Bits> const sieve({rank, range});
-  int found = 0, i = 0;
-  for (; i + 64 <= count; i += 64) {
-    if (!sieve.passes_any(keys + i)) continue;
+/// What it stores past the last hit stays within the stripe's places.
+template <class Bits, bool by_ends>
+struct Vbmi2Stripe {
+  static constexpr int size = 64;
+  RankMap<Bits> map;
+  RankRange<Bits> range;
+  SieveLanes<Bits, by_ends> sieve;
+
+  Vbmi2Stripe(RankMap<Bits> const& rank, RankRange<Bits> ranks, Sieve<Bits> const& sieve_)
+      : map(rank), range(ranks), sieve(sieve_) {}
+
+  KTOPK_VBMI2 [[gnu::always_inline]] int add(Bits const* keys, int place, std::uint16_t* hits,
+                                             int found) const {
+    if (!sieve.passes_any(keys)) return found;
     std::uint64_t mask = 0;
-    for (int j = 0; j < 64; j += lanes) {
-      Bits const* const from = keys + i + j;
-      mask |= (sieve.is_exact() ? sieve.passing(from) : lanes_in_range(from, map, range)) << j;
-    }
-    found = append_places(mask, i, hits, found);
+    for (int j = 0; j < size; j += Lanes<Bits>::count)
+      mask |= (sieve.is_exact() ? sieve.passing(keys + j) : lanes_in_range(keys + j, map, range))
+              << j;
+    return append_places(mask, place, hits, found);
   }
-  for (; i < count; ++i) {
-    hits[found] = static_cast<std::uint16_t>(i);
-    found += range.has(map(keys[i]));
-  }
-  return found;
-}
-
-inline bool runs_vbmi2() {
-  return runs_avx512() && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
-}
-
-template <class Bits>
-HostLoops<Bits> loops_vbmi2() {
-  HostLoops<Bits> loops = loops_avx512<Bits>();
-  loops.filter = filter_vbmi2<Bits>;
-  return loops;
-}
+};
 
 }  // namespace ktopk::detail
-
-#undef KTOPK_VBMI2

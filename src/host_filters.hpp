@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "host_loops.hpp"
+#include "host_targets.hpp"
+#include "sieve.hpp"
+
+// The loops that turn most keys away, made of what treats a stripe of neighbors.
+
+namespace ktopk::detail {
+
+/// Bit j of the result is byte j of the eight at `flags`, each 0 or 1.
+inline std::uint64_t pack_flags(std::uint8_t const* flags) {
+  constexpr std::uint64_t spread =
+      std::endian::native == std::endian::little ? 0x0102040810204080ull : 0x8040201008040201ull;
+  std::uint64_t word;
+  std::memcpy(&word, flags, 8);
+  return (word * spread) >> 56;
+}
+
+/// Appends place + j for every bit j that is set; returns how many there are then.
+[[gnu::always_inline]] inline int append_bits(std::uint64_t mask, int place, std::uint16_t* hits,
+                                              int found) {
+  for (; mask != 0; mask &= mask - 1)
+    hits[found++] = static_cast<std::uint16_t>(place + std::countr_zero(mask));
+  return found;
+}
+
+/// A core has few places for lines on their way to its first cache, and more for those to its second.
+template <class Bits, int count>
+[[gnu::always_inline]] inline void fetch_ahead(Bits const* keys) {
+  constexpr int read_only = 0, second_cache = 2;
+  constexpr int line = 64 / static_cast<int>(sizeof(Bits));
+  for (int j = 0; j < count; j += line)
+    __builtin_prefetch(keys + j + filter_block, read_only, second_cache);
+}
+
+/// How a filter treats `size` neighbors, with a sieve of which the kind is known.
+template <class Bits, bool by_ends>
+struct PlainStripe {
+  static constexpr int size = 128;
+  RankMap<Bits> map;
+  RankRange<Bits> range;
+  Sieve<Bits> sieve;
+
+  /// Appends the places of those in the range, the first of which is at `place`.
+  [[gnu::always_inline]] int add(Bits const* keys, int place, std::uint16_t* hits,
+                                 int found) const {
+    if (!sieve.template passes_any<by_ends, size>(keys)) return found;
+    std::uint8_t in[size];
+    for (int j = 0; j < size; ++j) in[j] = range.has(map(keys[j])) ? 1 : 0;
+    for (int w = 0; w < size; w += 64) {
+      std::uint64_t mask = 0;
+      for (int b = 0; b < 8; ++b) mask |= pack_flags(in + w + 8 * b) << (8 * b);
+      found = append_bits(mask, place + w, hits, found);
+    }
+    return found;
+  }
+};
+
+// The filters of HostLoops for one kind of processor.
+#define KTOPK_FILTERS(suffix, attribute, Stripe)                                           \
+  template <bool fetches, bool by_ends, class Bits>                                        \
+  attribute int sift_##suffix(Bits const* keys, int count, Stripe<Bits, by_ends> stripe,   \
+                              std::uint16_t* hits) {                                       \
+    constexpr int size = stripe.size;                                                      \
+    int found = 0, i = 0;                                                                  \
+    for (; i + size <= count; i += size) {                                                 \
+      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                            \
+      found = stripe.add(keys + i, i, hits, found);                                        \
+    }                                                                                      \
+    for (; i < count; ++i) {                                                               \
+      hits[found] = static_cast<std::uint16_t>(i);                                         \
+      found += stripe.range.has(stripe.map(keys[i]));                                      \
+    }                                                                                      \
+    return found;                                                                          \
+  }                                                                                        \
+  template <bool fetches, bool by_ends, class Bits>                                        \
+  attribute int sift_streams_##suffix(Bits const* keys, std::int64_t apart,                \
+                                      Stripe<Bits, by_ends> stripe, std::uint16_t* hits) { \
+    constexpr int size = stripe.size;                                                      \
+    int found = 0;                                                                         \
+    for (int i = 0; i < filter_block; i += size)                                           \
+      for (int s = 0; s < streams; ++s) {                                                  \
+        Bits const* const from = keys + s * apart + i;                                     \
+        if constexpr (fetches) fetch_ahead<Bits, size>(from);                              \
+        found = stripe.add(from, s * filter_block + i, hits, found);                       \
+      }                                                                                    \
+    return found;                                                                          \
+  }                                                                                        \
+  template <bool fetches, class Bits>                                                      \
+  int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,              \
+                      RankRange<Bits> range, std::uint16_t* hits) {                        \
+    Sieve<Bits> const sieve(rank, range);                                                  \
+    if (sieve.by_ends())                                                                   \
+      return sift_##suffix<fetches, true, Bits>(keys, count, {rank, range, sieve}, hits);  \
+    return sift_##suffix<fetches, false, Bits>(keys, count, {rank, range, sieve}, hits);   \
+  }                                                                                        \
+  template <bool fetches, class Bits>                                                      \
+  int filter_streams_##suffix(Bits const* keys, std::int64_t apart,                        \
+                              RankMap<Bits> const& rank, RankRange<Bits> range,            \
+                              std::uint16_t* hits) {                                       \
+    Sieve<Bits> const sieve(rank, range);                                                  \
+    if (sieve.by_ends())                                                                   \
+      return sift_streams_##suffix<fetches, true, Bits>(keys, apart, {rank, range, sieve}, \
+                                                        hits);                             \
+    return sift_streams_##suffix<fetches, false, Bits>(keys, apart, {rank, range, sieve},  \
+                                                       hits);                              \
+  }                                                                                        \
+  template <class Bits>                                                                    \
+  void set_filters_##suffix(HostLoops<Bits>& loops) {                                      \
+    bool const fetches = gains_by_fetching();                                              \
+    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;   \
+    loops.filter_streams = fetches ? filter_streams_##suffix<true, Bits>                   \
+                                   : filter_streams_##suffix<false, Bits>;                 \
+  }
+
+}  // namespace ktopk::detail
