@@ -84,15 +84,15 @@ struct Avx2Stripe {
       auto const number = reinterpret_cast<__m256>(bar);
       __m256 any = _mm256_setzero_ps();
       for (int j = 0; j < size; j += lanes)
-        any = _mm256_or_ps(any, _mm256_cmp_ps(number, reinterpret_cast<__m256>(load(keys + j)),
-                                              comparison));
+        any = _mm256_or_ps(
+            any, _mm256_cmp_ps(number, reinterpret_cast<__m256>(load(keys + j)), comparison));
       return _mm256_movemask_ps(any) != 0;
     } else {
       auto const number = reinterpret_cast<__m256d>(bar);
       __m256d any = _mm256_setzero_pd();
       for (int j = 0; j < size; j += lanes)
-        any = _mm256_or_pd(any, _mm256_cmp_pd(number, reinterpret_cast<__m256d>(load(keys + j)),
-                                              comparison));
+        any = _mm256_or_pd(
+            any, _mm256_cmp_pd(number, reinterpret_cast<__m256d>(load(keys + j)), comparison));
       return _mm256_movemask_pd(any) != 0;
     }
   }

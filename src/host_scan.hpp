@@ -260,38 +260,37 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std
   }
 }
 
-/// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach the
-/// threshold: item(0) .. item(found - 1), in no particular order. For neighbors in memory.
-template <class Bits, class Item, class Body>
+/// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
+/// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. For neighbors in memory.
+template <class Bits, class Item, class Threshold, class Body>
 void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys,
                                   ItemMap<Bits, Item> const& map, std::int64_t begin,
-                                  std::int64_t end, Item threshold, Body const& body) {
+                                  std::int64_t end, Threshold const& threshold, Body const& body) {
   std::uint16_t hits[streams * filter_block + 1];
   std::int64_t const apart = (end - begin) / (streams * filter_block) * filter_block;
-  auto const least_in_block = [&](std::int64_t first, Bits& least) {
-    auto const place = static_cast<std::uint64_t>(first);
-    return map.rank_to_reach(threshold, place, place + filter_block, least);
-  };
   auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
     for_each_block_reaching(
-        loops, keys, 1, map, first, last, long_block, [&] { return threshold; },
+        loops, keys, 1, map, first, last, long_block, threshold,
         [&](Bits const* from, std::uint16_t const* places, int found, std::int64_t block) {
           body(found, [&](int h) {
             return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
           });
         });
   };
+  bool crowded = false;
   for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
     std::int64_t const last = first + (streams - 1) * apart;
-    Bits least, least_of_last;
-    bool const any = least_in_block(first, least);
-    // Positions count among equal keys alone; what holds at both ends holds between them.
-    if (any != least_in_block(last, least_of_last) || (any && least != least_of_last)) {
+    Item const bar = threshold();
+    auto const from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
+    Bits least;
+    // Among equal keys, those of one end of the row may reach it alone.
+    if (crowded && !map.is_one_rank_to_reach(bar, from, to + filter_block)) {
       for (std::int64_t block = first; block <= last; block += apart)
         by_blocks(block, block + filter_block);
-    } else if (any) {
+    } else if (map.rank_to_reach(bar, from, to + filter_block, least)) {
       int const found =
           loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
+      crowded = found > filter_block;
       body(found, [&](int h) {
         std::int64_t const at = first + hits[h] / filter_block * apart + hits[h] % filter_block;
         return map(keys[at], static_cast<std::uint64_t>(at));
@@ -342,7 +341,8 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
 }
 
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The last block comes
-/// first: of keys that rise, it turns the others away.
+/// first: of keys that rise, it turns the others away. Of a long row so does the first, and what is between them
+/// is read by streams.
 template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
@@ -354,8 +354,16 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* 
     visit_best_end_first(loops, map, from, hits, found, first, threshold, visit);
   };
   for_each_block_reaching(loops, keys, step, map, last, end, block, threshold, visit_block);
-  for_each_block_reaching(loops, keys, step, map, begin, last, filter_block, threshold,
+  constexpr std::int64_t worth_streams = std::int64_t{1} << 17;
+  bool const by_streams = step == 1 && last - begin >= worth_streams;
+  std::int64_t const first_end = by_streams ? begin + filter_block : last;
+  for_each_block_reaching(loops, keys, step, map, begin, first_end, filter_block, threshold,
                           visit_block);
+  if (by_streams)
+    for_each_reaching_in_streams(loops, keys, map, first_end, last, threshold,
+                                 [&](int found, auto const& item) {
+                                   for (int h = 0; h < found; ++h) visit(item(h));
+                                 });
 }
 
 }  // namespace ktopk::detail

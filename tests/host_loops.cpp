@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "src/host_scan.hpp"
 #include "src/sieve.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
@@ -282,6 +283,87 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops find extremes and count what re
       wrong += extremes.least != *least || extremes.most != *most;
       for (Bits bar : {Bits{0}, *least, ranks.back(), *most})
         wrong += loops.reaching(ranks.data(), count, bar) != reaching(ranks, bar);
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+namespace {
+
+/// Keys of a row that streams read, with the best items from where the walk should find them.
+template <class T>
+struct LongRow {
+  using Bits = bits_of<T>;
+  using Item = ktopk::detail::Item128;
+
+  LongRow(Input input, Options const& options)
+      : map(ktopk::detail::make_item_map<Item>(make_rank_map<T>(options), length, options.ties)) {
+    for (T key : make_keys<T>(input, length, 3)) keys.push_back(std::bit_cast<Bits>(key));
+    for (std::size_t i = 0; i < length; ++i) items.push_back(map(keys[i], i));
+    std::sort(items.begin(), items.end(), std::greater<Item>());
+  }
+
+  static constexpr std::size_t length = (1u << 17) + streams * filter_block + 1234;
+  ktopk::detail::ItemMap<Bits, Item> map;
+  std::vector<Bits> keys;
+  std::vector<Item> items;  // the best first
+};
+
+template <class T, class Body>
+void for_long_rows(Body const& body) {
+  for (Input input : {Input::uniform, Input::ascending, Input::all_equal, Input::few_values})
+    for (Options options : orders())
+      for (Ties ties : {Ties::lowest_index, Ties::highest_index}) {
+        options.ties = ties;
+        body(LongRow<T>(input, options));
+      }
+}
+
+using FewKeys = std::tuple<std::uint8_t, std::int16_t, float, double>;
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once", "[host_loops]",
+                        FewKeys) {
+  using Row = LongRow<TestType>;
+  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  int wrong = 0;
+  for_long_rows<TestType>([&](Row const& row) {
+    for (std::size_t count : {std::size_t{1}, std::size_t{500}, Row::length / 2, Row::length}) {
+      auto const threshold = row.items[count - 1];
+      std::vector<typename Row::Item> visited;
+      ktopk::detail::for_each_reaching_in_streams(
+          loops, row.keys.data(), row.map, 0, static_cast<std::int64_t>(Row::length),
+          [&] { return threshold; },
+          [&](int found, auto const& item) {
+            for (int h = 0; h < found; ++h)
+              if (item(h) >= threshold) visited.push_back(item(h));
+          });
+      std::sort(visited.begin(), visited.end(), std::greater<typename Row::Item>());
+      wrong +=
+          visited.size() != count || !std::equal(visited.begin(), visited.end(), row.items.begin());
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the best",
+                        "[host_loops]", FewKeys) {
+  using Row = LongRow<TestType>;
+  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  int wrong = 0;
+  for_long_rows<TestType>([&](Row const& row) {
+    for (std::size_t k : {1, 20}) {
+      std::vector<typename Row::Item> best(k, 0);  // the worst first
+      ktopk::detail::for_each_reaching_best_end_first(
+          loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length), 64,
+          [&] { return best[0]; },
+          [&](typename Row::Item item) {
+            if (item <= best[0]) return;
+            best[0] = item;
+            std::sort(best.begin(), best.end());
+          });
+      wrong += !std::equal(best.rbegin(), best.rend(), row.items.begin());
     }
   });
   CHECK(wrong == 0);
