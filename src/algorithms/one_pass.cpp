@@ -141,6 +141,14 @@ struct SetThreshold {
   }
 };
 
+/// How many parts of a row are read. Hosts share more and smaller ones: of sorted keys a few hold all that is
+/// kept, which takes longer than to read the others.
+inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
+  std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
+  constexpr std::int64_t short_part = std::int64_t{1} << 16;
+  return device.host && parts > 1 ? std::max(parts, shape.n / short_part) : parts;
+}
+
 /// The one read: a part of a row, of which what reaches the threshold is kept.
 template <class Bits, class Item>
 struct KeepReaching {
@@ -153,7 +161,7 @@ struct KeepReaching {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index() / parts;
-    Range const range = part_of(problem.shape.n, group.index() % parts, parts);
+    Range const range = part_of(problem.shape.n, outer_first(group.index() % parts), parts);
     Item const threshold = kept.thresholds[row];
     Bits const* const keys = problem.row_keys(row);
     Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
@@ -177,6 +185,11 @@ struct KeepReaching {
     if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
     if (best >= threshold)
       Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
+  }
+
+  /// From both ends inwards: those of sorted keys that take longest do not come last.
+  KOKKOS_FUNCTION std::int64_t outer_first(std::int64_t i) const {
+    return i % 2 == 0 ? i / 2 : parts - 1 - i / 2;
   }
 
   /// Returns the best of the kept.
@@ -269,7 +282,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
       order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
               SetThreshold<Item>{ordered, plan, forced, work.kept});
-  std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
+  std::int64_t const parts = keep_parts(device_of(exec), shape);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
          KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
   launch_each(
@@ -295,7 +308,7 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
       SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
   for_rows("ktopk::one_pass::threshold", exec, shape.rows,
            [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
+  std::int64_t const parts = keep_parts(device_of(exec), shape);
   launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
          KeepReaching<Bits, Item>{problem, rows.sink.map, parts, kept, rows.loops});
   for_rows("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
