@@ -21,26 +21,24 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
 }
 
 /// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's
-/// sample: more where every row has one thread and so one queue.
+/// sample: more where every row has one thread and so one queue, and where rows are very long.
 inline std::int64_t most_in_queue(Device const& device, Shape const& shape) {
   bool const one_queue = parts_of_row(device, shape.rows, shape.n) == 1;
   if (one_queue && shape.n >= (1 << 16)) return 512;
-  return one_queue || shape.n < (1 << 17) ? 128 : 32;
+  return one_queue || shape.n < (1 << 17) || shape.n > (1 << 24) ? 128 : 32;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
 /// nothing is known of the keys here. \see perf/results/host-choice.json, host-few-winners.json,
-/// host-few-winners-long.json and host-many-winners.json
+/// host-few-winners-long.json, host-streams.json and host-many-winners.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
   if (are_short_rows(device, shape)) {
     if (shape.k == 1) return Algorithm::bitonic;
     return shape.k <= 8 && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
   }
-  if (shape.n <= (1 << 24)) {
-    if (shape.k <= 8) return Algorithm::heap;
-    if (shape.k <= most_in_queue(device, shape)) return Algorithm::queue;
-  }
+  if (shape.k <= 8) return Algorithm::heap;
+  if (shape.k <= most_in_queue(device, shape)) return Algorithm::queue;
   bool const few_winners = shape.n < (1 << 16) || shape.k * 8 <= shape.n;
   if (one_pass && few_winners) return Algorithm::one_pass;
   return shape.n <= 8192 ? Algorithm::bisection : Algorithm::radix;
