@@ -109,9 +109,8 @@ class SieveLanes {
   }
   KTOPK_VBMI2 [[gnu::always_inline]] bool is_any_within(Bits const* keys) const {
     Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
-    for (int j = 0; j < 64; j += count) {
+    for (int j = 0; j < 64; j += count)
       nearest = lesser(nearest, load_lanes(keys + j) - m_sieve.first());
-    }
     return within(nearest) != 0;
   }
 
@@ -149,7 +148,7 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, 
   return found;
 }
 
-/// What it stores past the last hit stays within the stripe's places.
+/// What it stores past the last hit stays within as many places as keys were looked at.
 template <class Bits, bool by_ends>
 struct Vbmi2Stripe {
   static constexpr int size = 64;

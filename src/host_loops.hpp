@@ -32,6 +32,7 @@ constexpr RankRange<Bits> ranks_from(Bits least) {
   return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
 }
 
+/// Digits of ranks: those of `base` and below are 0, and none is above `last`.
 template <class Bits>
 struct RankDigits {
   Bits base;
@@ -43,6 +44,7 @@ struct RankDigits {
   }
 };
 
+/// A rank, and how many of some ranks reach it.
 template <class Bits>
 struct Reached {
   Bits rank;
@@ -51,6 +53,7 @@ struct Reached {
 
 inline constexpr int most_counted_slots = 128;
 
+/// The least and the greatest of some ranks.
 template <class Bits>
 struct Extremes {
   Bits least = std::numeric_limits<Bits>::max(), most = 0;

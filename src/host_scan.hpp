@@ -261,16 +261,18 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std
 }
 
 /// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
-/// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. For neighbors in memory.
+/// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
+/// memory are read by one stream.
 template <class Bits, class Item, class Threshold, class Body>
-void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys,
+void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
                                   ItemMap<Bits, Item> const& map, std::int64_t begin,
                                   std::int64_t end, Threshold const& threshold, Body const& body) {
   std::uint16_t hits[streams * filter_block + 1];
-  std::int64_t const apart = (end - begin) / (streams * filter_block) * filter_block;
+  std::int64_t const apart =
+      step == 1 ? (end - begin) / (streams * filter_block) * filter_block : 0;
   auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
     for_each_block_reaching(
-        loops, keys, 1, map, first, last, long_block, threshold,
+        loops, keys, step, map, first, last, long_block, threshold,
         [&](Bits const* from, std::uint16_t const* places, int found, std::int64_t block) {
           body(found, [&](int h) {
             return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
@@ -360,7 +362,7 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* 
   for_each_block_reaching(loops, keys, step, map, begin, first_end, filter_block, threshold,
                           visit_block);
   if (by_streams)
-    for_each_reaching_in_streams(loops, keys, map, first_end, last, threshold,
+    for_each_reaching_in_streams(loops, keys, step, map, first_end, last, threshold,
                                  [&](int found, auto const& item) {
                                    for (int h = 0; h < found; ++h) visit(item(h));
                                  });

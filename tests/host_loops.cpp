@@ -333,7 +333,7 @@ TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once
       auto const threshold = row.items[count - 1];
       std::vector<typename Row::Item> visited;
       ktopk::detail::for_each_reaching_in_streams(
-          loops, row.keys.data(), row.map, 0, static_cast<std::int64_t>(Row::length),
+          loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length),
           [&] { return threshold; },
           [&](int found, auto const& item) {
             for (int h = 0; h < found; ++h)

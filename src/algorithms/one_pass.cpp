@@ -196,22 +196,13 @@ struct KeepReaching {
   template <class Out>
   Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
     Item best = 0;
-    auto const bar = [&] { return threshold; };
     auto const keep = [&](int found, auto const& item) {
       Item const here = out.add_reaching(found, threshold, item);
       best = here > best ? here : best;
     };
-    if (problem.key_step == 1) {
-      for_each_reaching_in_streams(loops, keys, map, range.begin, range.end, bar, keep);
-      return best;
-    }
-    for_each_block_reaching(
-        loops, keys, problem.key_step, map, range.begin, range.end, filter_block, bar,
-        [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-          keep(found, [&](int h) {
-            return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
-          });
-        });
+    for_each_reaching_in_streams(
+        loops, keys, problem.key_step, map, range.begin, range.end, [&] { return threshold; },
+        keep);
     return best;
   }
 };
