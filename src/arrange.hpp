@@ -70,6 +70,13 @@ struct WinnerSink {
         [=](int h) { return to.key_of(row, from[hits[h]]); },
         [=](int h) { return to.map.position(from[hits[h]]); });
   }
+  void put_items(std::int64_t row, std::int64_t slot, Item const* from, int count) const {
+    WinnerSink const to = *this;
+    put_many(
+        row, slot, count, [=](int h) { return from[h]; },
+        [=](int h) { return to.key_of(row, from[h]); },
+        [=](int h) { return to.map.position(from[h]); });
+  }
 
  private:
   /// Puts `count` winners as one loop for each array: item(h), or key(h) and position(h).

@@ -10,6 +10,7 @@
 #include <ktopk/detail/backend.hpp>
 
 #include "counters.hpp"
+#include "host_shares.hpp"
 
 // A group is what works on one part of a row: one thread on a host, a team on a device. Rooms are
 // written once on groups; on a host every helper below is a plain loop or nothing at all.
@@ -92,9 +93,10 @@ KOKKOS_FORCEINLINE_FUNCTION void each(Group const& group, std::int64_t begin, st
 template <class Body>
 struct OnThreads {
   Body body;
-  void operator()(std::int64_t index) const {
+  HostShares* shares;
+  void operator()(std::int64_t thread) const {
     alignas(64) std::byte shared[host_shared_bytes];
-    body(ThreadGroup(index, shared));
+    shares->work(thread, [&](std::int64_t index) { body(ThreadGroup(index, shared)); });
   }
 };
 
@@ -139,11 +141,11 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
             Body const& body) {
   if (groups == 0) return;
   if constexpr (is_host_space<Exec>) {
-    std::int64_t const chunk = groups / (16 * static_cast<std::int64_t>(exec.concurrency()));
-    Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>>
-        policy(exec, 0, groups);
-    policy.set_chunk_size(static_cast<int>(chunk < 1 ? 1 : chunk > 1024 ? 1024 : chunk));
-    Kokkos::parallel_for(label, policy, OnThreads<Body>{body});
+    static_assert(runs_at_once<Exec>);
+    HostShares shares(groups, exec.concurrency());
+    Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0,
+                                                                            shares.threads());
+    Kokkos::parallel_for(label, policy, OnThreads<Body>{body, &shares});
   } else {
     Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(groups), team_size);
     policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));
@@ -151,10 +153,13 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
   }
 }
 
-/// Enqueues body(i) for i in 0 .. count, independent of each other.
+/// Enqueues body(i) for i in 0 .. count, independent of each other. A host does a single one at once: it is too
+/// little to wake threads for.
 template <class Exec, class Body>
 void launch_each(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
   if (count == 0) return;
+  if constexpr (runs_at_once<Exec>)
+    if (count == 1) return body(std::int64_t{0});
   Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0, count);
   Kokkos::parallel_for(label, as_argument(policy), body);
 }
@@ -207,6 +212,10 @@ class Strata {
     x ^= x >> 31;
     auto const within = static_cast<std::uint64_t>((Item128{x} * m_length) >> 64);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * m_length + within);
+  }
+  /// The stratum of a place; that of the rest comes after all others.
+  KOKKOS_FUNCTION std::int64_t of(std::int64_t place) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(place) / m_length);
   }
 
  private:

@@ -176,6 +176,21 @@ struct ListScan {
     });
   }
 
+  /// Calls body(found, count) for each block: the items that reach `least`, of which about half may, so that
+  /// each is copied without a branch.
+  template <class Body>
+  void pack_reaching(std::int64_t begin, std::int64_t end, Item least, Body const& body) const {
+    Item found[filter_block];
+    blocks(begin, end, [&](Item const* from, int count) {
+      int held = 0;
+      for (int i = 0; i < count; ++i) {
+        found[held] = from[i];
+        held += from[i] >= least;
+      }
+      if (held > 0) body(found, held);
+    });
+  }
+
   /// Calls edge(item) for every item of floor .. ceiling, in order.
   template <class Edge>
   void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,

@@ -4,12 +4,16 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <random>
 #include <set>
+#include <vector>
 
 #include "src/algorithms/one_pass.hpp"
 #include "src/algorithms/one_pass_sample.hpp"
+#include "src/algorithms/one_pass_trial.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
@@ -141,6 +145,73 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
                        [&] { return std::string(exec.name()) + ", " + name(input); });
       });
     }
+  verdict.close();
+}
+
+TEST_CASE("a trial and what follows it read each key once", "[fallback]") {
+  using ktopk::detail::RowParts;
+  for (std::int64_t parts : {256, 257, 1023})
+    for (std::int64_t n : {parts * 65536, parts * 65536 - 4099}) {
+      std::vector<int> reads(static_cast<std::size_t>(n / 64 + 1));
+      std::int64_t keys = 0;
+      for (auto which : {RowParts::Which::trial, RowParts::Which::others}) {
+        RowParts row(n, parts);
+        row.read(which);
+        for (std::int64_t i = 0; i < row.count(); ++i) {
+          auto const range = row.range(i);
+          keys += range.end - range.begin;
+          for (std::int64_t at = range.begin; at < range.end; at += 64) ++reads[at / 64];
+        }
+        if (which == RowParts::Which::trial)
+          CHECK(row.share() == static_cast<double>(keys) / static_cast<double>(n));
+      }
+      CHECK(keys == n);
+      CHECK(std::count(reads.begin(), reads.end(), 1) == (n + 63) / 64);
+    }
+}
+
+TEST_CASE("a trial speaks for the row if what it kept is spread as by chance", "[fallback]") {
+  std::int64_t const parts = 1000, n = parts * 65536;
+  ktopk::detail::RowParts row(n, parts);
+  row.read(ktopk::detail::RowParts::Which::trial);
+  std::minstd_rand random(7);
+  std::vector<std::int64_t> by_chance(4000), regular(4000), crowded(4000);
+  for (std::int64_t i = 0; i < 4000; ++i) {
+    regular[i] = row.range(i % 64).begin + i;
+    by_chance[i] = row.range(static_cast<std::int64_t>(random() >> 8) % 64).begin + i;
+    crowded[i] = row.range(i % 32).begin + i;
+  }
+  auto const are_alike = [&](std::vector<std::int64_t> const& places) {
+    return row.are_alike(std::ssize(places), [&](std::int64_t i) { return places[i]; });
+  };
+  CHECK(are_alike(by_chance));
+  CHECK(are_alike(regular));
+  CHECK_FALSE(are_alike(crowded));
+  CHECK(row.are_worth_a_trial(100'000));
+  CHECK_FALSE(row.are_worth_a_trial(1'000));
+  CHECK_FALSE(row.are_worth_a_trial(n / 8));
+  CHECK_FALSE(ktopk::detail::RowParts(n, 255).are_worth_a_trial(100'000));
+}
+
+TEST_CASE("a trial may raise the threshold, and too high at that", "[fallback]") {
+  std::int64_t const n = (1 << 24) + 77, k = 20'000;
+  Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
+  Verdict verdict;
+  for (Input input : {Input::uniform, Input::descending, Input::all_equal}) {
+    auto const question = uniform_question(make_keys<float>(input, n, 5), 1, n, k);
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) {
+      using Exec = std::decay_t<decltype(exec)>;
+      UniformCall<Exec, float> call(exec, question.keys, 1, n, k);
+      for (Threshold threshold : {Threshold::sampled, Threshold::raised_too_high}) {
+        ForceThreshold const force(threshold);
+        Recorder const record;
+        verdict.expect(question, truth, call(k, options), options,
+                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        if (ktopk::detail::is_host_space<Exec>) CHECK(record.ran("one_pass::trial"));
+      }
+    });
+  }
   verdict.close();
 }
 

@@ -14,6 +14,7 @@
 #include "../sort_items.hpp"
 #include "one_pass_rows.hpp"
 #include "one_pass_sample.hpp"
+#include "one_pass_trial.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
@@ -95,8 +96,7 @@ template <class Exec, class Item>
 Item const* order_samples(Exec const& exec, std::int64_t rows, OnePassPlan const& plan,
                           Item* samples, Item* spare) {
   if constexpr (is_host_space<Exec>) {
-    Kokkos::parallel_for("ktopk::one_pass::order", Kokkos::RangePolicy<Exec>(exec, 0, rows),
-                         PlaceOrder<Item>{samples, plan});
+    launch_each("ktopk::one_pass::order", exec, rows, PlaceOrder<Item>{samples, plan});
     return samples;
   } else {
     return sort_items(exec, SampleRows{plan.samples}, rows, plan.samples, samples, spare);
@@ -154,14 +154,14 @@ template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  std::int64_t parts;
+  RowParts parts;
   Kept<Item> kept;
   HostLoops<Bits> loops;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index() / parts;
-    Range const range = part_of(problem.shape.n, outer_first(group.index() % parts), parts);
+    std::int64_t const row = group.index() / parts.count();
+    Range const range = parts.range(group.index() % parts.count());
     Item const threshold = kept.thresholds[row];
     Bits const* const keys = problem.row_keys(row);
     Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
@@ -187,11 +187,6 @@ struct KeepReaching {
       Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
   }
 
-  /// From both ends inwards: those of sorted keys that take longest do not come last.
-  KOKKOS_FUNCTION std::int64_t outer_first(std::int64_t i) const {
-    return i % 2 == 0 ? i / 2 : parts - 1 - i / 2;
-  }
-
   /// Returns the best of the kept.
   template <class Out>
   Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
@@ -204,6 +199,35 @@ struct KeepReaching {
         loops, keys, problem.key_step, map, range.begin, range.end, [&] { return threshold; },
         keep);
     return best;
+  }
+};
+
+/// Raises the threshold of a row by what the trial kept.
+template <class Bits, class Item>
+struct Raise {
+  KeepReaching<Bits, Item> trial;
+  Threshold forced;
+
+  void operator()(std::int64_t row) const {
+    Kept<Item> const& kept = trial.kept;
+    Count64& count = kept.verdicts[row].kept;
+    auto const held = static_cast<std::int64_t>(count);
+    if (held > kept.capacity) return;
+    std::int64_t const order = order_of(trial.problem.winners(row));
+    if (order >= held) return;
+    Item* const items = kept.row_items(row);
+    std::nth_element(items, items + order - 1, items + held, std::greater<Item>());
+    auto const position = [&](std::int64_t i) {
+      return static_cast<std::int64_t>(trial.map.position(items[i]));
+    };
+    if (!trial.parts.are_alike(order, position)) return;
+    kept.thresholds[row] = items[order - 1];
+    count = static_cast<Count64>(order);
+  }
+
+  std::int64_t order_of(std::int64_t winners) const {
+    if (forced == Threshold::raised_too_high) return 1;
+    return safe_order(static_cast<double>(winners) * trial.parts.share());
   }
 };
 
@@ -261,6 +285,29 @@ KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
 }
 
 template <class Exec, class Bits, class Item>
+void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> const& keep) {
+  launch(label, exec, keep.problem.shape.rows * keep.parts.count(), appender_bytes<Item>(), keep);
+}
+
+/// Hosts, whose sample is dear, learn a better threshold from the first parts.
+template <class Exec, class Bits, class Item>
+void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
+  constexpr char const* label = "ktopk::one_pass::keep";
+  if constexpr (is_host_space<Exec>) {
+    if (keep.parts.are_worth_a_trial(keep.problem.shape.k)) {
+      KeepReaching<Bits, Item> step = keep;
+      step.parts.read(RowParts::Which::trial);
+      read_parts("ktopk::one_pass::trial", exec, step);
+      launch_each("ktopk::one_pass::raise", exec, keep.problem.shape.rows,
+                  Raise<Bits, Item>{step, forced_threshold});
+      step.parts.read(RowParts::Which::others);
+      return read_parts(label, exec, step);
+    }
+  }
+  read_parts(label, exec, keep);
+}
+
+template <class Exec, class Bits, class Item>
 void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
                    OnePassPieces<Item> const& work) {
   Shape const& shape = problem.shape;
@@ -273,21 +320,14 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
       order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
               SetThreshold<Item>{ordered, plan, forced, work.kept});
-  std::int64_t const parts = keep_parts(device_of(exec), shape);
-  launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
-         KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
+  read_rows(exec, KeepReaching<Bits, Item>{problem,
+                                           map,
+                                           {shape.n, keep_parts(device_of(exec), shape)},
+                                           work.kept,
+                                           pick_host_loops<Bits>()});
   launch_each(
       "ktopk::one_pass::judge", exec, shape.rows,
       Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.kept.verdicts});
-}
-
-/// body(row) for each row: what is too little to wake threads for is done at once.
-template <class Exec, class Body>
-void for_rows(char const* label, Exec const& exec, std::int64_t rows, Body const& body) {
-  if (rows == 1)
-    body(0);
-  else
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(exec, 0, rows), body);
 }
 
 /// Several threads read a row, one does the rest.
@@ -297,12 +337,13 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
   Shape const& shape = problem.shape;
   Kept<Item> const kept =
       SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
-  for_rows("ktopk::one_pass::threshold", exec, shape.rows,
-           [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  std::int64_t const parts = keep_parts(device_of(exec), shape);
-  launch("ktopk::one_pass::keep", exec, shape.rows * parts, 0,
-         KeepReaching<Bits, Item>{problem, rows.sink.map, parts, kept, rows.loops});
-  for_rows("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
+  launch_each("ktopk::one_pass::threshold", exec, shape.rows,
+              [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
+  read_parts(
+      "ktopk::one_pass::keep", exec,
+      KeepReaching<Bits, Item>{
+          problem, rows.sink.map, {shape.n, keep_parts(device_of(exec), shape)}, kept, rows.loops});
+  launch_each("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
     rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
                 kept.capacity);
   });

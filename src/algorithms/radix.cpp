@@ -431,6 +431,10 @@ struct RadixSelection {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather_from(Group const& group, RadixRow<Item>& state, Reader const& read,
                                    Range range, std::int64_t row) const {
+    if constexpr (Group::is_host && !Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((gather_list(state, read.scan(), range, row);))
+      return;
+    }
     Item const threshold = state.floor;
     Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
                                                         &state.emitted, source.wanted(row));
@@ -439,6 +443,15 @@ struct RadixSelection {
         [&](Item item) { winner.add_if(item >= threshold, item); },
         [&] { flush_fuller(group, winner); });
     winner.flush();
+  }
+
+  void gather_list(RadixRow<Item>& state, ListScan<Item> const& scan, Range range,
+                   std::int64_t row) const {
+    scan.pack_reaching(range.begin, range.end, state.floor, [&](Item const* winners, int found) {
+      Count64 const slot = Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found));
+      sink.put_items(row, static_cast<std::int64_t>(slot), winners, found);
+      tally(Count::flushes, 1);
+    });
   }
 
   template <class Group>

@@ -8,11 +8,12 @@
 
 namespace ktopk::detail {
 
-enum class Threshold { sampled, too_high, too_low };
+enum class Threshold { sampled, too_high, too_low, raised_too_high };
 
 inline std::atomic<Threshold> forced_threshold{Threshold::sampled};
 
-/// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`).
+/// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`), or on a
+/// host almost nothing of what follows a trial (`raised_too_high`).
 class ForceThreshold {
  public:
   explicit ForceThreshold(Threshold threshold) { forced_threshold = threshold; }

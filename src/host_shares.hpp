@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ktopk::detail {
+
+/// Work that threads share: each begins with neighbors that are its own in every call, so that it finds in its
+/// caches and in its part of the memory what it has read or touched before, and then helps the others. Those of
+/// the second half go backwards: both ends of sorted keys, of which one takes the longest, come early.
+class HostShares {
+ public:
+  HostShares(std::int64_t count, std::int64_t threads)
+      : m_count(count),
+        m_threads(std::min(count, threads)),
+        m_shares(std::min(m_threads, most_shares)),
+        m_chunk(std::clamp<std::int64_t>(count / (16 * m_shares), 1, 1024)) {
+    for (std::int64_t share = 0; share < m_shares; ++share) m_shared[share].taken = 0;
+  }
+
+  /// How many threads there is work for.
+  std::int64_t threads() const { return m_threads; }
+
+  /// Calls body(i) for every i of 0 .. count - 1 that comes to this thread.
+  template <class Body>
+  void work(std::int64_t thread, Body const& body) {
+    for (std::int64_t s = 0; s < m_shares; ++s) work_on((thread + s) % m_shares, body);
+  }
+
+ private:
+  template <class Body>
+  void work_on(std::int64_t share, Body const& body) {
+    std::int64_t const begin = m_count * share / m_shares;
+    std::int64_t const end = m_count * (share + 1) / m_shares, size = end - begin;
+    bool const backwards = share > 0 && 2 * share >= m_shares;
+    std::int64_t& taken = m_shared[share].taken;
+    while (Kokkos::atomic_load(&taken) < size) {
+      std::int64_t const first = Kokkos::atomic_fetch_add(&taken, m_chunk);
+      for (std::int64_t i = first; i < std::min(first + m_chunk, size); ++i)
+        body(backwards ? end - 1 - i : begin + i);
+    }
+  }
+
+  static constexpr std::int64_t most_shares = 256;
+  struct alignas(64) Share {
+    std::int64_t taken;
+  };
+
+  std::int64_t m_count, m_threads, m_shares, m_chunk;
+  Share m_shared[most_shares];
+};
+
+}  // namespace ktopk::detail
