@@ -8,10 +8,12 @@
 #include <bit>
 #include <functional>
 #include <numeric>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "src/host_scan.hpp"
+#include "src/host_shares.hpp"
 #include "src/sieve.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
@@ -367,6 +369,51 @@ TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the 
     }
   });
   CHECK(wrong == 0);
+}
+
+TEST_CASE("threads share all work, whoever comes", "[host_loops]") {
+  using ktopk::detail::HostShares;
+  for (std::int64_t count : {1, 2, 7, 64, 1000, 70'000})
+    for (std::int64_t threads : {1, 2, 3, 64, 300}) {
+      HostShares shares(count, threads);
+      INFO(count << " for " << threads);
+      CHECK(shares.threads() == std::min(count, threads));
+      std::vector<int> calls(static_cast<std::size_t>(count));
+      // The last thread finds nothing left to do by the others: it has helped them all.
+      for (std::int64_t thread = shares.threads() - 1; thread >= 0; --thread)
+        shares.work(thread, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
+      CHECK(std::count(calls.begin(), calls.end(), 1) == count);
+    }
+}
+
+TEST_CASE("a thread begins with what it had before, at the row's ends", "[host_loops]") {
+  ktopk::detail::HostShares shares(64, 4);
+  auto const first_of = [&](std::int64_t thread) {
+    std::int64_t first = -1;
+    shares.work(thread, [&](std::int64_t i) { first = first < 0 ? i : first; });
+    return first;
+  };
+  CHECK(first_of(3) == 63);
+  CHECK(first_of(0) == -1);
+  shares = {64, 4};
+  CHECK(first_of(0) == 0);
+  shares = {64, 4};
+  CHECK(first_of(1) == 16);
+  shares = {64, 4};
+  CHECK(first_of(2) == 47);
+}
+
+TEST_CASE("threads side by side do each piece once", "[host_loops]") {
+  constexpr std::int64_t count = 100'000, threads = 4;
+  ktopk::detail::HostShares shares(count, threads);
+  std::vector<int> calls(count);
+  std::vector<std::thread> all;
+  for (std::int64_t thread = 0; thread < threads; ++thread)
+    all.emplace_back([&, thread] {
+      shares.work(thread, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
+    });
+  for (std::thread& thread : all) thread.join();
+  CHECK(std::count(calls.begin(), calls.end(), 1) == count);
 }
 
 }  // namespace ktopk::testing

@@ -103,6 +103,8 @@ TEST_CASE("a Plan's calls follow each other with other keys", "[streams]") {
   verdict.close();
 }
 
+#if defined(KOKKOS_ENABLE_SERIAL) || defined(KOKKOS_ENABLE_OPENMP) || \
+    defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 TEST_CASE("two host threads, each with an instance", "[streams]") {
   Verdict verdict;
   for_each_space([&]<class Exec>(Exec const& exec) {
@@ -122,6 +124,7 @@ TEST_CASE("two host threads, each with an instance", "[streams]") {
   });
   verdict.close();
 }
+#endif
 
 #ifdef KOKKOS_ENABLE_CUDA
 TEST_CASE("a Plan's call is captured in a CUDA graph and replayed", "[streams][graph]") {
