@@ -10,42 +10,41 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace ktopk::perf {
 
-inline Summary faster(Summary const& a, Summary const& b) { return b.median < a.median ? b : a; }
+/// Reads all bytes once, in one of several ways.
+template <class Exec, bool is_host = on_host<Exec>>
+class Reader {
+ public:
+  Reader(Exec const& exec, void const* bytes, std::size_t count)
+      : m_exec(exec), m_bytes(static_cast<unsigned char const*>(bytes)), m_count(count) {}
 
-/// Reads every byte once with all cores of the backend.
-template <class Exec>
-unsigned char largest_byte_with_all_cores(Exec const& exec, unsigned char const* bytes,
-                                          std::size_t count, HostRead read) {
-  std::size_t const parts = 4 * static_cast<std::size_t>(exec.concurrency());
-  unsigned char best = 0;
-  Kokkos::parallel_reduce(
-      "ktopk::perf::read_floor",
-      Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Dynamic>>(exec, 0, parts)
-          .set_chunk_size(1),
-      [=](std::size_t part, unsigned char& largest) {
-        std::size_t const begin = count * part / parts, end = count * (part + 1) / parts;
-        largest = std::max(largest, read(bytes + begin, end - begin));
-      },
-      Kokkos::Max<unsigned char>(best));
-  return best;
-}
+  static int ways() { return static_cast<int>(host_read_ways().size()); }
 
-template <class Exec>
-Summary host_read_floor(Exec const& exec, unsigned char const* bytes, std::size_t count) {
-  unsigned char volatile sink = 0;
-  Timer<Exec> const timer(exec);
-  std::optional<Summary> floor;
-  for (auto const read : host_read_ways()) {
-    auto const time = measure_briefly(
-        timer, [&] { sink = largest_byte_with_all_cores(exec, bytes, count, read); });
-    floor = floor ? faster(*floor, time) : time;
+  /// With all cores of the backend.
+  void read(int way) const {
+    HostRead const read = host_read_ways()[static_cast<std::size_t>(way)];
+    std::size_t const parts = 4 * static_cast<std::size_t>(m_exec.concurrency());
+    unsigned char best = 0;
+    Kokkos::parallel_reduce(
+        "ktopk::perf::read_floor",
+        Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Dynamic>>(m_exec, 0, parts)
+            .set_chunk_size(1),
+        [=, bytes = m_bytes, count = m_count](std::size_t part, unsigned char& largest) {
+          std::size_t const begin = count * part / parts, end = count * (part + 1) / parts;
+          largest = std::max(largest, read(bytes + begin, end - begin));
+        },
+        Kokkos::Max<unsigned char>(best));
+    m_sink = best;
   }
-  return *floor;
-}
+
+ private:
+  Exec m_exec;
+  unsigned char const* m_bytes;
+  std::size_t m_count;
+  mutable unsigned char volatile m_sink = 0;  // keeps the compiler from leaving the reading out
+};
 
 template <class Exec>
 void add_words(Exec const& exec, std::uint32_t const* words, std::size_t count,
@@ -56,41 +55,62 @@ void add_words(Exec const& exec, std::uint32_t const* words, std::size_t count,
 }
 
 template <class Exec>
-Summary device_read_floor(Exec const& exec, void const* bytes, std::size_t count) {
-  std::uint32_t sum = 0;
-  auto const* const words = static_cast<std::uint32_t const*>(bytes);
-  return measure_briefly(Timer<Exec>(exec),
-                         [&] { add_words(exec, words, count / sizeof *words, sum); });
-}
+class Reader<Exec, false> {
+ public:
+  Reader(Exec const& exec, void const* bytes, std::size_t count)
+      : m_exec(exec),
+        m_words(static_cast<std::uint32_t const*>(bytes)),
+        m_count(count / sizeof *m_words) {}
+
+  static int ways() { return 1; }
+  void read(int) const {
+    std::uint32_t sum = 0;
+    add_words(m_exec, m_words, m_count, sum);
+  }
+
+ private:
+  Exec m_exec;
+  std::uint32_t const* m_words;
+  std::size_t m_count;
+};
 
 #ifdef KOKKOS_ENABLE_CUDA
-/// The ways of reading that are tried on a GPU; the fastest is the floor.
 int cuda_read_variants();
 /// `scratch` takes a word, never written in practice: it keeps the compiler from leaving the reading out.
 void cuda_read(int variant, void const* bytes, std::size_t count, unsigned* scratch,
                cudaStream_t stream);
 
-inline Summary device_read_floor(Kokkos::Cuda const& exec, void const* bytes, std::size_t count) {
-  Timer<Kokkos::Cuda> const timer(exec);
-  Kokkos::View<unsigned, Kokkos::CudaSpace> const scratch("ktopk::perf::scratch");
-  Summary floor;
-  for (int variant = 0; variant < cuda_read_variants(); ++variant) {
-    auto const read = measure_briefly(
-        timer, [&] { cuda_read(variant, bytes, count, scratch.data(), exec.cuda_stream()); });
-    floor = variant == 0 ? read : faster(floor, read);
-  }
-  return floor;
-}
+template <>
+class Reader<Kokkos::Cuda, false> {
+ public:
+  Reader(Kokkos::Cuda const& exec, void const* bytes, std::size_t count)
+      : m_stream(exec.cuda_stream()), m_bytes(bytes), m_count(count) {}
+
+  static int ways() { return cuda_read_variants(); }
+  void read(int way) const { cuda_read(way, m_bytes, m_count, m_scratch.data(), m_stream); }
+
+ private:
+  cudaStream_t m_stream;
+  void const* m_bytes;
+  std::size_t m_count;
+  Kokkos::View<unsigned, Kokkos::CudaSpace> m_scratch{"ktopk::perf::scratch"};
+};
 #endif
 
 /// The time to read the keys once and do next to nothing with them, in the fastest of the ways tried.
-template <class Exec, class T>
-Summary read_floor(Exec const& exec, KeyView<Exec, T> const& keys) {
-  std::size_t const count = keys.size() * sizeof(T);
-  if constexpr (on_host<Exec>)
-    return host_read_floor(exec, reinterpret_cast<unsigned char const*>(keys.data()), count);
-  else
-    return device_read_floor(exec, keys.data(), count);
+struct Floor {
+  int way = 0;
+  Summary time;
+};
+
+template <class Exec>
+Floor find_floor(Timer<Exec> const& timer, Reader<Exec> const& reader) {
+  Floor floor;
+  for (int way = 0; way < reader.ways(); ++way) {
+    auto const time = measure_briefly(timer, [&] { reader.read(way); });
+    if (way == 0 || time.median < floor.time.median) floor = {way, time};
+  }
+  return floor;
 }
 
 }  // namespace ktopk::perf

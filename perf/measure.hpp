@@ -30,22 +30,28 @@ inline void report(benchmark::State& state, Summary const& time, Summary const& 
   state.counters["GB_per_s"] = 1e-9 * static_cast<double>(bytes) / time.median;
 }
 
-/// Measures the floor of `keys`, then `call` again and again; `prepare` comes before every call and is not timed.
+/// Finds the floor of `keys`, then measures `call` again and again; `prepare` comes before every call and is not
+/// timed. A floor that takes its time is measured anew after each call: memory is not equally fast all the time.
 template <class Exec, class T, class Prepare, class Call>
 void measure(benchmark::State& state, Exec const& exec, KeyView<Exec, T> const& keys,
              Prepare const& prepare, Call const& call) {
-  Summary const floor = read_floor<Exec, T>(exec, keys);
+  std::size_t const bytes = keys.size() * sizeof(T);
   Timer<Exec> const timer(exec);
+  Reader<Exec> const reader(exec, keys.data(), bytes);
+  Floor const floor = find_floor(timer, reader);
+  constexpr double worth_turns = 1e-4;
+  bool const by_turns = floor.time.median > worth_turns;
   prepare();
   call();
-  std::vector<double> seconds;
+  std::vector<double> seconds, floors;
   for (auto _ : state) {
     prepare();
     exec.fence();
     seconds.push_back(timer.seconds(call));
     state.SetIterationTime(seconds.back());
+    if (by_turns) floors.push_back(timer.seconds([&] { reader.read(floor.way); }));
   }
-  report(state, summarize(seconds), floor, keys.size() * sizeof(T));
+  report(state, summarize(seconds), by_turns ? summarize(floors) : floor.time, bytes);
 }
 
 /// Calls visit(instance) for the backend of that name; false where this build does not measure it.
