@@ -203,6 +203,7 @@ class Strata {
  public:
   KOKKOS_FUNCTION Strata(std::int64_t size, std::int64_t count)
       : m_length(static_cast<std::uint64_t>(size / count)) {}
+  std::int64_t length() const { return static_cast<std::int64_t>(m_length); }
   /// A well-mixed place in stratum i: the finalizer of SplitMix64, scaled to the length.
   KOKKOS_FUNCTION std::int64_t place(std::int64_t i, int pass = 0) const {
     std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +

@@ -150,7 +150,7 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
 
 TEST_CASE("a trial and what follows it read each key once", "[fallback]") {
   using ktopk::detail::RowParts;
-  for (std::int64_t parts : {256, 257, 1023})
+  for (std::int64_t parts : {128, 257, 1023, 2000})
     for (std::int64_t n : {parts * 65536, parts * 65536 - 4099}) {
       std::vector<int> reads(static_cast<std::size_t>(n / 64 + 1));
       std::int64_t keys = 0;
@@ -170,34 +170,48 @@ TEST_CASE("a trial and what follows it read each key once", "[fallback]") {
     }
 }
 
-TEST_CASE("a trial speaks for the row if what it kept is spread as by chance", "[fallback]") {
-  std::int64_t const parts = 1000, n = parts * 65536;
-  ktopk::detail::RowParts row(n, parts);
-  row.read(ktopk::detail::RowParts::Which::trial);
-  std::minstd_rand random(7);
-  std::vector<std::int64_t> by_chance(4000), regular(4000), crowded(4000);
-  for (std::int64_t i = 0; i < 4000; ++i) {
-    regular[i] = row.range(i % 64).begin + i;
-    by_chance[i] = row.range(static_cast<std::int64_t>(random() >> 8) % 64).begin + i;
-    crowded[i] = row.range(i % 32).begin + i;
+TEST_CASE("a trial reads each stratum, and knows which", "[fallback]") {
+  using ktopk::detail::RowParts;
+  for (std::int64_t parts : {128, 257, 1023}) {
+    RowParts row((std::int64_t{1} << 26) + 77, parts);
+    row.read(RowParts::Which::trial);
+    for (std::int64_t i = 0; i < RowParts::tried; ++i) {
+      CHECK(row.stratum(row.range(i).begin) == i);
+      CHECK(row.stratum(row.range(i).end - 1) == i);
+    }
   }
-  auto const are_alike = [&](std::vector<std::int64_t> const& places) {
-    return row.are_alike(std::ssize(places), [&](std::int64_t i) { return places[i]; });
-  };
-  CHECK(are_alike(by_chance));
-  CHECK(are_alike(regular));
-  CHECK_FALSE(are_alike(crowded));
-  CHECK(row.are_worth_a_trial(100'000));
-  CHECK_FALSE(row.are_worth_a_trial(1'000));
-  CHECK_FALSE(row.are_worth_a_trial(n / 8));
-  CHECK_FALSE(ktopk::detail::RowParts(n, 255).are_worth_a_trial(100'000));
+}
+
+TEST_CASE("a trial is worth it in long rows of some winners", "[fallback]") {
+  using ktopk::detail::RowParts;
+  std::int64_t const n = 1 << 26;
+  CHECK(RowParts(n, 256).are_worth_a_trial(100'000));
+  CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(1'000));
+  CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(n / 8));
+  CHECK_FALSE(RowParts(n, 127).are_worth_a_trial(100'000));
+  CHECK_FALSE(RowParts(n / 4 - 1, 256).are_worth_a_trial(100'000));
+}
+
+TEST_CASE("a trial speaks for the row if what it kept is spread as by chance", "[fallback]") {
+  std::minstd_rand random(7);
+  ktopk::detail::Spread by_chance, regular, crowded, of_one_half;
+  for (int i = 0; i < 4000; ++i) {
+    by_chance.add(static_cast<int>(random() >> 8) % 64, true);
+    regular.add(i % 64, true);
+    crowded.add(i % 32, true);
+    of_one_half.add(i % 64, i % 64 < 32);
+  }
+  CHECK(by_chance.is_by_chance());
+  CHECK(regular.is_by_chance());
+  CHECK_FALSE(crowded.is_by_chance());
+  CHECK_FALSE(of_one_half.is_by_chance());
 }
 
 TEST_CASE("a trial may raise the threshold, and too high at that", "[fallback]") {
   std::int64_t const n = (1 << 24) + 77, k = 20'000;
   Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
   Verdict verdict;
-  for (Input input : {Input::uniform, Input::descending, Input::all_equal}) {
+  for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::leading_bits}) {
     auto const question = uniform_question(make_keys<float>(input, n, 5), 1, n, k);
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {

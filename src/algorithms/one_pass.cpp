@@ -145,8 +145,9 @@ struct SetThreshold {
 /// kept, which takes longer than to read the others.
 inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
   std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
+  if (!device.host || parts == 1) return parts;
   constexpr std::int64_t short_part = std::int64_t{1} << 16;
-  return device.host && parts > 1 ? std::max(parts, shape.n / short_part) : parts;
+  return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
 }
 
 /// The one read: a part of a row, of which what reaches the threshold is kept.
@@ -202,32 +203,55 @@ struct KeepReaching {
   }
 };
 
-/// Raises the threshold of a row by what the trial kept.
+/// Raises the threshold of a row by what the trial kept: to the lowest item of a rank, so that what ties with it
+/// is not taken for a row whose parts differ.
 template <class Bits, class Item>
 struct Raise {
   KeepReaching<Bits, Item> trial;
   Threshold forced;
 
+  static constexpr std::int64_t most_held = 32768;
+
   void operator()(std::int64_t row) const {
     Kept<Item> const& kept = trial.kept;
     Count64& count = kept.verdicts[row].kept;
     auto const held = static_cast<std::int64_t>(count);
-    if (held > kept.capacity) return;
     std::int64_t const order = order_of(trial.problem.winners(row));
-    if (order >= held) return;
+    if (order >= held || held > std::min(kept.capacity, most_held)) return;
     Item* const items = kept.row_items(row);
-    std::nth_element(items, items + order - 1, items + held, std::greater<Item>());
-    auto const position = [&](std::int64_t i) {
-      return static_cast<std::int64_t>(trial.map.position(items[i]));
-    };
-    if (!trial.parts.are_alike(order, position)) return;
-    kept.thresholds[row] = items[order - 1];
-    count = static_cast<Count64>(order);
+    alignas(64) Bits ranks[most_held];
+    std::transform(items, items + held, ranks, [&](Item item) { return trial.map.rank_of(item); });
+    auto const [least, reaching] =
+        trial.loops.kth(ranks, static_cast<int>(held), static_cast<int>(order));
+    if (reaching > order + order / 2 || !are_alike(items, ranks, held, least)) return;
+    Item const lowest = static_cast<Item>(least) << trial.map.position_bits;
+    kept.thresholds[row] = std::max(kept.thresholds[row], lowest);
+    count = cut(items, ranks, held, least);
   }
 
+ private:
   std::int64_t order_of(std::int64_t winners) const {
     if (forced == Threshold::raised_too_high) return 1;
     return safe_order(static_cast<double>(winners) * trial.parts.share());
+  }
+
+  bool are_alike(Item const* items, Bits const* ranks, std::int64_t held, Bits least) const {
+    Spread spread;
+    for (std::int64_t i = 0; i < held; ++i) {
+      auto const position = static_cast<std::int64_t>(trial.map.position(items[i]));
+      spread.add(trial.parts.stratum(position), ranks[i] >= least);
+    }
+    return spread.is_by_chance();
+  }
+
+  /// Keeps the items of ranks that reach `least`; returns how many.
+  static Count64 cut(Item* items, Bits const* ranks, std::int64_t held, Bits least) {
+    Count64 count = 0;
+    for (std::int64_t i = 0; i < held; ++i) {
+      items[count] = items[i];
+      count += ranks[i] >= least ? 1 : 0;
+    }
+    return count;
   }
 };
 

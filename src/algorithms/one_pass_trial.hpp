@@ -1,75 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+
 #include "../group.hpp"
 
 namespace ktopk::detail {
 
-/// The parts in which a row is read. A trial reads one part of each of `tried` strata, then the others follow.
+/// The parts in which a row is read. A trial reads the first keys of one part of each of `tried` strata, all else
+/// follows.
 class RowParts {
  public:
   enum class Which { all, trial, others };
+  static constexpr std::int64_t tried = 64;
 
   RowParts(std::int64_t n, std::int64_t parts)
-      : m_n(n), m_parts(parts), m_strata(parts, parts < tried ? 1 : tried) {}
+      : m_n(n),
+        m_parts(parts),
+        m_piece(std::min(part_of(n, 0, parts).end, n / (16 * tried) / 64 * 64)),
+        m_strata(parts, std::min(parts, tried)),
+        m_strata_per_key(1 / static_cast<double>(part_of(n, 0, parts).end * m_strata.length())) {}
 
   void read(Which which) { m_which = which; }
   KOKKOS_FUNCTION std::int64_t count() const { return m_which == Which::trial ? tried : m_parts; }
 
-  /// The keys of the i-th part to be read, of which there are none where the trial has read it.
+  /// The keys of the i-th part to be read.
   KOKKOS_FUNCTION Range range(std::int64_t i) const {
-    if (m_which == Which::others && is_tried(i)) return {0, 0};
-    std::int64_t const part = m_which == Which::trial ? m_strata.place(i) : i;
-    return part_of(m_n, part, m_parts);
+    if (m_which == Which::trial) return piece_of(m_strata.place(i));
+    Range const part = part_of(m_n, i, m_parts);
+    bool const has_piece = m_which == Which::others && is_tried(i);
+    return {has_piece ? piece_of(i).end : part.begin, part.end};
   }
 
   /// Whether a trial keeps enough to tell more than a sample does, and not so much that ordering it takes longer
   /// than it saves.
   bool are_worth_a_trial(std::int64_t k) const {
-    std::int64_t const expected = k / (m_parts / tried + 1);
-    return m_parts >= 4 * tried && expected >= 1024 && expected <= 16384;
+    auto const expected = static_cast<std::int64_t>(static_cast<double>(k) * share());
+    return m_n >= smallest_row && m_parts >= 2 * tried && expected >= 1024 && expected <= 16384;
   }
 
   /// How much of the row the trial reads.
   double share() const {
     std::int64_t keys = 0;
-    for (std::int64_t i = 0; i < tried; ++i) {
-      Range const range = part_of(m_n, m_strata.place(i), m_parts);
-      keys += range.end - range.begin;
+    for (std::int64_t stratum = 0; stratum < tried; ++stratum) {
+      Range const piece = piece_of(m_strata.place(stratum));
+      keys += piece.end - piece.begin;
     }
     return static_cast<double>(keys) / static_cast<double>(m_n);
   }
 
-  /// Whether keys at position(0) .. position(count - 1) are spread over the parts of the trial as evenly as by
-  /// chance, so that these can speak for the others. Those of a sorted row are not.
-  template <class Position>
-  bool are_alike(std::int64_t count, Position const& position) const {
-    std::int64_t in_part[tried] = {};
-    Range const first = part_of(m_n, 0, m_parts);
-    for (std::int64_t i = 0; i < count; ++i)
-      ++in_part[m_strata.of(position(i) / (first.end - first.begin))];
-    double const mean = static_cast<double>(count) / tried;
-    double squares = 0;
-    for (std::int64_t const here : in_part) {
-      double const off = static_cast<double>(here) - mean;
-      squares += off * off;
-    }
-    return squares <= most_spread * mean * (tried - 1);
+  /// The stratum of a key that the trial has read.
+  int stratum(std::int64_t position) const {
+    return static_cast<int>((static_cast<double>(position) + 0.5) * m_strata_per_key);
   }
 
  private:
-  static constexpr std::int64_t tried = 64;
-  /// By chance the variance is the mean, and in one case of four hundred more than this multiple of it.
-  static constexpr double most_spread = 1.5;
+  static constexpr std::int64_t smallest_row = std::int64_t{1} << 24;
+
+  KOKKOS_FUNCTION Range piece_of(std::int64_t part) const {
+    auto const [begin, end] = part_of(m_n, part, m_parts);
+    return {begin, begin + m_piece < end ? begin + m_piece : end};
+  }
 
   KOKKOS_FUNCTION bool is_tried(std::int64_t part) const {
     std::int64_t const stratum = m_strata.of(part);
     return stratum < tried && m_strata.place(stratum) == part;
   }
 
-  std::int64_t m_n, m_parts;
+  std::int64_t m_n, m_parts, m_piece;
   Strata m_strata;
+  double m_strata_per_key;
   Which m_which = Which::all;
+};
+
+/// How many keys each stratum of a trial holds.
+class Spread {
+ public:
+  void add(int stratum, bool counts) { m_in_stratum[stratum] += counts ? 1 : 0; }
+
+  /// Whether they are spread as evenly as by chance, so that the trial can speak for the rest of the row. Those of a
+  /// sorted row are not.
+  bool is_by_chance() const {
+    double sum = 0, squares = 0;
+    for (int const here : m_in_stratum) {
+      sum += here;
+      squares += static_cast<double>(here) * here;
+    }
+    double const mean = sum / RowParts::tried;
+    return squares - sum * mean <= most_spread * mean * (RowParts::tried - 1);
+  }
+
+ private:
+  /// By chance the variance is the mean, and in one case of four hundred more than this multiple of it.
+  static constexpr double most_spread = 1.5;
+
+  int m_in_stratum[RowParts::tried] = {};
 };
 
 }  // namespace ktopk::detail
