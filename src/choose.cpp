@@ -20,12 +20,26 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
   return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
 }
 
+/// Up to how many winners a heap does, whose inserts are dear and whose other steps are few: for more of them in
+/// one row, which has but one or a few heaps to merge.
+inline std::int64_t most_in_heap(Shape const& shape) {
+  return shape.rows == 1 && shape.n <= (1 << 18) ? 32 : 8;
+}
+
 /// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's
-/// sample: more where every row has one thread and so one queue, and where rows are very long.
+/// sample: more where every row has one thread and so one queue, where rows are very long, and where keys are
+/// wide and rows no longer than a cache.
 inline std::int64_t most_in_queue(Device const& device, Shape const& shape) {
   bool const one_queue = parts_of_row(device, shape.rows, shape.n) == 1;
   if (one_queue && shape.n >= (1 << 16)) return 512;
+  if (shape.key_bytes == 8 && shape.n > 8192 && shape.n < (1 << 16)) return 512;
   return one_queue || shape.n < (1 << 17) || shape.n > (1 << 24) ? 128 : 32;
+}
+
+/// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
+inline bool are_few_winners(Shape const& shape) {
+  int const share = shape.n <= 8192 ? 32 : shape.n < (1 << 16) ? 16 : 8;
+  return shape.k * share <= shape.n;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
@@ -37,11 +51,10 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool o
     if (shape.k == 1) return Algorithm::bitonic;
     return shape.k <= 8 && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
   }
-  if (shape.k <= 8) return Algorithm::heap;
+  if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
   if (shape.k <= most_in_queue(device, shape)) return Algorithm::queue;
-  bool const few_winners = shape.n < (1 << 16) || shape.k * 8 <= shape.n;
-  if (one_pass && few_winners) return Algorithm::one_pass;
-  return shape.n <= 8192 ? Algorithm::bisection : Algorithm::radix;
+  if (one_pass && are_few_winners(shape)) return Algorithm::one_pass;
+  return shape.n <= 8192 && shape.key_bytes < 8 ? Algorithm::bisection : Algorithm::radix;
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options) {

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures all rooms of a host on the shapes that choose.cpp was made by, for perf/choice.py to read."""
+import argparse
+import os
+import subprocess
+
+INPUTS = "uniform,normal,ascending,descending,all_equal,leading_bits,bucket_killer"
+FEW_INPUTS = "uniform,ascending,bucket_killer"
+LONG = "one_pass,radix,queue,heap,quick"
+
+# name: (rows, n, k, types, inputs, methods)
+GROUPS = {
+    "one_short_row": [
+        ("1", "64", "1,32", "f32", INPUTS, "algorithms"),
+        ("1", "1024", "1,32,512", "f32", INPUTS, "algorithms"),
+        ("1", "8192", "1,32,512,4096", "f32", INPUTS, "algorithms"),
+        ("1", "1024,8192", "1,32,512", "f64,i32", FEW_INPUTS, "algorithms"),
+    ],
+    "one_row": [
+        ("1", "2^15", "1,32,1024,2^14", "f32", INPUTS, "algorithms"),
+        ("1", "2^18", "1,32,1024,2^14,2^17", "f32", INPUTS, "algorithms"),
+        ("1", "2^15,2^18", "1,32,512,2^14", "f64,i32", FEW_INPUTS, "algorithms"),
+    ],
+    "some_short_rows": [
+        ("64", "64", "1,32", "f32", INPUTS, "algorithms"),
+        ("64", "1024", "1,32,512", "f32", INPUTS, "algorithms"),
+        ("64", "8192", "1,32,512,4096", "f32", INPUTS, "algorithms"),
+        ("64", "1024,8192", "1,32,512", "f64,i32", FEW_INPUTS, "algorithms"),
+    ],
+    "some_rows": [
+        ("64", "2^15", "1,32,2048,2^14", "f32", INPUTS, "algorithms"),
+        ("64", "2^15", "1,32,512,4096", "f64,i32", FEW_INPUTS, LONG + ",bisection,sample"),
+    ],
+    "many_rows": [
+        ("2^16", "64", "1,32", "f32", INPUTS, "radix,heap,queue,bitonic,bisection"),
+        ("2^16", "256", "1,32,128", "f32", INPUTS, "radix,heap,queue,bitonic,bisection"),
+        ("2^16", "1024", "1,32,512", "f32", FEW_INPUTS, "radix,heap,queue,bitonic,bisection"),
+        ("2^16", "64,256", "1,32", "f64,i32", FEW_INPUTS, "radix,heap,queue,bitonic,bisection"),
+    ],
+    "long_rows": [
+        ("1", "2^22", "1,32,1024,2^15,2^21", "f32", INPUTS, LONG),
+        ("64", "2^18", "1,32,2048,2^14,2^17", "f32", INPUTS, LONG),
+        ("1", "2^26", "1,32,1000,2^20,2^25", "f32", FEW_INPUTS + ",leading_bits", "one_pass,radix,queue,heap"),
+    ],
+}
+
+
+def command(program, shape, only, output):
+    rows, n, k, types, inputs, methods = shape
+    return [program, "--backend=OpenMP", "--sorted=no", "--benchmark_min_time=0.05", "--benchmark_out_format=json",
+            f"--method={only or 'automatic,' + methods}", f"--rows={rows}", f"--n={n}", f"--k={k}", f"--type={types}",
+            f"--input={inputs}", f"--benchmark_out={output}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", help="perf_top_k")
+    parser.add_argument("folder", help="where the JSON files go, which choice.py takes all together")
+    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"some of {', '.join(GROUPS)} (all)")
+    parser.add_argument("--only", metavar="METHODS", help="measure these, for instance automatic after a change of the choice")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.folder, exist_ok=True)
+    for group in arguments.groups:
+        for number, shape in enumerate(GROUPS[group]):
+            output = os.path.join(arguments.folder, f"{group}-{number}.json")
+            subprocess.run(command(arguments.program, shape, arguments.only, output), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
