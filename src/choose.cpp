@@ -43,7 +43,7 @@ inline bool are_few_winners(Shape const& shape) {
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
-/// nothing is known of the keys here. \see perf/results/host-choice.json, host-few-winners.json,
+/// nothing is known of the keys here. \see perf/results/host-choice.json, host-choice-zen3.json, host-few-winners.json,
 /// host-few-winners-long.json, host-streams.json and host-many-winners.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
