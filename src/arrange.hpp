@@ -107,6 +107,9 @@ struct PutWinner {
   WinnerSink<Bits, Item> sink;
   std::int64_t row;
   KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { sink.put(row, slot, item); }
+  void many(std::int64_t slot, Item const* items, int count) const {
+    sink.put_items(row, slot, items, count);
+  }
 };
 
 /// Sorts each row's winners if there is a spare, then stores keys, positions and counts and fills what

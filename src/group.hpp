@@ -317,14 +317,38 @@ class Appender<Item, ThreadGroup, Put> {
     }
     return best;
   }
+  /// The same, but what reaches `certain` goes to another.
+  template <class MakeItem, class Winners>
+  Item add_reaching(int count, Item least, Item certain, MakeItem const& item, Winners& winners) {
+    constexpr int stride = room / 2;
+    Item best = 0;
+    for (int first = 0; first < count; first += stride) {
+      if (m_holds > room - stride) flush();
+      if (winners.m_holds > room - stride) winners.flush();
+      int const end = first + stride < count ? first + stride : count;
+      int holds = m_holds, wins = winners.m_holds;
+      for (int i = first; i < end; ++i) {
+        Item const next = m_held[holds] = winners.m_held[wins] = item(i);
+        best = next > best ? next : best;
+        holds += next >= least && next < certain;
+        wins += next >= certain;
+      }
+      m_holds = holds;
+      winners.m_holds = wins;
+    }
+    return best;
+  }
   KOKKOS_FUNCTION void flush() {
     if (m_holds == 0) return;
     auto const count = static_cast<Count64>(m_holds);
     Count64 const slot = Kokkos::atomic_fetch_add(m_count, count);
     Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
     Put const put = m_put;  // a copy that no store can change stays in registers
-    for (Count64 i = 0; i < (count < room_left ? count : room_left); ++i)
-      put(static_cast<std::int64_t>(slot + i), m_held[i]);
+    auto const puts = static_cast<int>(count < room_left ? count : room_left);
+    if constexpr (requires { put.many(std::int64_t{}, m_held, puts); })
+      put.many(static_cast<std::int64_t>(slot), m_held, puts);
+    else
+      for (int i = 0; i < puts; ++i) put(static_cast<std::int64_t>(slot) + i, m_held[i]);
     m_holds = 0;
     tally(Count::flushes, 1);
   }
@@ -332,6 +356,9 @@ class Appender<Item, ThreadGroup, Put> {
   static constexpr int room = 256;
 
  private:
+  template <class, class, class>
+  friend class Appender;
+
   Put m_put;
   Count64* m_count;
   Count64 m_capacity;

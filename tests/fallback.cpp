@@ -207,26 +207,104 @@ TEST_CASE("a trial speaks for the row if what it kept is spread as by chance", "
   CHECK_FALSE(of_one_half.is_by_chance());
 }
 
-TEST_CASE("a trial may raise the threshold, and too high at that", "[fallback]") {
+TEST_CASE("a trial may raise the threshold, and too high at that, or be too certain",
+          "[fallback]") {
   std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
   Verdict verdict;
   for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::leading_bits}) {
     auto const question = uniform_question(make_keys<float>(input, n, 5), 1, n, k);
-    auto const truth = solve(question, options);
+    auto const truth = solve(question, Options{});
     for_each_space([&](auto const& exec) {
       using Exec = std::decay_t<decltype(exec)>;
       UniformCall<Exec, float> call(exec, question.keys, 1, n, k);
-      for (Threshold threshold : {Threshold::sampled, Threshold::raised_too_high}) {
-        ForceThreshold const force(threshold);
-        Recorder const record;
-        verdict.expect(question, truth, call(k, options), options,
-                       [&] { return std::string(exec.name()) + ", " + name(input); });
-        if (ktopk::detail::is_host_space<Exec>) CHECK(record.ran("one_pass::trial"));
-      }
+      for (Threshold threshold :
+           {Threshold::sampled, Threshold::raised_too_high, Threshold::certain_too_low})
+        for (Sorted sorted : {Sorted::no, Sorted::yes}) {
+          Options const options{.sorted = sorted, .algorithm = Algorithm::one_pass};
+          ForceThreshold const force(threshold);
+          Recorder const record;
+          verdict.expect(question, truth, call(k, options), options,
+                         [&] { return std::string(exec.name()) + ", " + name(input); });
+          if (ktopk::detail::is_host_space<Exec>) CHECK(record.ran("one_pass::trial"));
+        }
     });
   }
   verdict.close();
+}
+
+TEST_CASE("of two rows a trial tells different things", "[fallback]") {
+  std::int64_t const n = (1 << 24) + 77, k = 20'000;
+  Options const options{
+      .order = Order::smallest, .sorted = Sorted::no, .algorithm = Algorithm::one_pass};
+  auto keys = make_keys<float>(Input::uniform, n, 5);
+  auto const sorted = make_keys<float>(Input::ascending, n, 5);
+  keys.insert(keys.end(), sorted.begin(), sorted.end());
+  auto const question = uniform_question(std::move(keys), 2, n, k);
+  auto const truth = solve(question, options);
+  Verdict verdict;
+  for_each_space([&](auto const& exec) {
+    UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 2, n, k);
+    verdict.expect(question, truth, call(k, options), options,
+                   [&] { return std::string(exec.name()); });
+  });
+  verdict.close();
+}
+
+TEST_CASE("only what is spread as sorted keys are is in line", "[fallback]") {
+  auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
+    return ktopk::detail::are_in_line(std::ssize(places), span,
+                                      [&](std::int64_t i) { return places[i]; });
+  };
+  CHECK(in_line({10, 11, 13, 20, 21, 22, 30, 35}, 25));
+  CHECK(in_line({35, 30, 22, 21, 20, 13, 11, 10}, 25));
+  CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30, 36}, 25));
+  CHECK_FALSE(in_line({36, 30, 22, 21, 20, 13, 11, 10}, 25));
+  CHECK_FALSE(in_line({10, 11, 20, 13, 21, 22, 30, 35}, 25));
+  CHECK_FALSE(in_line({35, 30, 22, 21, 20, 10, 13, 11}, 25));
+  CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30}, 25));
+}
+
+TEST_CASE("of sorted keys a lower order of the sample does", "[fallback]") {
+  for (std::int64_t n : {(1 << 19) + 3, (1 << 22) + 4099, 1 << 26})
+    for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700})
+      for (std::int64_t page : {std::int64_t{512}, n}) {
+        auto const plan = ktopk::detail::one_pass_plan(n, k);
+        ktopk::detail::SamplePlaces const place_of(n, plan.samples, page);
+        std::vector<std::int64_t> places;
+        for (std::int64_t i = 0; i < plan.samples; ++i) places.push_back(place_of(i));
+        std::sort(places.begin(), places.end());
+        INFO("n " << n << ", k " << k << ", page " << page);
+        CHECK(plan.in_line < plan.order);
+        CHECK(places[plan.in_line - 1] + 1 >= k);
+        CHECK(n - places[plan.samples - plan.in_line] >= k);
+      }
+}
+
+/// Where the best samples are in line.
+TEST_CASE("sorted and equal rows", "[fallback]") {
+  std::int64_t const n = (1 << 20) + 3, k = 700;
+  Verdict verdict;
+  for (Input input : {Input::ascending, Input::descending, Input::all_equal, Input::bucket_killer})
+    for (Options options : all_options<std::int32_t>()) {
+      options.algorithm = Algorithm::one_pass;
+      auto const question = uniform_question(make_keys<std::int32_t>(input, n, 5), 1, n, k);
+      auto const truth = solve(question, options);
+      for_each_space([&](auto const& exec) {
+        UniformCall<std::decay_t<decltype(exec)>, std::int32_t> call(exec, question.keys, 1, n, k);
+        verdict.expect(question, truth, call(k, options), options,
+                       [&] { return std::string(exec.name()) + ", " + name(input); });
+      });
+    }
+  verdict.close();
+}
+
+TEST_CASE("a sample seldom holds fewer winners than its least", "[fallback]") {
+  for (double mean : {30.0, 1000.0, 6250.0}) {
+    std::int64_t const least = ktopk::detail::safe_least(mean);
+    CHECK(log_poisson(mean, 0, least) <= ktopk::detail::log_seldom);
+    CHECK(log_poisson(mean, 0, least + 2) > ktopk::detail::log_seldom);
+  }
+  CHECK(ktopk::detail::safe_least(5) == 0);
 }
 
 TEST_CASE("the force ends with its scope", "[fallback]") {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include <ktopk/detail/testing.hpp>
 
@@ -12,9 +11,10 @@
 #include "../host_scan.hpp"
 #include "../instantiate.hpp"
 #include "../sort_items.hpp"
+#include "one_pass_kept.hpp"
+#include "one_pass_raise.hpp"
 #include "one_pass_rows.hpp"
 #include "one_pass_sample.hpp"
-#include "one_pass_trial.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
@@ -75,57 +75,46 @@ struct SampleRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return samples; }
 };
 
-/// Puts the order-th best of a row's samples where sorting would. Few are soonest found by a heap, which is
-/// at its worst where each sample is better than those before.
-template <class Item>
+/// Puts the order-th best of a row's samples where sorting would, or a better one where that does. Few are soonest
+/// found by a heap, which is at its worst where each sample is better than those before.
+template <class Bits, class Item>
 struct PlaceOrder {
+  ItemMap<Bits, Item> map;
   Item* samples;
   OnePassPlan plan;
+  std::int64_t n;
+
   void operator()(std::int64_t row) const {
     Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
     if (*first < *(last - 1)) std::reverse(first, last);
-    if (plan.order <= plan.samples / 128)
+    if (plan.order <= plan.samples / 128) {
       std::partial_sort(first, first + plan.order, last, std::greater<Item>());
-    else
+      if (best_are_in_line(first)) first[plan.order - 1] = first[plan.in_line - 1];
+    } else {
       std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
+    }
+  }
+
+  bool best_are_in_line(Item const* best) const {
+    std::int64_t const span = (plan.in_line + 2) * (n / plan.samples);
+    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
+      return static_cast<std::int64_t>(map.position(best[i]));
+    });
   }
 };
 
 /// The samples, with the order-th best in its place.
-template <class Exec, class Item>
-Item const* order_samples(Exec const& exec, std::int64_t rows, OnePassPlan const& plan,
-                          Item* samples, Item* spare) {
+template <class Exec, class Bits, class Item>
+Item const* order_samples(Exec const& exec, Shape const& shape, ItemMap<Bits, Item> const& map,
+                          OnePassPlan const& plan, Item* samples, Item* spare) {
   if constexpr (is_host_space<Exec>) {
-    launch_each("ktopk::one_pass::order", exec, rows, PlaceOrder<Item>{samples, plan});
+    launch_each("ktopk::one_pass::order", exec, shape.rows,
+                PlaceOrder<Bits, Item>{map, samples, plan, shape.n});
     return samples;
   } else {
-    return sort_items(exec, SampleRows{plan.samples}, rows, plan.samples, samples, spare);
+    return sort_items(exec, SampleRows{plan.samples}, shape.rows, plan.samples, samples, spare);
   }
 }
-
-/// What the read keeps of each row.
-template <class Item>
-struct Kept {
-  Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
-      : capacity(plan.capacity),
-        thresholds(pieces.take<Item>(rows)),
-        best_ranks(pieces.take<Count64>(rows)),
-        verdicts(pieces.take<Verdict>(rows)),
-        items(pieces.take<Item>(rows * plan.capacity)) {}
-
-  KOKKOS_FUNCTION void begin(std::int64_t row, Item threshold) const {
-    thresholds[row] = threshold;
-    best_ranks[row] = 0;
-    verdicts[row] = {0, false};
-  }
-  KOKKOS_FUNCTION Item* row_items(std::int64_t row) const { return items + row * capacity; }
-
-  std::int64_t capacity;
-  Item* thresholds;
-  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
-  Verdict* verdicts;
-  Item* items;
-};
 
 template <class Item>
 struct SetThreshold {
@@ -138,134 +127,6 @@ struct SetThreshold {
     if (forced == Threshold::too_high) threshold = ~Item{0};
     if (forced == Threshold::too_low) threshold = 0;
     kept.begin(row, threshold);
-  }
-};
-
-/// How many parts of a row are read. Hosts share more and smaller ones: of sorted keys a few hold all that is
-/// kept, which takes longer than to read the others.
-inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
-  std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
-  if (!device.host || parts == 1) return parts;
-  constexpr std::int64_t short_part = std::int64_t{1} << 16;
-  return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
-}
-
-/// The one read: a part of a row, of which what reaches the threshold is kept.
-template <class Bits, class Item>
-struct KeepReaching {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  RowParts parts;
-  Kept<Item> kept;
-  HostLoops<Bits> loops;
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index() / parts.count();
-    Range const range = parts.range(group.index() % parts.count());
-    Item const threshold = kept.thresholds[row];
-    Bits const* const keys = problem.row_keys(row);
-    Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
-                              &kept.verdicts[row].kept, kept.capacity);
-    Item best = 0;
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((best = keep_blocks(keys, range, threshold, out);))
-    } else {
-      each_together(
-          group, range, 0,
-          [&](std::int64_t i) {
-            return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
-          },
-          [&](Item item) {
-            best = item > best ? item : best;
-            out.add_if(item >= threshold, item);
-          },
-          [&] { flush_fuller(group, out); });
-    }
-    out.flush();
-    if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
-    if (best >= threshold)
-      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
-  }
-
-  /// Returns the best of the kept.
-  template <class Out>
-  Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
-    Item best = 0;
-    auto const keep = [&](int found, auto const& item) {
-      Item const here = out.add_reaching(found, threshold, item);
-      best = here > best ? here : best;
-    };
-    for_each_reaching_in_streams(
-        loops, keys, problem.key_step, map, range.begin, range.end, [&] { return threshold; },
-        keep);
-    return best;
-  }
-};
-
-/// Raises the threshold of a row by what the trial kept: to the lowest item of a rank, so that what ties with it
-/// is not taken for a row whose parts differ.
-template <class Bits, class Item>
-struct Raise {
-  KeepReaching<Bits, Item> trial;
-  Threshold forced;
-
-  static constexpr std::int64_t most_held = 32768;
-
-  void operator()(std::int64_t row) const {
-    Kept<Item> const& kept = trial.kept;
-    Count64& count = kept.verdicts[row].kept;
-    auto const held = static_cast<std::int64_t>(count);
-    std::int64_t const order = order_of(trial.problem.winners(row));
-    if (order >= held || held > std::min(kept.capacity, most_held)) return;
-    Item* const items = kept.row_items(row);
-    alignas(64) Bits ranks[most_held];
-    std::transform(items, items + held, ranks, [&](Item item) { return trial.map.rank_of(item); });
-    auto const [least, reaching] =
-        trial.loops.kth(ranks, static_cast<int>(held), static_cast<int>(order));
-    if (reaching > order + order / 2 || !are_alike(items, ranks, held, least)) return;
-    Item const lowest = static_cast<Item>(least) << trial.map.position_bits;
-    kept.thresholds[row] = std::max(kept.thresholds[row], lowest);
-    count = cut(items, ranks, held, least);
-  }
-
- private:
-  std::int64_t order_of(std::int64_t winners) const {
-    if (forced == Threshold::raised_too_high) return 1;
-    return safe_order(static_cast<double>(winners) * trial.parts.share());
-  }
-
-  bool are_alike(Item const* items, Bits const* ranks, std::int64_t held, Bits least) const {
-    Spread spread;
-    for (std::int64_t i = 0; i < held; ++i) {
-      auto const position = static_cast<std::int64_t>(trial.map.position(items[i]));
-      spread.add(trial.parts.stratum(position), ranks[i] >= least);
-    }
-    return spread.is_by_chance();
-  }
-
-  /// Keeps the items of ranks that reach `least`; returns how many.
-  static Count64 cut(Item* items, Bits const* ranks, std::int64_t held, Bits least) {
-    Count64 count = 0;
-    for (std::int64_t i = 0; i < held; ++i) {
-      items[count] = items[i];
-      count += ranks[i] >= least ? 1 : 0;
-    }
-    return count;
-  }
-};
-
-template <class Bits>
-struct Judge {
-  Problem<Bits> problem;
-  std::int64_t capacity;
-  bool discredited;
-  Verdict* verdicts;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    auto const kept = static_cast<std::int64_t>(verdicts[row].kept);
-    tally(Count::passes, 1);
-    tally(Count::items_written, kept < capacity ? kept : capacity);
-    verdicts[row].proven = !discredited && kept >= problem.winners(row) && kept <= capacity;
   }
 };
 
@@ -315,7 +176,8 @@ void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> co
 
 /// Hosts, whose sample is dear, learn a better threshold from the first parts.
 template <class Exec, class Bits, class Item>
-void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
+void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep,
+               [[maybe_unused]] Item* winners) {
   constexpr char const* label = "ktopk::one_pass::keep";
   if constexpr (is_host_space<Exec>) {
     if (keep.parts.are_worth_a_trial(keep.problem.shape.k)) {
@@ -325,7 +187,9 @@ void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
       launch_each("ktopk::one_pass::raise", exec, keep.problem.shape.rows,
                   Raise<Bits, Item>{step, forced_threshold});
       step.parts.read(RowParts::Which::others);
-      return read_parts(label, exec, step);
+      launch(label, exec, step.problem.shape.rows * step.parts.count(), 0,
+             KeepOrWin<Bits, Item>{step, winners});
+      return;
     }
   }
   read_parts(label, exec, keep);
@@ -341,17 +205,18 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   launch("ktopk::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples), 0,
          Sample{problem, map, plan.samples, work.samples});
   Item const* const ordered =
-      order_samples(exec, shape.rows, plan, work.samples, work.spare_samples);
+      order_samples(exec, shape, map, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
               SetThreshold<Item>{ordered, plan, forced, work.kept});
-  read_rows(exec, KeepReaching<Bits, Item>{problem,
-                                           map,
-                                           {shape.n, keep_parts(device_of(exec), shape)},
-                                           work.kept,
-                                           pick_host_loops<Bits>()});
-  launch_each(
-      "ktopk::one_pass::judge", exec, shape.rows,
-      Judge<Bits>{problem, plan.capacity, forced == Threshold::too_low, work.kept.verdicts});
+  read_rows(exec,
+            KeepReaching<Bits, Item>{problem,
+                                     map,
+                                     {shape.n, keep_parts(device_of(exec), shape)},
+                                     work.kept,
+                                     pick_host_loops<Bits>()},
+            work.winners.items);
+  launch_each("ktopk::one_pass::judge", exec, shape.rows,
+              Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
 
 /// Several threads read a row, one does the rest.
@@ -383,7 +248,7 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
   radix_select(
       exec,
       ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
-                             work.kept.thresholds, work.kept.best_ranks},
+                             work.kept.thresholds, work.kept.best_ranks, work.kept.written},
       work.finish, sink);
   radix_select(exec,
                KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},

@@ -23,6 +23,7 @@ struct OnePassPlan {
   std::int64_t samples;
   std::int64_t order;     ///< the threshold is the order-th best sample
   std::int64_t capacity;  ///< room for kept items
+  std::int64_t in_line;   ///< the order that does where keys are sorted or equal
 };
 
 /// A bound on the logarithm of the probability that a Poisson variable of this mean is x or further from it on
@@ -42,6 +43,13 @@ inline std::int64_t safe_order(double mean) {
   auto order = static_cast<std::int64_t>(mean + 4 * std::sqrt(mean)) + 1;
   while (log_poisson_tail(mean, static_cast<double>(order)) > log_seldom) ++order;
   return order;
+}
+
+/// A sample that is expected to hold `mean` winners seldom holds so few.
+inline std::int64_t safe_least(double mean) {
+  auto least = static_cast<std::int64_t>(mean - 4 * std::sqrt(mean));
+  while (least > 0 && log_poisson_tail(mean, static_cast<double>(least)) > log_seldom) --least;
+  return std::max<std::int64_t>(least, 0);
 }
 
 /// Among so many kept keys for each sample, the sample seldom holds fewer than `order`.
@@ -72,7 +80,9 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   std::int64_t const order = safe_order(expected);
   auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
   std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
-  return {samples, order, std::min({room, most, n})};
+  // Strata hold such winners one after the other: the last is no further than in the one behind the expected.
+  auto const in_line = static_cast<std::int64_t>(std::ceil(expected)) + 3;
+  return {samples, order, std::min({room, most, n}), std::min(in_line, order)};
 }
 
 template <>

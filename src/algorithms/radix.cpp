@@ -61,6 +61,11 @@ struct RadixSelection {
     return aims_by_rank ? sink.map.position_bits : 0;
   }
 
+  /// With the winners that were written before.
+  KOKKOS_FUNCTION std::int64_t all_wanted(std::int64_t row) const {
+    return source.written(row) + source.wanted(row);
+  }
+
   static constexpr int most_samples = team_size;
   static constexpr std::int64_t least_sampled = 2048;
 
@@ -74,7 +79,8 @@ struct RadixSelection {
     Item const most = bounds.most < greatest ? bounds.most : greatest;
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
-    state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0, 0};
+    auto const written = static_cast<Count64>(active ? source.written(row) : 0);
+    state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0, written};
     next_digit(state);
   }
 
@@ -278,7 +284,7 @@ struct RadixSelection {
     Appender<Item, Group> buffer(group, append_memory(group, 0), {scratch.buffer + room.begin},
                                  &state.filled, room.end - room.begin);
     Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 1), {sink, row},
-                                                        &state.emitted, source.wanted(row));
+                                                        &state.emitted, all_wanted(row));
     auto const visit = [&](Item item) {
       winner.add_if(item > ceiling, item);
       if (item - floor > span) return;
@@ -437,7 +443,7 @@ struct RadixSelection {
     }
     Item const threshold = state.floor;
     Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
-                                                        &state.emitted, source.wanted(row));
+                                                        &state.emitted, all_wanted(row));
     read_from(
         group, state, read, range, row, threshold,
         [&](Item item) { winner.add_if(item >= threshold, item); },

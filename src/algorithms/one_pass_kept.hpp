@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include "../arrange.hpp"
+#include "../counters.hpp"
+#include "../host_scan.hpp"
+#include "one_pass.hpp"
+#include "one_pass_trial.hpp"
+#include "radix.hpp"
+
+// What one_pass keeps of its rows as it reads them, and whether that proves the result.
+
+namespace ktopk::detail {
+
+/// What the read keeps of each row.
+template <class Item>
+struct Kept {
+  Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
+      : capacity(plan.capacity),
+        thresholds(pieces.take<Item>(rows)),
+        certain(pieces.take<Item>(rows)),
+        certain_counts(pieces.take<Count64>(rows)),
+        written(pieces.take<Count64>(rows)),
+        best_ranks(pieces.take<Count64>(rows)),
+        verdicts(pieces.take<Verdict>(rows)),
+        items(pieces.take<Item>(rows * plan.capacity)) {}
+
+  KOKKOS_FUNCTION void begin(std::int64_t row, Item threshold) const {
+    thresholds[row] = threshold;
+    certain[row] = ~Item{0};
+    certain_counts[row] = written[row] = 0;
+    best_ranks[row] = 0;
+    verdicts[row] = {0, false};
+  }
+  KOKKOS_FUNCTION Item* row_items(std::int64_t row) const { return items + row * capacity; }
+
+  std::int64_t capacity;
+  Item* thresholds;
+  Item* certain;            // what reaches it will be among the winners, unless the trial misled
+  Count64* certain_counts;  // of the kept
+  Count64* written;         // more that were not kept, but written to the winners
+  Count64* best_ranks;      // no key's rank is above its row's, where some were kept
+  Verdict* verdicts;
+  Item* items;
+};
+
+/// How many parts of a row are read. Hosts share more and smaller ones: of sorted keys a few hold all that is
+/// kept, which takes longer than to read the others.
+inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
+  std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
+  if (!device.host || parts == 1) return parts;
+  constexpr std::int64_t short_part = std::int64_t{1} << 16;
+  return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
+}
+
+/// The one read: a part of a row, of which what reaches the threshold is kept.
+template <class Bits, class Item>
+struct KeepReaching {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  RowParts parts;
+  Kept<Item> kept;
+  HostLoops<Bits> loops;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / parts.count();
+    Range const range = parts.range(group.index() % parts.count());
+    Item const threshold = kept.thresholds[row];
+    Bits const* const keys = problem.row_keys(row);
+    Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
+                              &kept.verdicts[row].kept, kept.capacity);
+    Item best = 0;
+    if constexpr (Group::is_host) {
+      KOKKOS_IF_ON_HOST((best = keep_blocks(keys, range, threshold, out);))
+    } else {
+      each_together(
+          group, range, 0,
+          [&](std::int64_t i) {
+            return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+          },
+          [&](Item item) {
+            best = item > best ? item : best;
+            out.add_if(item >= threshold, item);
+          },
+          [&] { flush_fuller(group, out); });
+    }
+    out.flush();
+    if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
+    note_best(row, threshold, best);
+  }
+
+  KOKKOS_FUNCTION void note_best(std::int64_t row, Item threshold, Item best) const {
+    if (best >= threshold)
+      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
+  }
+
+  /// Keeps by `add`, Appender's add_reaching(); returns the best of the kept.
+  template <class Add>
+  Item add_blocks(Bits const* keys, Range range, Item threshold, Add const& add) const {
+    Item best = 0;
+    auto const keep = [&](int found, auto const& item) { best = std::max(best, add(found, item)); };
+    for_each_reaching_in_streams(
+        loops, keys, problem.key_step, map, range.begin, range.end, [&] { return threshold; },
+        keep);
+    return best;
+  }
+  template <class Out>
+  Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
+    return add_blocks(keys, range, threshold, [&](int found, auto const& item) {
+      return out.add_reaching(found, threshold, item);
+    });
+  }
+};
+
+/// The same behind a trial, on hosts: of what is kept, what is certain to win goes to the winners at once.
+template <class Bits, class Item>
+struct KeepOrWin {
+  KeepReaching<Bits, Item> keep;
+  Item* winners;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
+    KOKKOS_IF_ON_HOST((read(group);))
+  }
+
+  template <class Group>
+  void read(Group const& group) const {
+    auto const& [problem, map, parts, kept, loops] = keep;
+    std::int64_t const row = group.index() / parts.count();
+    Range const range = parts.range(group.index() % parts.count());
+    Item const threshold = kept.thresholds[row], certain = kept.certain[row];
+    Appender<Item, Group> list(group, nullptr, {kept.row_items(row)}, &kept.verdicts[row].kept,
+                               kept.capacity);
+    Appender<Item, Group, PutWinner<Bits, Item>> out(group, nullptr, {{problem, map, winners}, row},
+                                                     &kept.written[row], problem.winners(row));
+    Item const best =
+        keep.add_blocks(problem.row_keys(row), range, threshold, [&](int found, auto const& item) {
+          return list.add_reaching(found, threshold, certain, item, out);
+        });
+    list.flush();
+    out.flush();
+    tally(Count::keys_read, range.end - range.begin);
+    keep.note_best(row, threshold, std::min(best, certain));
+  }
+};
+
+/// The winners are among the kept and the written, and all that are certain are among the winners, if there are
+/// enough of the ones and not too many of the others.
+template <class Bits, class Item>
+struct Judge {
+  Problem<Bits> problem;
+  bool discredited;
+  Kept<Item> kept;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    Verdict& verdict = kept.verdicts[row];
+    auto const listed = static_cast<std::int64_t>(verdict.kept);
+    auto const written = static_cast<std::int64_t>(kept.written[row]);
+    auto const certain = written + static_cast<std::int64_t>(kept.certain_counts[row]);
+    std::int64_t const winners = problem.winners(row);
+    tally(Count::passes, 1);
+    tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
+    verdict.proven = !discredited && listed + written >= winners && listed <= kept.capacity &&
+                     certain <= winners;
+  }
+};
+
+}  // namespace ktopk::detail
