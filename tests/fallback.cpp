@@ -232,18 +232,20 @@ TEST_CASE("a trial may raise the threshold, and too high at that, or be too cert
   verdict.close();
 }
 
-TEST_CASE("of two rows a trial tells different things", "[fallback]") {
+TEMPLATE_LIST_TEST_CASE("of two rows a trial tells different things", "[fallback]", Widths) {
   std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Options const options{
-      .order = Order::smallest, .sorted = Sorted::no, .algorithm = Algorithm::one_pass};
-  auto keys = make_keys<float>(Input::uniform, n, 5);
-  auto const sorted = make_keys<float>(Input::ascending, n, 5);
+  Options const options{.order = Order::smallest,
+                        .sorted = Sorted::no,
+                        .ties = Ties::highest_index,
+                        .algorithm = Algorithm::one_pass};
+  auto keys = make_keys<TestType>(Input::uniform, n, 5);
+  auto const sorted = make_keys<TestType>(Input::ascending, n, 5);
   keys.insert(keys.end(), sorted.begin(), sorted.end());
   auto const question = uniform_question(std::move(keys), 2, n, k);
   auto const truth = solve(question, options);
   Verdict verdict;
   for_each_space([&](auto const& exec) {
-    UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 2, n, k);
+    UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 2, n, k);
     verdict.expect(question, truth, call(k, options), options,
                    [&] { return std::string(exec.name()); });
   });
