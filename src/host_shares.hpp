@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <Kokkos_Core.hpp>
-
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace ktopk::detail {
@@ -36,9 +35,10 @@ class HostShares {
     std::int64_t const begin = m_count * share / m_shares;
     std::int64_t const end = m_count * (share + 1) / m_shares, size = end - begin;
     bool const backwards = share > 0 && 2 * share >= m_shares;
-    std::int64_t& taken = m_shared[share].taken;
-    while (Kokkos::atomic_load(&taken) < size) {
-      std::int64_t const first = Kokkos::atomic_fetch_add(&taken, m_chunk);
+    // Not Kokkos's: its load is an exchange, for which threads would take the line from each other.
+    std::atomic_ref<std::int64_t> const taken(m_shared[share].taken);
+    while (taken.load(std::memory_order_relaxed) < size) {
+      std::int64_t const first = taken.fetch_add(m_chunk, std::memory_order_relaxed);
       for (std::int64_t i = first; i < std::min(first + m_chunk, size); ++i)
         body(backwards ? end - 1 - i : begin + i);
     }
