@@ -299,25 +299,8 @@ class Appender<Item, ThreadGroup, Put> {
     m_holds += wanted;
     if (m_holds == room) flush();
   }
-  /// Adds which of item(0) .. item(count - 1) reach `least`; returns the best of all.
-  template <class MakeItem>
-  Item add_reaching(int count, Item least, MakeItem const& item) {
-    constexpr int stride = room / 2;
-    Item best = 0;
-    for (int first = 0; first < count; first += stride) {
-      if (m_holds > room - stride) flush();
-      int const end = first + stride < count ? first + stride : count;
-      int holds = m_holds;  // a copy that no store can change stays in a register
-      for (int i = first; i < end; ++i) {
-        Item const next = m_held[holds] = item(i);
-        best = next > best ? next : best;
-        holds += next >= least;
-      }
-      m_holds = holds;
-    }
-    return best;
-  }
-  /// The same, but what reaches `certain` goes to another.
+  /// Adds which of item(0) .. item(count - 1) reach `least`, to `winners` which reach `certain`; returns the best of
+  /// all.
   template <class MakeItem, class Winners>
   Item add_reaching(int count, Item least, Item certain, MakeItem const& item, Winners& winners) {
     constexpr int stride = room / 2;
@@ -326,7 +309,8 @@ class Appender<Item, ThreadGroup, Put> {
       if (m_holds > room - stride) flush();
       if (winners.m_holds > room - stride) winners.flush();
       int const end = first + stride < count ? first + stride : count;
-      int holds = m_holds, wins = winners.m_holds;
+      int holds = m_holds,
+          wins = winners.m_holds;  // copies that no store can change stay in registers
       for (int i = first; i < end; ++i) {
         Item const next = m_held[holds] = winners.m_held[wins] = item(i);
         best = next > best ? next : best;

@@ -176,8 +176,7 @@ void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> co
 
 /// Hosts, whose sample is dear, learn a better threshold from the first parts.
 template <class Exec, class Bits, class Item>
-void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep,
-               [[maybe_unused]] Item* winners) {
+void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
   constexpr char const* label = "ktopk::one_pass::keep";
   if constexpr (is_host_space<Exec>) {
     if (keep.parts.are_worth_a_trial(keep.problem.shape.k)) {
@@ -187,9 +186,7 @@ void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep,
       launch_each("ktopk::one_pass::raise", exec, keep.problem.shape.rows,
                   Raise<Bits, Item>{step, forced_threshold});
       step.parts.read(RowParts::Which::others);
-      launch(label, exec, step.problem.shape.rows * step.parts.count(), 0,
-             KeepOrWin<Bits, Item>{step, winners});
-      return;
+      return read_parts(label, exec, step);
     }
   }
   read_parts(label, exec, keep);
@@ -208,13 +205,12 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
       order_samples(exec, shape, map, plan, work.samples, work.spare_samples);
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
               SetThreshold<Item>{ordered, plan, forced, work.kept});
-  read_rows(exec,
-            KeepReaching<Bits, Item>{problem,
-                                     map,
-                                     {shape.n, keep_parts(device_of(exec), shape)},
-                                     work.kept,
-                                     pick_host_loops<Bits>()},
-            work.winners.items);
+  read_rows(exec, KeepReaching<Bits, Item>{problem,
+                                           map,
+                                           {shape.n, keep_parts(device_of(exec), shape)},
+                                           work.kept,
+                                           work.winners.items,
+                                           pick_host_loops<Bits>()});
   launch_each("ktopk::one_pass::judge", exec, shape.rows,
               Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
@@ -228,10 +224,14 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
       SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
   launch_each("ktopk::one_pass::threshold", exec, shape.rows,
               [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  read_parts(
-      "ktopk::one_pass::keep", exec,
-      KeepReaching<Bits, Item>{
-          problem, rows.sink.map, {shape.n, keep_parts(device_of(exec), shape)}, kept, rows.loops});
+  // No item of rows so short has all bits set, so that nothing is known to win before the end.
+  read_parts("ktopk::one_pass::keep", exec,
+             KeepReaching<Bits, Item>{problem,
+                                      rows.sink.map,
+                                      {shape.n, keep_parts(device_of(exec), shape)},
+                                      kept,
+                                      nullptr,
+                                      rows.loops});
   launch_each("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
     rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
                 kept.capacity);

@@ -38,7 +38,8 @@ struct Kept {
 
   std::int64_t capacity;
   Item* thresholds;
-  Item* certain;            // what reaches it will be among the winners, unless the trial misled
+  Item*
+      certain;  // what reaches it will win, unless the trial misled; where there was none, all bits set
   Count64* certain_counts;  // of the kept
   Count64* written;         // more that were not kept, but written to the winners
   Count64* best_ranks;      // no key's rank is above its row's, where some were kept
@@ -55,13 +56,14 @@ inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
   return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
 }
 
-/// The one read: a part of a row, of which what reaches the threshold is kept.
+/// The one read: a part of a row, of which what reaches the threshold is kept, but for what hosts know to win.
 template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   RowParts parts;
   Kept<Item> kept;
+  Item* winners;  // the list of those, as a WinnerSink has it
   HostLoops<Bits> loops;
 
   template <class Group>
@@ -69,13 +71,13 @@ struct KeepReaching {
     std::int64_t const row = group.index() / parts.count();
     Range const range = parts.range(group.index() % parts.count());
     Item const threshold = kept.thresholds[row];
-    Bits const* const keys = problem.row_keys(row);
     Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
                               &kept.verdicts[row].kept, kept.capacity);
     Item best = 0;
     if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((best = keep_blocks(keys, range, threshold, out);))
+      KOKKOS_IF_ON_HOST((best = keep_blocks(group, row, range, out);))
     } else {
+      Bits const* const keys = problem.row_keys(row);
       each_together(
           group, range, 0,
           [&](std::int64_t i) {
@@ -89,61 +91,25 @@ struct KeepReaching {
     }
     out.flush();
     if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
-    note_best(row, threshold, best);
-  }
-
-  KOKKOS_FUNCTION void note_best(std::int64_t row, Item threshold, Item best) const {
     if (best >= threshold)
       Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
   }
 
-  /// Keeps by `add`, Appender's add_reaching(); returns the best of the kept.
-  template <class Add>
-  Item add_blocks(Bits const* keys, Range range, Item threshold, Add const& add) const {
-    Item best = 0;
-    auto const keep = [&](int found, auto const& item) { best = std::max(best, add(found, item)); };
-    for_each_reaching_in_streams(
-        loops, keys, problem.key_step, map, range.begin, range.end, [&] { return threshold; },
-        keep);
-    return best;
-  }
-  template <class Out>
-  Item keep_blocks(Bits const* keys, Range range, Item threshold, Out& out) const {
-    return add_blocks(keys, range, threshold, [&](int found, auto const& item) {
-      return out.add_reaching(found, threshold, item);
-    });
-  }
-};
-
-/// The same behind a trial, on hosts: of what is kept, what is certain to win goes to the winners at once.
-template <class Bits, class Item>
-struct KeepOrWin {
-  KeepReaching<Bits, Item> keep;
-  Item* winners;
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
-    KOKKOS_IF_ON_HOST((read(group);))
-  }
-
-  template <class Group>
-  void read(Group const& group) const {
-    auto const& [problem, map, parts, kept, loops] = keep;
-    std::int64_t const row = group.index() / parts.count();
-    Range const range = parts.range(group.index() % parts.count());
+  /// Puts what is certain to win to the winners at once; returns the best of the kept.
+  template <class Group, class List>
+  Item keep_blocks(Group const& group, std::int64_t row, Range range, List& list) const {
     Item const threshold = kept.thresholds[row], certain = kept.certain[row];
-    Appender<Item, Group> list(group, nullptr, {kept.row_items(row)}, &kept.verdicts[row].kept,
-                               kept.capacity);
     Appender<Item, Group, PutWinner<Bits, Item>> out(group, nullptr, {{problem, map, winners}, row},
                                                      &kept.written[row], problem.winners(row));
-    Item const best =
-        keep.add_blocks(problem.row_keys(row), range, threshold, [&](int found, auto const& item) {
-          return list.add_reaching(found, threshold, certain, item, out);
+    Item best = 0;
+    for_each_reaching_in_streams(
+        loops, problem.row_keys(row), problem.key_step, map, range.begin, range.end,
+        [&] { return threshold; },
+        [&](int found, auto const& item) {
+          best = std::max(best, list.add_reaching(found, threshold, certain, item, out));
         });
-    list.flush();
     out.flush();
-    tally(Count::keys_read, range.end - range.begin);
-    keep.note_best(row, threshold, std::min(best, certain));
+    return std::min(best, certain);
   }
 };
 

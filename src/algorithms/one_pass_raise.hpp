@@ -25,7 +25,8 @@ struct Raise {
     Kept<Item> const& kept = trial.kept;
     Count64& count = kept.verdicts[row].kept;
     auto const held = static_cast<std::int64_t>(count);
-    std::int64_t const order = order_of(row);
+    double const expected = static_cast<double>(trial.problem.winners(row)) * trial.parts.share();
+    std::int64_t const order = forced == Threshold::raised_too_high ? 1 : safe_order(expected);
     if (order >= held || held > std::min(kept.capacity, most_held)) return;
     Item* const items = kept.row_items(row);
     alignas(64) Bits ranks[most_held];
@@ -36,21 +37,14 @@ struct Raise {
     Item const lowest = static_cast<Item>(least) << trial.map.position_bits;
     kept.thresholds[row] = std::max(kept.thresholds[row], lowest);
     count = cut(items, ranks, held, least);
-    find_certain(row, ranks, static_cast<int>(count));
+    bool const all = forced == Threshold::certain_too_low;
+    find_certain(row, ranks, static_cast<int>(count),
+                 static_cast<int>(all ? reaching : safe_least(expected)));
   }
 
  private:
-  double expected(std::int64_t row) const {
-    return static_cast<double>(trial.problem.winners(row)) * trial.parts.share();
-  }
-  std::int64_t order_of(std::int64_t row) const {
-    return forced == Threshold::raised_too_high ? 1 : safe_order(expected(row));
-  }
-
-  /// What is above a rank that the trial has seldom more winners than.
-  void find_certain(std::int64_t row, Bits const* ranks, int count) const {
-    bool const all = forced == Threshold::certain_too_low;
-    int const order = all ? count : static_cast<int>(safe_least(expected(row)));
+  /// What is above the order-th rank, where the trial seldom has fewer winners than `order`.
+  void find_certain(std::int64_t row, Bits const* ranks, int count, int order) const {
     if (order < 1) return;
     Bits const rank = trial.loops.kth(ranks, count, order).rank;
     if (rank == std::numeric_limits<Bits>::max()) return;

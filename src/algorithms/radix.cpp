@@ -61,11 +61,6 @@ struct RadixSelection {
     return aims_by_rank ? sink.map.position_bits : 0;
   }
 
-  /// With the winners that were written before.
-  KOKKOS_FUNCTION std::int64_t all_wanted(std::int64_t row) const {
-    return source.written(row) + source.wanted(row);
-  }
-
   static constexpr int most_samples = team_size;
   static constexpr std::int64_t least_sampled = 2048;
 
@@ -79,7 +74,7 @@ struct RadixSelection {
     Item const most = bounds.most < greatest ? bounds.most : greatest;
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
-    auto const written = static_cast<Count64>(active ? source.written(row) : 0);
+    auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
     state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0, written};
     next_digit(state);
   }
@@ -283,8 +278,8 @@ struct RadixSelection {
     Range const room = buffer_of(row);
     Appender<Item, Group> buffer(group, append_memory(group, 0), {scratch.buffer + room.begin},
                                  &state.filled, room.end - room.begin);
-    Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 1), {sink, row},
-                                                        &state.emitted, all_wanted(row));
+    Appender<Item, Group, PutWinner<Bits, Item>> winner(
+        group, append_memory(group, 1), {sink, row}, &state.emitted, source.problem.winners(row));
     auto const visit = [&](Item item) {
       winner.add_if(item > ceiling, item);
       if (item - floor > span) return;
@@ -442,8 +437,8 @@ struct RadixSelection {
       return;
     }
     Item const threshold = state.floor;
-    Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
-                                                        &state.emitted, all_wanted(row));
+    Appender<Item, Group, PutWinner<Bits, Item>> winner(
+        group, append_memory(group, 0), {sink, row}, &state.emitted, source.problem.winners(row));
     read_from(
         group, state, read, range, row, threshold,
         [&](Item item) { winner.add_if(item >= threshold, item); },

@@ -75,7 +75,6 @@ struct KeySource {
   }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.length(row); }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
-  KOKKOS_FUNCTION std::int64_t written(std::int64_t) const { return 0; }
   KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const {
     return problem.offsets ? problem.offsets[row] : row * problem.shape.n;
@@ -96,8 +95,8 @@ struct ListSource {
   // Of each row, with the ranks that none is above, where these are known.
   Item const* least = nullptr;
   Count64 const* best_ranks = nullptr;
-  Count64 const* winners_written =
-      nullptr;  // of each row, where some are not in the list but with the winners
+  // Of each row, where winners are not in the list but written already.
+  Count64 const* written = nullptr;
 
   struct Reader {
     Item const* items;
@@ -111,10 +110,8 @@ struct ListSource {
     return static_cast<std::int64_t>(verdicts[row].kept);
   }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const {
-    return problem.winners(row) - written(row);
-  }
-  KOKKOS_FUNCTION std::int64_t written(std::int64_t row) const {
-    return winners_written == nullptr ? 0 : static_cast<std::int64_t>(winners_written[row]);
+    return problem.winners(row) -
+           (written == nullptr ? 0 : static_cast<std::int64_t>(written[row]));
   }
   KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
     if (least == nullptr) return {0, ~Item{0}};
