@@ -102,7 +102,7 @@ TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback
     call(many, {.algorithm = Algorithm::one_pass});
     INFO(exec.name());
     CHECK(record.ran("one_pass"));
-    if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("ktopk::radix"));
+    if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("ktopk::one_pass::fallback"));
   });
 }
 
@@ -225,7 +225,10 @@ TEST_CASE("a trial may raise the threshold, and too high at that, or be too cert
           Recorder const record;
           verdict.expect(question, truth, call(k, options), options,
                          [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (ktopk::detail::is_host_space<Exec>) CHECK(record.ran("one_pass::trial"));
+          if (!ktopk::detail::is_host_space<Exec>) continue;
+          CHECK(record.ran("one_pass::trial"));
+          if (input == Input::uniform)
+            CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
         }
     });
   }
@@ -279,12 +282,17 @@ TEST_CASE("of sorted keys a lower order of the sample does", "[fallback]") {
         CHECK(plan.in_line < plan.order);
         CHECK(places[plan.in_line - 1] + 1 >= k);
         CHECK(n - places[plan.samples - plan.in_line] >= k);
+        std::int64_t const sure = place_of.least_at_end(k);
+        if (n == 1 << 26) CHECK(sure + 8 >= plan.in_line);
+        if (sure == 0) continue;
+        CHECK(places[sure - 1] < k);
+        CHECK(n - places[plan.samples - sure] <= k);
       }
 }
 
-/// Where the best samples are in line.
-TEST_CASE("sorted and equal rows", "[fallback]") {
-  std::int64_t const n = (1 << 20) + 3, k = 700;
+TEST_CASE("sorted and equal rows are bounded from both sides, and serve if one misleads",
+          "[fallback]") {
+  std::int64_t const n = (1 << 20) + 3, k = 3000;
   Verdict verdict;
   for (Input input : {Input::ascending, Input::descending, Input::all_equal, Input::bucket_killer})
     for (Options options : all_options<std::int32_t>()) {
@@ -292,9 +300,16 @@ TEST_CASE("sorted and equal rows", "[fallback]") {
       auto const question = uniform_question(make_keys<std::int32_t>(input, n, 5), 1, n, k);
       auto const truth = solve(question, options);
       for_each_space([&](auto const& exec) {
-        UniformCall<std::decay_t<decltype(exec)>, std::int32_t> call(exec, question.keys, 1, n, k);
-        verdict.expect(question, truth, call(k, options), options,
-                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        using Exec = std::decay_t<decltype(exec)>;
+        UniformCall<Exec, std::int32_t> call(exec, question.keys, 1, n, k);
+        for (Threshold threshold : {Threshold::sampled, Threshold::certain_too_low}) {
+          ForceThreshold const force(threshold);
+          Recorder const record;
+          verdict.expect(question, truth, call(k, options), options,
+                         [&] { return std::string(exec.name()) + ", " + name(input); });
+          if (ktopk::detail::is_host_space<Exec> && input != Input::bucket_killer)
+            CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
+        }
       });
     }
   verdict.close();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <ktopk/detail/testing.hpp>
 
 #include "../arrange.hpp"
@@ -75,45 +76,10 @@ struct SampleRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return samples; }
 };
 
-/// Puts the order-th best of a row's samples where sorting would, or a better one where that does. Few are soonest
-/// found by a heap, which is at its worst where each sample is better than those before.
-template <class Bits, class Item>
-struct PlaceOrder {
-  ItemMap<Bits, Item> map;
-  Item* samples;
-  OnePassPlan plan;
-  std::int64_t n;
-
-  void operator()(std::int64_t row) const {
-    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
-    if (*first < *(last - 1)) std::reverse(first, last);
-    if (plan.order <= plan.samples / 128) {
-      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
-      if (best_are_in_line(first)) first[plan.order - 1] = first[plan.in_line - 1];
-    } else {
-      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
-    }
-  }
-
-  bool best_are_in_line(Item const* best) const {
-    std::int64_t const span = (plan.in_line + 2) * (n / plan.samples);
-    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
-      return static_cast<std::int64_t>(map.position(best[i]));
-    });
-  }
-};
-
-/// The samples, with the order-th best in its place.
-template <class Exec, class Bits, class Item>
-Item const* order_samples(Exec const& exec, Shape const& shape, ItemMap<Bits, Item> const& map,
-                          OnePassPlan const& plan, Item* samples, Item* spare) {
-  if constexpr (is_host_space<Exec>) {
-    launch_each("ktopk::one_pass::order", exec, shape.rows,
-                PlaceOrder<Bits, Item>{map, samples, plan, shape.n});
-    return samples;
-  } else {
-    return sort_items(exec, SampleRows{plan.samples}, shape.rows, plan.samples, samples, spare);
-  }
+template <class Item>
+KOKKOS_FUNCTION Item unless_forced(Item threshold, Threshold forced) {
+  if (forced == Threshold::too_high) return ~Item{0};
+  return forced == Threshold::too_low ? Item{0} : threshold;
 }
 
 template <class Item>
@@ -123,10 +89,49 @@ struct SetThreshold {
   Threshold forced;
   Kept<Item> kept;
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    Item threshold = samples[row * plan.samples + plan.order - 1];
-    if (forced == Threshold::too_high) threshold = ~Item{0};
-    if (forced == Threshold::too_low) threshold = 0;
-    kept.begin(row, threshold);
+    kept.begin(row, unless_forced(samples[row * plan.samples + plan.order - 1], forced));
+  }
+};
+
+/// A host's: among few, the order-th best is soonest found by a heap, which is at its worst where each sample is
+/// better than those before.
+template <class Bits, class Item>
+struct FindThreshold {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Item* samples;
+  OnePassPlan plan;
+  Threshold forced;
+  Kept<Item> kept;
+
+  void operator()(std::int64_t row) const {
+    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
+    if (*first < *(last - 1)) std::reverse(first, last);
+    if (plan.order <= plan.samples / 128) {
+      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
+      if (best_are_in_line(first)) return begin_in_line(row, first);
+    } else {
+      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
+    }
+    kept.begin(row, unless_forced(first[plan.order - 1], forced));
+  }
+
+ private:
+  bool best_are_in_line(Item const* best) const {
+    std::int64_t const span = (plan.in_line + 2) * (problem.shape.n / plan.samples);
+    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
+      return static_cast<std::int64_t>(map.position(best[i]));
+    });
+  }
+
+  /// Winners that are all at one end of the row are bounded from both sides by the samples of that end.
+  void begin_in_line(std::int64_t row, Item const* best) const {
+    kept.begin(row, unless_forced(best[plan.in_line - 1], forced));
+    SamplePlaces const places(problem.shape.n, plan.samples, TakeSample<Bits, Item>::page_keys);
+    std::int64_t const sure = forced == Threshold::certain_too_low
+                                  ? plan.in_line
+                                  : places.least_at_end(problem.winners(row));
+    if (sure > 0) kept.certain[row] = best[std::min(sure, plan.in_line) - 1];
   }
 };
 
@@ -193,6 +198,23 @@ void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
 }
 
 template <class Exec, class Bits, class Item>
+void find_thresholds(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                     OnePassPieces<Item> const& work) {
+  constexpr char const* label = "ktopk::one_pass::threshold";
+  Shape const& shape = problem.shape;
+  OnePassPlan const& plan = work.plan;
+  Threshold const forced = forced_threshold;
+  if constexpr (is_host_space<Exec>) {
+    launch_each(label, exec, shape.rows,
+                FindThreshold<Bits, Item>{problem, map, work.samples, plan, forced, work.kept});
+  } else {
+    Item const* const ordered = sort_items(exec, SampleRows{plan.samples}, shape.rows, plan.samples,
+                                           work.samples, work.spare_samples);
+    launch_each(label, exec, shape.rows, SetThreshold<Item>{ordered, plan, forced, work.kept});
+  }
+}
+
+template <class Exec, class Bits, class Item>
 void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
                    OnePassPieces<Item> const& work) {
   Shape const& shape = problem.shape;
@@ -201,10 +223,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   using Sample = TakeSample<Bits, Item>;
   launch("ktopk::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples), 0,
          Sample{problem, map, plan.samples, work.samples});
-  Item const* const ordered =
-      order_samples(exec, shape, map, plan, work.samples, work.spare_samples);
-  launch_each("ktopk::one_pass::threshold", exec, shape.rows,
-              SetThreshold<Item>{ordered, plan, forced, work.kept});
+  find_thresholds(exec, problem, map, work);
   read_rows(exec, KeepReaching<Bits, Item>{problem,
                                            map,
                                            {shape.n, keep_parts(device_of(exec), shape)},
@@ -238,6 +257,16 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
   });
 }
 
+/// Of hosts, a profile shows it only where it happens.
+template <class Exec, class Bits, class Item>
+void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
+               RadixScratch<Item> const& scratch, WinnerSink<Bits, Item> const& sink) {
+  if constexpr (runs_at_once<Exec>)
+    if (!any_active(unproven, scratch.rows)) return;
+  Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::fallback");
+  radix_select(exec, unproven, scratch, sink);
+}
+
 /// Whatever fits no single thread.
 template <class Exec, class Bits, class Item>
 void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
@@ -250,9 +279,8 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
       ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
                              work.kept.thresholds, work.kept.best_ranks, work.kept.written},
       work.finish, sink);
-  radix_select(exec,
-               KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
-               work.fallback, sink);
+  fall_back(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
+            work.fallback, sink);
   arrange(exec, problem, map, work.winners);
 }
 

@@ -13,7 +13,7 @@
 namespace ktopk::detail {
 
 /// Raises the threshold of a row by what the trial kept, to the lowest item of a rank, so that what ties with it is
-/// not taken for a row whose parts differ; and finds what will be among the winners.
+/// not taken for a row whose parts differ; and finds what will be among the winners, where that is not known.
 template <class Bits, class Item>
 struct Raise {
   KeepReaching<Bits, Item> trial;
@@ -23,10 +23,11 @@ struct Raise {
 
   void operator()(std::int64_t row) const {
     Kept<Item> const& kept = trial.kept;
+    if (kept.certain[row] != ~Item{0}) return;
     Count64& count = kept.verdicts[row].kept;
     auto const held = static_cast<std::int64_t>(count);
     double const expected = static_cast<double>(trial.problem.winners(row)) * trial.parts.share();
-    std::int64_t const order = forced == Threshold::raised_too_high ? 1 : safe_order(expected);
+    std::int64_t const order = forced == Threshold::raised_too_high ? 16 : safe_order(expected);
     if (order >= held || held > std::min(kept.capacity, most_held)) return;
     Item* const items = kept.row_items(row);
     alignas(64) Bits ranks[most_held];
@@ -45,7 +46,7 @@ struct Raise {
  private:
   /// What is above the order-th rank, where the trial seldom has fewer winners than `order`.
   void find_certain(std::int64_t row, Bits const* ranks, int count, int order) const {
-    if (order < 1) return;
+    if (order < 1 || order > count) return;
     Bits const rank = trial.loops.kth(ranks, count, order).rank;
     if (rank == std::numeric_limits<Bits>::max()) return;
     auto const above = static_cast<Bits>(rank + 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "../group.hpp"
@@ -16,15 +17,23 @@ class SamplePlaces {
       : m_n(n),
         m_in_page(n / samples >= page_keys ? 2 : 1),
         m_twin(page_keys / 2),
-        m_strata(n, (samples + m_in_page - 1) / m_in_page) {}
+        m_count((samples + m_in_page - 1) / m_in_page),
+        m_strata(n, m_count) {}
 
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i) const {
     std::int64_t const place = m_strata.place(i / m_in_page), twin = place ^ m_twin;
     return i % m_in_page != 0 && twin < m_n ? twin : place;
   }
 
+  /// Of `count` keys at either end of the row, at least so many are sampled.
+  std::int64_t least_at_end(std::int64_t count) const {
+    std::int64_t const rest = m_n - m_count * m_strata.length();
+    std::int64_t const whole = (count - rest) / m_strata.length();
+    return std::max<std::int64_t>(0, (whole - 1) * m_in_page);  // a twin may be in the next stratum
+  }
+
  private:
-  std::int64_t m_n, m_in_page, m_twin;
+  std::int64_t m_n, m_in_page, m_twin, m_count;
   Strata m_strata;
 };
 

@@ -488,13 +488,6 @@ struct RadixSelection {
   using ListReader = ListSource<std::uint8_t, Item>;
 };
 
-template <class Source>
-bool any_active(Source const& source, std::int64_t rows) {
-  for (std::int64_t row = 0; row < rows; ++row)
-    if (source.active(row)) return true;
-  return false;
-}
-
 /// Whether no row is left for a pass, where the host may know.
 template <class Exec, class Item>
 bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {

@@ -122,6 +122,14 @@ struct ListSource {
   KOKKOS_FUNCTION Reader reader(std::int64_t row) const { return {items + row * stride}; }
 };
 
+/// Where the host may know: whether a row is to be selected.
+template <class Source>
+bool any_active(Source const& source, std::int64_t rows) {
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (source.active(row)) return true;
+  return false;
+}
+
 /// How a selection is cut up, and where it works.
 template <class Item>
 struct RadixScratch {
