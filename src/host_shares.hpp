@@ -15,8 +15,7 @@ class HostShares {
   HostShares(std::int64_t count, std::int64_t threads)
       : m_count(count),
         m_threads(std::min(count, threads)),
-        m_shares(std::min(m_threads, most_shares)),
-        m_chunk(std::clamp<std::int64_t>(count / (16 * m_shares), 1, 1024)) {
+        m_shares(std::min(m_threads, most_shares)) {
     for (std::int64_t share = 0; share < m_shares; ++share) m_shared[share].taken = 0;
   }
 
@@ -37,9 +36,11 @@ class HostShares {
     bool const backwards = share > 0 && 2 * share >= m_shares;
     // Not Kokkos's: its load is an exchange, for which threads would take the line from each other.
     std::atomic_ref<std::int64_t> const taken(m_shared[share].taken);
-    while (taken.load(std::memory_order_relaxed) < size) {
-      std::int64_t const first = taken.fetch_add(m_chunk, std::memory_order_relaxed);
-      for (std::int64_t i = first; i < std::min(first + m_chunk, size); ++i)
+    for (std::int64_t seen; (seen = taken.load(std::memory_order_relaxed)) < size;) {
+      // Ever fewer at a time, so that threads come to the end together.
+      std::int64_t const chunk = std::clamp<std::int64_t>((size - seen) / 8, 1, 1024);
+      std::int64_t const first = taken.fetch_add(chunk, std::memory_order_relaxed);
+      for (std::int64_t i = first; i < std::min(first + chunk, size); ++i)
         body(backwards ? end - 1 - i : begin + i);
     }
   }
@@ -49,7 +50,7 @@ class HostShares {
     std::int64_t taken;
   };
 
-  std::int64_t m_count, m_threads, m_shares, m_chunk;
+  std::int64_t m_count, m_threads, m_shares;
   Share m_shared[most_shares];
 };
 

@@ -31,6 +31,11 @@ struct RadixSelection {
 
   KOKKOS_FUNCTION int bins() const { return 1 << scratch.digit_bits; }
 
+  /// Has no more bins than are worth their while where a group reads so many items.
+  void suit_digits(std::int64_t items) {
+    scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
+  }
+
   /// Whether groups share the row.
   KOKKOS_FUNCTION bool is_shared(std::int64_t row) const {
     return source.size(row) >= scratch.shared_from;
@@ -503,10 +508,12 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   if constexpr (runs_at_once<Exec>)
     if (!any_active(source, scratch.rows)) return;
   using Selection = RadixSelection<Source, Bits, Item>;
-  Selection const selection{source, scratch, sink};
+  Selection selection{source, scratch, sink};
+  if constexpr (runs_at_once<Exec>)
+    if (scratch.rows == 1) selection.suit_digits(source.size(0) / scratch.parts);
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
-  int const shared = radix_shared_bytes<Item>(scratch.digit_bits);
+  int const shared = radix_shared_bytes<Item>(selection.scratch.digit_bits);
   if (schedule.capacity > 0) schedule.clear(exec);
   launch("ktopk::radix::row", exec, scratch.row_groups, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});

@@ -102,7 +102,7 @@ struct RadixRows {
     std::int64_t const size = selection.source.size(row);
     if (size <= longest_short_row && selection.select_short(row)) return;
     Selection own = selection;
-    own.scratch.digit_bits = own.scratch.digit_bits_for(size);
+    own.suit_digits(size);
     select(own, group, row);
   }
 
