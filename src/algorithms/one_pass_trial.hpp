@@ -76,11 +76,17 @@ class RowParts {
 /// How many keys each stratum of a trial holds.
 class Spread {
  public:
-  void add(int stratum, bool counts) { m_in_stratum[stratum] += counts ? 1 : 0; }
+  /// Neighbors are often of one stratum, and would wait for each other if each were added in memory.
+  void add(int stratum, bool counts) {
+    if (stratum != m_last) settle();
+    m_last = stratum;
+    m_run += counts ? 1 : 0;
+  }
 
   /// Whether they are spread as evenly as by chance, so that the trial can speak for the rest of the row. Those of a
   /// sorted row are not.
-  bool is_by_chance() const {
+  bool is_by_chance() {
+    settle();
     double sum = 0, squares = 0;
     for (int const here : m_in_stratum) {
       sum += here;
@@ -94,7 +100,13 @@ class Spread {
   /// By chance the variance is the mean, and in one case of four hundred more than this multiple of it.
   static constexpr double most_spread = 1.5;
 
+  void settle() {
+    m_in_stratum[m_last] += m_run;
+    m_run = 0;
+  }
+
   int m_in_stratum[RowParts::tried] = {};
+  int m_last = 0, m_run = 0;
 };
 
 }  // namespace ktopk::detail
