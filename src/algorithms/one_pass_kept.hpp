@@ -38,8 +38,8 @@ struct Kept {
 
   std::int64_t capacity;
   Item* thresholds;
-  Item*
-      certain;  // what reaches it will win, unless the trial misled; where there was none, all bits set
+  // What reaches it will win, unless a trial or the sample misled; where neither tells, all bits set.
+  Item* certain;
   Count64* certain_counts;  // of the kept
   Count64* written;         // more that were not kept, but written to the winners
   Count64* best_ranks;      // no key's rank is above its row's, where some were kept

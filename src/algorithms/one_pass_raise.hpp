@@ -20,6 +20,7 @@ struct Raise {
   Threshold forced;
 
   static constexpr std::int64_t most_held = 32768;
+  static constexpr std::int64_t far_too_few = 16;  // and not one: the two best may tie
 
   void operator()(std::int64_t row) const {
     Kept<Item> const& kept = trial.kept;
@@ -27,7 +28,8 @@ struct Raise {
     Count64& count = kept.verdicts[row].kept;
     auto const held = static_cast<std::int64_t>(count);
     double const expected = static_cast<double>(trial.problem.winners(row)) * trial.parts.share();
-    std::int64_t const order = forced == Threshold::raised_too_high ? 16 : safe_order(expected);
+    std::int64_t const order =
+        forced == Threshold::raised_too_high ? far_too_few : safe_order(expected);
     if (order >= held || held > std::min(kept.capacity, most_held)) return;
     Item* const items = kept.row_items(row);
     alignas(64) Bits ranks[most_held];
