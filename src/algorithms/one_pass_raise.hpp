@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <ktopk/detail/testing.hpp>
 
@@ -12,14 +13,15 @@
 
 namespace ktopk::detail {
 
-/// Raises the threshold of a row by what the trial kept, to the lowest item of a rank, so that what ties with it is
-/// not taken for a row whose parts differ; and finds what will be among the winners, where that is not known.
+/// Raises the threshold of a row by what the trial kept, and finds what will be among the winners, where that is not
+/// known. Both are items, so that of equal keys no more are kept than of others.
 template <class Bits, class Item>
 struct Raise {
   KeepReaching<Bits, Item> trial;
   Threshold forced;
 
   static constexpr std::int64_t most_held = 32768;
+  static constexpr int most_tied = 4096;
   static constexpr std::int64_t far_too_few = 16;  // and not one: the two best may tie
 
   void operator()(std::int64_t row) const {
@@ -36,25 +38,51 @@ struct Raise {
     std::transform(items, items + held, ranks, [&](Item item) { return trial.map.rank_of(item); });
     auto const [least, reaching] =
         trial.loops.kth(ranks, static_cast<int>(held), static_cast<int>(order));
+    // All that tie are looked at: the first of them alone would look like a row whose parts differ.
     if (reaching > order + order / 2 || !are_alike(items, ranks, held, least)) return;
-    Item const lowest = static_cast<Item>(least) << trial.map.position_bits;
-    kept.thresholds[row] = std::max(kept.thresholds[row], lowest);
-    count = cut(items, ranks, held, least);
-    bool const all = forced == Threshold::certain_too_low;
-    find_certain(row, ranks, static_cast<int>(count),
-                 static_cast<int>(all ? reaching : safe_least(expected)));
+    Item const bar = nth_item(items, ranks, held, {least, reaching}, order).value_or(lowest(least));
+    kept.thresholds[row] = std::max(kept.thresholds[row], bar);
+    count = cut(items, ranks, held, bar);
+    std::int64_t const sure = forced == Threshold::certain_too_low
+                                  ? static_cast<std::int64_t>(count)
+                                  : safe_least(expected);
+    if (sure >= 1 && sure <= static_cast<std::int64_t>(count))
+      find_certain(row, items, ranks, sure);
   }
 
  private:
-  /// What is above the order-th rank, where the trial seldom has fewer winners than `order`.
-  void find_certain(std::int64_t row, Bits const* ranks, int count, int order) const {
-    if (order < 1 || order > count) return;
-    Bits const rank = trial.loops.kth(ranks, count, order).rank;
-    if (rank == std::numeric_limits<Bits>::max()) return;
-    auto const above = static_cast<Bits>(rank + 1);
-    trial.kept.certain[row] = static_cast<Item>(above) << trial.map.position_bits;
-    trial.kept.certain_counts[row] =
-        static_cast<Count64>(trial.loops.reaching(ranks, count, above));
+  Item lowest(Bits rank) const { return static_cast<Item>(rank) << trial.map.position_bits; }
+
+  /// The order-th of the kept, as the trial seldom has fewer winners; where too many tie, the lowest of the next rank.
+  void find_certain(std::int64_t row, Item const* items, Bits const* ranks,
+                    std::int64_t order) const {
+    auto const count = static_cast<int>(trial.kept.verdicts[row].kept);
+    auto const reached = trial.loops.kth(ranks, count, static_cast<int>(order));
+    if (auto const item = nth_item(items, ranks, count, reached, order)) {
+      trial.kept.certain[row] = *item;
+      trial.kept.certain_counts[row] = static_cast<Count64>(order);
+    } else if (reached.rank < std::numeric_limits<Bits>::max()) {
+      auto const above = static_cast<Bits>(reached.rank + 1);
+      trial.kept.certain[row] = lowest(above);
+      trial.kept.certain_counts[row] =
+          static_cast<Count64>(trial.loops.reaching(ranks, count, above));
+    }
+  }
+
+  /// The order-th best item, of which the rank is known, unless too many tie with it.
+  std::optional<Item> nth_item(Item const* items, Bits const* ranks, std::int64_t held,
+                               Reached<Bits> const& reached, std::int64_t order) const {
+    std::int64_t const worse = reached.count - order;
+    if (worse == 0) return lowest(reached.rank);
+    Item tied[most_tied + 1];
+    int ties = 0;
+    for (std::int64_t i = 0; i < held && ties <= most_tied; ++i) {
+      tied[ties] = items[i];
+      ties += ranks[i] == reached.rank ? 1 : 0;
+    }
+    if (ties > most_tied) return std::nullopt;
+    std::nth_element(tied, tied + worse, tied + ties);
+    return tied[worse];
   }
 
   bool are_alike(Item const* items, Bits const* ranks, std::int64_t held, Bits least) const {
@@ -66,14 +94,14 @@ struct Raise {
     return spread.is_by_chance();
   }
 
-  /// Keeps the items of ranks that reach `least`, and these; returns how many.
-  static Count64 cut(Item* items, Bits* ranks, std::int64_t held, Bits least) {
+  /// Keeps the items that reach `bar`, and their ranks; returns how many.
+  static Count64 cut(Item* items, Bits* ranks, std::int64_t held, Item bar) {
     Count64 count = 0;
     for (std::int64_t i = 0; i < held; ++i) {
-      Bits const rank = ranks[i];
-      items[count] = items[i];
-      ranks[count] = rank;
-      count += rank >= least ? 1 : 0;
+      Item const item = items[i];
+      items[count] = item;
+      ranks[count] = ranks[i];
+      count += item >= bar ? 1 : 0;
     }
     return count;
   }

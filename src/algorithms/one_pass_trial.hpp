@@ -17,7 +17,7 @@ class RowParts {
   RowParts(std::int64_t n, std::int64_t parts)
       : m_n(n),
         m_parts(parts),
-        m_piece(std::min(part_of(n, 0, parts).end, n / (16 * tried) / 64 * 64)),
+        m_piece(std::min(part_of(n, 0, parts).end, n / (32 * tried) / 64 * 64)),
         m_strata(parts, std::min(parts, tried)),
         m_strata_per_key(1 / static_cast<double>(part_of(n, 0, parts).end * m_strata.length())) {}
 
@@ -36,7 +36,7 @@ class RowParts {
   /// than it saves.
   bool are_worth_a_trial(std::int64_t k) const {
     auto const expected = static_cast<std::int64_t>(static_cast<double>(k) * share());
-    return m_n >= smallest_row && m_parts >= 2 * tried && expected >= 1024 && expected <= 16384;
+    return m_n >= smallest_row && m_parts >= 2 * tried && expected >= 512 && expected <= 16384;
   }
 
   /// How much of the row the trial reads.
