@@ -140,6 +140,58 @@ struct KeyScan {
   }
 };
 
+/// Finds winners among keys of which all win that are better than `ties`, and of these ranks the first or the last.
+/// Up to where it is known which, small blocks are looked at, so that of many ties few are.
+template <class Bits>
+class Borderline {
+ public:
+  /// \param surplus  how many of `ties` do not win; none if it is not above 0
+  /// \param wanted   how many win
+  Borderline(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
+      : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
+    if (surplus > 0) return;
+    m_last_wins = true;
+    m_ahead = 0;
+  }
+
+  /// As HostLoops::filter, of the keys that follow those of the call before.
+  int filter(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* from, int count,
+             std::uint16_t* hits) {
+    int found = 0;
+    auto const append = [&](int begin, int end, bool with_ties) {
+      found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
+    };
+    int at = 0;
+    while (m_ahead > 0 && at < count) {
+      int const end = std::min(count, at + 256);
+      int const ties = loops.filter(from + at, end - at, rank, m_ties, hits + found);
+      int const boundary = ties > m_ahead ? at + hits[found + m_ahead] : end;
+      m_ahead -= std::min(ties, m_ahead);
+      append(at, boundary, !m_last_wins);
+      at = boundary;
+    }
+    append(at, count, m_last_wins);
+    return found;
+  }
+
+ private:
+  int append_hits(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* from,
+                  int begin, int end, bool with_ties, std::uint16_t* hits, int found) const {
+    auto const above = static_cast<Bits>(m_ties.least + m_ties.span + 1);
+    if (begin == end || (!with_ties && above == 0)) return found;
+    int const more = loops.filter(from + begin, end - begin, rank,
+                                  ranks_from(with_ties ? m_ties.least : above), hits + found);
+    if (begin > 0)
+      for (int h = found; h < found + more; ++h)
+        hits[h] = static_cast<std::uint16_t>(hits[h] + begin);
+    return found + more;
+  }
+
+  RankRange<Bits> m_ties;
+  bool m_last_wins;
+  int m_ahead;  // ties that come before those of the other sort
+};
+
 /// Items in a list as a host reads them: those of 64 bits by the loops for keys that are their own ranks.
 template <class Item>
 struct ListScan {
@@ -275,6 +327,17 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std
   }
 }
 
+/// Calls body(begin, end) for the one or two stretches of a range in each of which all keys that tie with `threshold`
+/// reach it, or none: what the filter finds there need not be looked at again.
+template <class Bits, class Item, class Body>
+void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
+                           std::int64_t end, Body const& body) {
+  auto const boundary =
+      std::clamp(static_cast<std::int64_t>(map.tie_boundary(threshold)), begin, end);
+  if (begin < boundary) body(begin, boundary);
+  if (boundary < end) body(boundary, end);
+}
+
 /// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
 /// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
 /// memory are read by one stream.
@@ -357,25 +420,30 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
   }
 }
 
-/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The last block comes
-/// first: of keys that rise, it turns the others away. Of a long row so does the first, and what is between them
-/// is read by streams.
+/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of them
+/// come before the others, which they turn away where keys fall or rise: a few for few winners, then the last block. Of
+/// a long row so does the first, and what is between them is read by streams.
 template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
                                       std::int64_t begin, std::int64_t end, int block,
                                       Threshold const& threshold, Visit const& visit) {
-  std::int64_t const last = std::max(begin, end - filter_block);
-  auto const visit_block = [&](Bits const* from, std::uint16_t* hits, int found,
-                               std::int64_t first) {
-    visit_best_end_first(loops, map, from, hits, found, first, threshold, visit);
+  auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
+    for_each_block_reaching(
+        loops, keys, step, map, first, last, length, threshold,
+        [&](Bits const* from, std::uint16_t* hits, int found, std::int64_t position) {
+          visit_best_end_first(loops, map, from, hits, found, position, threshold, visit);
+        });
   };
-  for_each_block_reaching(loops, keys, step, map, last, end, block, threshold, visit_block);
+  std::int64_t const head = std::min(begin + block, end), tail = std::max(head, end - block);
+  visit_blocks(begin, head, block);
+  visit_blocks(tail, end, block);
+  std::int64_t const last = std::max(head, end - filter_block);
+  visit_blocks(last, tail, block);
   constexpr std::int64_t worth_streams = std::int64_t{1} << 17;
-  bool const by_streams = step == 1 && last - begin >= worth_streams;
-  std::int64_t const first_end = by_streams ? begin + filter_block : last;
-  for_each_block_reaching(loops, keys, step, map, begin, first_end, filter_block, threshold,
-                          visit_block);
+  bool const by_streams = step == 1 && last - head >= worth_streams;
+  std::int64_t const first_end = by_streams ? head + filter_block : last;
+  visit_blocks(head, first_end, filter_block);
   if (by_streams)
     for_each_reaching_in_streams(loops, keys, step, map, first_end, last, threshold,
                                  [&](int found, auto const& item) {

@@ -41,40 +41,28 @@ struct ShortRows {
     KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, sink.map};
     scan.blocks(0, length, [&](Bits const* from, std::int64_t, int count) {
       std::uint16_t hits[filter_block + 1];
-      store(row, from, winners_of(from, count, k, hits), k);
+      find_winners(from, count, k, hits);
+      store(row, from, hits, k);
     });
   }
 
   bool last_wins() const { return sink.map.flip == 0; }
 
-  /// The places of the k winners in ascending order, somewhere in `hits`.
-  std::uint16_t* winners_of(Bits const* from, int count, int k, std::uint16_t* hits) const {
-    if (k == count) {
-      std::iota(hits, hits + count, std::uint16_t{0});
-      return hits;
-    }
+  /// Writes the places of the k winners in ascending order to `hits`.
+  void find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
+    if (k == count) return std::iota(hits, hits + count, std::uint16_t{0});
     alignas(64) Bits ranks[filter_block];
     loops.ranks(from, count, sink.map.rank, ranks);
     Reached<Bits> const reached = loops.kth(ranks, count, k);
-    int const found = loops.filter(from, count, sink.map.rank, ranks_from(reached.rank), hits);
-    return drop_ties(ranks, reached.rank, found - k, hits, found);
+    int const surplus = reached.count - k;
+    int const ties = surplus > 0 ? reached.count - above(ranks, count, reached.rank) : 0;
+    Borderline<Bits>({reached.rank, 0}, surplus, ties - surplus, last_wins())
+        .filter(loops, sink.map.rank, from, count, hits);
   }
 
-  /// Drops `surplus` of the places whose rank is `rank`, those that the tie rule takes last.
-  std::uint16_t* drop_ties(Bits const* ranks, Bits rank, int surplus, std::uint16_t* hits,
-                           int found) const {
-    if (surplus == 0) return hits;
-    auto const drop = [&](std::uint16_t hit) {
-      return surplus > 0 && ranks[hit] == rank && surplus-- > 0;
-    };
-    if (last_wins()) {
-      static_cast<void>(std::remove_if(hits, hits + found, std::ref(drop)));
-      return hits;
-    }
-    std::uint16_t* kept = hits + found;
-    for (int h = found - 1; h >= 0; --h)
-      if (!drop(hits[h])) *--kept = hits[h];
-    return kept;
+  int above(Bits const* ranks, int count, Bits rank) const {
+    if (rank == std::numeric_limits<Bits>::max()) return 0;
+    return loops.reaching(ranks, count, static_cast<Bits>(rank + 1));
   }
 
   void store(std::int64_t row, Bits const* from, std::uint16_t* hits, int k) const {

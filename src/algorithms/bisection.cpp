@@ -132,43 +132,6 @@ class HostRanks {
   alignas(64) Bits m_ranks[room];
 };
 
-/// The second stage: of the ranks that are not above `most`, the borderline, only some are taken, the
-/// first in order of position or the last.
-template <class Bits>
-class Borderline {
- public:
-  Borderline(Thresholds<Bits> const& in, int k, bool last_wins)
-      : m_most(in.most),
-        m_skip(last_wins ? in.reaching - k : 0),
-        m_take(k - in.above),
-        m_chooses(in.reaching > k) {}
-
-  /// Keeps of the hits of the next block those that are taken; returns how many.
-  int keep(Bits const* from, RankMap<Bits> const& rank, std::uint16_t* hits, int found) {
-    if (!m_chooses) return found;
-    int kept = 0;
-    for (int h = 0; h < found; ++h) {
-      bool const takes = rank(from[hits[h]]) > m_most || takes_next();
-      hits[kept] = hits[h];
-      kept += takes ? 1 : 0;
-    }
-    return kept;
-  }
-
- private:
-  bool takes_next() {
-    if (m_skip > 0) {
-      --m_skip;
-      return false;
-    }
-    return m_take-- > 0;
-  }
-
-  Bits m_most;
-  int m_skip, m_take;
-  bool m_chooses;
-};
-
 inline constexpr int team_head_bytes = 32;  // extremes, counters, slots
 
 /// A row as a team sees it; its ranks in the team's memory where they fit.
@@ -303,12 +266,12 @@ struct BisectRows {
 
   void emit(KeyScan<Bits, Item> const& scan, std::int64_t row, Thresholds<Bits> const& in,
             int k) const {
-    Borderline<Bits> borderline(in, k, short_rows.last_wins());
+    Borderline<Bits> borderline({in.low, static_cast<Bits>(in.most - in.low)}, in.reaching - k,
+                                k - in.above, short_rows.last_wins());
     std::uint16_t hits[filter_block + 1];
     std::int64_t slot = 0;
     scan.blocks(0, sink.problem.shape.n, [&](Bits const* from, std::int64_t first, int count) {
-      int found = scan.loops.filter(from, count, scan.map.rank, ranks_from(in.low), hits);
-      found = borderline.keep(from, scan.map.rank, hits, found);
+      int const found = borderline.filter(scan.loops, scan.map.rank, from, count, hits);
       if (is_short)
         short_rows.store(row, from, hits, k);
       else

@@ -227,8 +227,8 @@ struct BitonicParts {
     for (std::int64_t b = 0; b < blocks && winners.count < k; ++b) {
       std::int64_t const begin = part.range.begin + (backwards ? blocks - 1 - b : b) * filter_block;
       for_each_block_reaching(loops, problem.row_keys(part.row), problem.key_step, map, begin,
-                              std::min(begin + filter_block, part.range.end), filter_block,
-                              threshold, visit);
+                              std::min(begin + filter_block, part.range.end),
+                              backwards ? filter_block : 256, threshold, visit);
     }
   }
 

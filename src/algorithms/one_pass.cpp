@@ -107,6 +107,7 @@ struct FindThreshold {
   void operator()(std::int64_t row) const {
     Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
     if (*first < *(last - 1)) std::reverse(first, last);
+    if (std::is_sorted(first, last, std::greater<Item>())) return begin_in_line(row, first);
     if (plan.order <= plan.samples / 128) {
       std::partial_sort(first, first + plan.order, last, std::greater<Item>());
       if (best_are_in_line(first)) return begin_in_line(row, first);

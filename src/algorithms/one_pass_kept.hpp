@@ -102,12 +102,15 @@ struct KeepReaching {
     Appender<Item, Group, PutWinner<Bits, Item>> out(group, nullptr, {{problem, map, winners}, row},
                                                      &kept.written[row], problem.winners(row));
     Item best = 0;
-    for_each_reaching_in_streams(
-        loops, problem.row_keys(row), problem.key_step, map, range.begin, range.end,
-        [&] { return threshold; },
-        [&](int found, auto const& item) {
-          best = std::max(best, list.add_reaching(found, threshold, certain, item, out));
-        });
+    auto const add = [&](int found, auto const& item) {
+      best = std::max(best, list.add_reaching(found, threshold, certain, item, out));
+    };
+    for_each_side_of_ties(map, threshold, range.begin, range.end,
+                          [&](std::int64_t begin, std::int64_t end) {
+                            for_each_reaching_in_streams(
+                                loops, problem.row_keys(row), problem.key_step, map, begin, end,
+                                [&] { return threshold; }, add);
+                          });
     out.flush();
     return std::min(best, certain);
   }

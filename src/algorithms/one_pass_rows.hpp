@@ -57,12 +57,15 @@ class OnePassRow {
   /// more than there is room for.
   int keep(Item threshold, Item* kept) const {
     std::int64_t count = 0;
-    for_each_reaching(
-        loops(), m_scan.keys, m_scan.step, m_map, 0, size(), long_block, [&] { return threshold; },
-        [&](Item item) {
-          kept[count] = item;
-          count += item >= threshold && count < most_kept;
-        });
+    auto const add = [&](Item item) {
+      kept[count] = item;
+      count += count < most_kept;
+    };
+    for_each_side_of_ties(m_map, threshold, 0, size(), [&](std::int64_t begin, std::int64_t end) {
+      for_each_reaching(
+          loops(), m_scan.keys, m_scan.step, m_map, begin, end, long_block,
+          [&] { return threshold; }, add);
+    });
     tally(Count::keys_read, size());
     return static_cast<int>(count);
   }

@@ -2,6 +2,7 @@
 #include "radix.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -66,6 +67,7 @@ struct RadixSelection {
     return aims_by_rank ? sink.map.position_bits : 0;
   }
 
+  static constexpr int block_bits = std::countr_zero(static_cast<unsigned>(filter_block));
   static constexpr int most_samples = team_size;
   static constexpr std::int64_t least_sampled = 2048;
 
@@ -179,17 +181,23 @@ struct RadixSelection {
   KOKKOS_FUNCTION void next_digit(RadixRow<Item>& state) const {
     int const bits = bit_width(state.ceiling - state.floor);
     state.base = state.floor;
-    state.shift = next_low(bits);
+    bool many_equal = false;
+    KOKKOS_IF_ON_HOST((many_equal = aims_by_rank && state.left >= filter_block;))
+    state.shift = next_low(bits, many_equal);
   }
-  KOKKOS_FUNCTION int next_low(int low) const {
-    int const boundary = low > bits_below_sample() ? bits_below_sample() : 0;
-    return low - boundary > scratch.digit_bits ? low - scratch.digit_bits : boundary;
+  /// Where a host looks for one of many equal keys, a digit of their positions ends no lower than blocks do, so that
+  /// whole blocks are counted.
+  KOKKOS_FUNCTION int next_low(int low, bool many_equal) const {
+    int const ranks_end = bits_below_sample();
+    int const least = low > ranks_end ? ranks_end : many_equal && low > block_bits ? block_bits : 0;
+    return low - least > scratch.digit_bits ? low - scratch.digit_bits : least;
   }
 
   /// As many as there are digits, and one that was aimed in vain.
-  int most_passes() const {
+  int most_passes(bool on_host) const {
     int passes = 1;
-    for (int low = sink.map.width(); low > 0; low = next_low(low)) ++passes;
+    for (int low = sink.map.width(); low > 0; low = next_low(low, on_host && aims_by_rank))
+      ++passes;
     return passes;
   }
 
@@ -402,9 +410,9 @@ struct RadixSelection {
         above += here;
         here = static_cast<std::int64_t>(histogram[digits - 1 - ++d]);
       }
-      keep_bin(state, digits - 1 - d);
       state.need -= above;
       state.left = here;
+      keep_bin(state, digits - 1 - d);
       state.settled = state.left == state.need;
       if constexpr (Source::Reader::reads_keys)
         if (!state.in_buffer && state.left == size && is_one_rank(state)) settle_equal(state, size);
@@ -518,7 +526,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   launch("ktopk::radix::row", exec, scratch.row_groups, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
   if (scratch.shared_rows == 0) return;
-  for (int pass = 0; pass < selection.most_passes(); ++pass) {
+  for (int pass = 0; pass < selection.most_passes(is_host_space<Exec>); ++pass) {
     RadixTaskList const list = schedule.of_pass(pass);
     if (all_settled<Exec>(scratch, list)) break;
     launch("ktopk::radix::digit", exec, scratch.groups(), shared,
