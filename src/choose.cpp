@@ -27,19 +27,23 @@ inline std::int64_t most_in_heap(Shape const& shape) {
 }
 
 /// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's
-/// sample: more where every row has one thread and so one queue, where rows are very long, and where keys are
-/// wide and rows no longer than a cache.
+/// sample: more where every row has one thread and so one queue, and where rows are very long.
 inline std::int64_t most_in_queue(Device const& device, Shape const& shape) {
   bool const one_queue = parts_of_row(device, shape.rows, shape.n) == 1;
   if (one_queue && shape.n >= (1 << 16)) return 512;
-  if (shape.key_bytes == 8 && shape.n > 8192 && shape.n < (1 << 16)) return 512;
   return one_queue || shape.n < (1 << 17) || shape.n > (1 << 24) ? 128 : 32;
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
 inline bool are_few_winners(Shape const& shape) {
-  int const share = shape.n <= 8192 ? 32 : shape.n < (1 << 16) ? 16 : 8;
-  return shape.k * share <= shape.n;
+  return shape.k * (shape.n < (1 << 16) ? 16 : 8) <= shape.n;
+}
+
+/// Of rows that one thread does alone.
+inline Algorithm choose_for_short_rows(Shape const& shape) {
+  if (shape.n <= filter_block && shape.k == 1) return Algorithm::bitonic;
+  std::int64_t const most = shape.n <= filter_block ? 8 : most_in_heap(shape);
+  return shape.k <= most && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
@@ -47,14 +51,10 @@ inline bool are_few_winners(Shape const& shape) {
 /// host-few-winners-long.json, host-streams.json and host-many-winners.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
-  if (are_short_rows(device, shape)) {
-    if (shape.k == 1) return Algorithm::bitonic;
-    return shape.k <= 8 && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
-  }
+  if (are_short_rows(device, shape)) return choose_for_short_rows(shape);
   if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
   if (shape.k <= most_in_queue(device, shape)) return Algorithm::queue;
-  if (one_pass && are_few_winners(shape)) return Algorithm::one_pass;
-  return shape.n <= 8192 && shape.key_bytes < 8 ? Algorithm::bisection : Algorithm::radix;
+  return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options) {

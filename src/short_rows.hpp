@@ -9,12 +9,12 @@
 #include "group.hpp"
 #include "host_scan.hpp"
 
-// Rows that fit a host's first cache: one thread selects, sorts and stores a row before it turns to the
-// next. Radix with digits of one bit, counted by SIMD.
+// Rows that fit a host's caches: one thread selects, sorts and stores a row before it turns to the next. Radix with
+// digits of one bit, counted by SIMD, of what a sample leaves of a row.
 
 namespace ktopk::detail {
 
-inline constexpr std::int64_t longest_short_row = filter_block;
+inline constexpr std::int64_t longest_short_row = long_block;
 
 template <class Bits, class Item>
 struct ShortRows {
@@ -38,12 +38,12 @@ struct ShortRows {
   /// The k > 0 winners of a row of so many keys.
   void put(std::int64_t row, std::int64_t length, int k) const {
     Problem<Bits> const& problem = sink.problem;
-    KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, sink.map};
-    scan.blocks(0, length, [&](Bits const* from, std::int64_t, int count) {
-      std::uint16_t hits[filter_block + 1];
-      find_winners(from, count, k, hits);
-      store(row, from, hits, k);
-    });
+    Bits packed[longest_short_row];
+    std::uint16_t hits[longest_short_row + 1];
+    auto const count = static_cast<int>(length);
+    Bits const* const from = neighbors(problem.row_keys(row), problem.key_step, count, packed);
+    find_winners(from, count, k, hits);
+    store(row, from, hits, k);
   }
 
   bool last_wins() const { return sink.map.flip == 0; }
@@ -51,9 +51,53 @@ struct ShortRows {
   /// Writes the places of the k winners in ascending order to `hits`.
   void find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
     if (k == count) return std::iota(hits, hits + count, std::uint16_t{0});
-    alignas(64) Bits ranks[filter_block];
+    if (k <= count / 8 && find_few_winners(from, count, k, hits)) return;
+    alignas(64) Bits ranks[longest_short_row];
     loops.ranks(from, count, sink.map.rank, ranks);
-    Reached<Bits> const reached = loops.kth(ranks, count, k);
+    find_reaching(from, ranks, count, k, kth_by_sample(loops, ranks, count, k), hits);
+  }
+
+  /// The same by way of the keys that reach one of a sample, unless there are too few or too many of them.
+  bool find_few_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
+    Samples const samples(count, k);
+    if (!samples.are_enough()) return false;
+    alignas(64) Bits sample[Samples::most];
+    for (int i = 0; i < samples.count; ++i) sample[i] = from[samples.place(i)];
+    loops.ranks(sample, samples.count, sink.map.rank, sample);
+    auto const [least, like] = loops.kth(sample, samples.count, samples.last);
+    bool const is_shared = like > samples.last + samples.count / 16;
+    auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
+    bool const is_any = !is_shared || bar != 0;
+    int const found = is_any ? loops.filter(from, count, sink.map.rank, ranks_from(bar), hits) : 0;
+    if (found >= k) return choose_among(from, hits, found, k);
+    return is_shared && add_equals(from, count, least, k - found, hits) == k;
+  }
+
+  /// Leaves the k best of `found` hits.
+  bool choose_among(Bits const* from, std::uint16_t* hits, int found, int k) const {
+    constexpr int room = longest_short_row / 4;
+    if (found > room) return false;
+    alignas(64) Bits keys[room], ranks[room];
+    std::uint16_t winners[room + 1];
+    for (int h = 0; h < found; ++h) keys[h] = from[hits[h]];
+    loops.ranks(keys, found, sink.map.rank, ranks);
+    find_reaching(keys, ranks, found, k, loops.kth(ranks, found, k), winners);
+    for (int h = 0; h < k; ++h) hits[h] = hits[winners[h]];
+    return true;
+  }
+
+  /// Finds what is better than `rank` again, and `wanted` of that rank, of which there should be more; returns how
+  /// many there are of both.
+  int add_equals(Bits const* from, int count, Bits rank, int wanted, std::uint16_t* hits) const {
+    if (last_wins()) return 0;  // which these are is known when all have been counted
+    constexpr int some = 1;
+    return Borderline<Bits>({rank, 0}, some, wanted, false)
+        .filter(loops, sink.map.rank, from, count, hits);
+  }
+
+  /// Writes the places of the k best of `count` to `hits`, of which the k-th is known.
+  void find_reaching(Bits const* from, Bits const* ranks, int count, int k,
+                     Reached<Bits> const& reached, std::uint16_t* hits) const {
     int const surplus = reached.count - k;
     int const ties = surplus > 0 ? reached.count - above(ranks, count, reached.rank) : 0;
     Borderline<Bits>({reached.rank, 0}, surplus, ties - surplus, last_wins())
@@ -86,7 +130,7 @@ struct ShortRows {
   }
 
   void store_sorted(std::int64_t row, Bits const* from, std::uint16_t* hits, int k) const {
-    Item items[filter_block];
+    Item items[longest_short_row];
     for (int h = 0; h < k; ++h) items[h] = sink.map(from[hits[h]], hits[h]);
     std::sort(items, items + k, std::greater<Item>());
     for (int h = 0; h < k; ++h) hits[h] = static_cast<std::uint16_t>(sink.map.position(items[h]));

@@ -324,6 +324,26 @@ TEST_CASE("clustered keys take no more passes than uniform ones", "[rooms]") {
   });
 }
 
+TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t n :
+         {std::int64_t{700}, std::int64_t{8191}, std::int64_t{8192}, std::int64_t{8193}})
+      for (std::int64_t k : {std::int64_t{1}, std::int64_t{40}, n / 3, n - 1})
+        select_one(make_keys<TestType>(input, n, 6), k, verdict);
+  verdict.close();
+}
+
+/// Many equal keys, of which positions decide, and some above them.
+TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
+    for (Input input : {Input::all_equal, Input::bucket_killer, Input::few_values})
+      for (std::int64_t k : {std::int64_t{90}, n / 7, n / 2, n - 1})
+        select_one(make_keys<TestType>(input, n, 6), k, verdict);
+  verdict.close();
+}
+
 TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[rooms]", Widths) {
   std::int64_t const n = 70'001, count = n / 64 < team_size ? n / 64 : team_size;
   testing::Verdict verdict;

@@ -300,11 +300,16 @@ struct BisectRows {
   }
 };
 
+/// Whether a host's rows are so short that their winners are known at once.
+inline bool is_one_block(Device const& device, Shape const& shape) {
+  return are_short_rows(device, shape) && shape.n <= filter_block;
+}
+
 template <class Item>
 struct BisectionPieces {
   BisectionPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace) {
-    if (!are_short_rows(device, shape)) winners = Winners<Item>(pieces, shape, options);
+    if (!is_one_block(device, shape)) winners = Winners<Item>(pieces, shape, options);
   }
   Pieces pieces;
   Winners<Item> winners;
@@ -324,7 +329,7 @@ void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opt
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
     BisectionPieces<Item> const work(workspace, device_of(exec), shape, options);
-    bool const is_short = are_short_rows(device_of(exec), shape);
+    bool const is_short = is_one_block(device_of(exec), shape);
     constexpr std::int64_t most_held = 32 * 1024;
     auto const bytes = static_cast<std::int64_t>(shape.n * sizeof(Bits));
     bool const holds = bytes <= most_held;
