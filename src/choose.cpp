@@ -26,12 +26,11 @@ inline std::int64_t most_in_heap(Shape const& shape) {
   return shape.rows == 1 && shape.n <= (1 << 18) ? 32 : 8;
 }
 
-/// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's
-/// sample: more where every row has one thread and so one queue, and where rows are very long.
-inline std::int64_t most_in_queue(Device const& device, Shape const& shape) {
-  bool const one_queue = parts_of_row(device, shape.rows, shape.n) == 1;
-  if (one_queue && shape.n >= (1 << 16)) return 512;
-  return one_queue || shape.n < (1 << 17) || shape.n > (1 << 24) ? 128 : 32;
+/// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's or
+/// radix's sample: more where every row has one thread and so one queue, and where rows are very long.
+inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
+  if (one_queue) return n <= longest_row_of_few ? 32 : n < (1 << 16) ? 128 : 512;
+  return n < (1 << 17) || n > (1 << 24) ? 128 : 32;
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
@@ -53,7 +52,9 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool o
   if (shape.ragged) return Algorithm::radix;
   if (are_short_rows(device, shape)) return choose_for_short_rows(shape);
   if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
-  if (shape.k <= most_in_queue(device, shape)) return Algorithm::queue;
+  bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
+  if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
+  if (one_thread && shape.n <= longest_row_of_few) return Algorithm::radix;
   return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
 }
 

@@ -15,6 +15,9 @@
 namespace ktopk::detail {
 
 inline constexpr std::int64_t longest_short_row = long_block;
+/// Of few winners, up to an eighth of the row.
+inline constexpr std::int64_t longest_row_of_few = 4 * longest_short_row;
+constexpr bool are_few(std::int64_t k, std::int64_t length) { return k <= length / 8; }
 
 template <class Bits, class Item>
 struct ShortRows {
@@ -46,12 +49,23 @@ struct ShortRows {
     store(row, from, hits, k);
   }
 
+  /// The same of a longer row; false where that is not known.
+  bool put_few(std::int64_t row, std::int64_t length, int k) const {
+    Problem<Bits> const& problem = sink.problem;
+    if (problem.key_step != 1 || !are_few(k, length)) return false;
+    std::uint16_t hits[longest_row_of_few + 1];
+    Bits const* const from = problem.row_keys(row);
+    if (!find_few_winners(from, static_cast<int>(length), k, hits)) return false;
+    store(row, from, hits, k);
+    return true;
+  }
+
   bool last_wins() const { return sink.map.flip == 0; }
 
   /// Writes the places of the k winners in ascending order to `hits`.
   void find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
     if (k == count) return std::iota(hits, hits + count, std::uint16_t{0});
-    if (k <= count / 8 && find_few_winners(from, count, k, hits)) return;
+    if (are_few(k, count) && find_few_winners(from, count, k, hits)) return;
     alignas(64) Bits ranks[longest_short_row];
     loops.ranks(from, count, sink.map.rank, ranks);
     find_reaching(from, ranks, count, k, kth_by_sample(loops, ranks, count, k), hits);
@@ -68,14 +82,34 @@ struct ShortRows {
     bool const is_shared = like > samples.last + samples.count / 16;
     auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
     bool const is_any = !is_shared || bar != 0;
-    int const found = is_any ? loops.filter(from, count, sink.map.rank, ranks_from(bar), hits) : 0;
+    int const found = is_any ? find_from(bar, from, count, hits) : 0;
     if (found >= k) return choose_among(from, hits, found, k);
     return is_shared && add_equals(from, count, least, k - found, hits) == k;
   }
 
+  int find_from(Bits rank, Bits const* from, int count, std::uint16_t* hits) const {
+    return by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
+      return loops.filter(from + first, length, sink.map.rank, ranks_from(rank), places);
+    });
+  }
+
+  /// Calls find(first, length, places) for each block, and makes places in the row of those in the block.
+  template <class Find>
+  static int by_blocks(int count, std::uint16_t* hits, Find const& find) {
+    int found = 0;
+    for (int first = 0; first < count; first += long_block) {
+      int const more = find(first, std::min(count - first, long_block), hits + found);
+      if (first > 0)
+        for (int h = found; h < found + more; ++h)
+          hits[h] = static_cast<std::uint16_t>(hits[h] + first);
+      found += more;
+    }
+    return found;
+  }
+
   /// Leaves the k best of `found` hits.
   bool choose_among(Bits const* from, std::uint16_t* hits, int found, int k) const {
-    constexpr int room = longest_short_row / 4;
+    constexpr int room = longest_row_of_few / 4;
     if (found > room) return false;
     alignas(64) Bits keys[room], ranks[room];
     std::uint16_t winners[room + 1];
@@ -91,8 +125,10 @@ struct ShortRows {
   int add_equals(Bits const* from, int count, Bits rank, int wanted, std::uint16_t* hits) const {
     if (last_wins()) return 0;  // which these are is known when all have been counted
     constexpr int some = 1;
-    return Borderline<Bits>({rank, 0}, some, wanted, false)
-        .filter(loops, sink.map.rank, from, count, hits);
+    Borderline<Bits> borderline({rank, 0}, some, wanted, false);
+    return by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
+      return borderline.filter(loops, sink.map.rank, from + first, length, places);
+    });
   }
 
   /// Writes the places of the k best of `count` to `hits`, of which the k-th is known.
@@ -123,7 +159,9 @@ struct ShortRows {
     alignas(64) Bits ranks[most_counted_slots];
     alignas(64) Bits slots[most_counted_slots];
     std::uint16_t ordered[most_counted_slots];
-    for (int h = 0; h < k; ++h) ranks[h] = sink.map.rank(from[hits[h]]);
+    int filled = 0;
+    do ranks[filled] = sink.map.rank(from[hits[filled]]);
+    while (++filled < k);
     loops.slots(ranks, k, slots);
     for (int h = 0; h < k; ++h) ordered[slots[h]] = hits[h];
     sink.put_hits(row, 0, from, ordered, k, 0);

@@ -37,8 +37,10 @@ std::vector<bits_of<T>> ranks_of(Input input, int count) {
 template <class Bits>
 bool is_kth(Reached<Bits> const& found, std::vector<Bits> ranks, int k) {
   std::sort(ranks.begin(), ranks.end(), std::greater<Bits>());
-  auto const reaching = std::count_if(ranks.begin(), ranks.end(), [&](Bits rank) { return rank >= found.rank; });
-  return found.count == reaching && (reaching == k || found.rank == ranks[static_cast<std::size_t>(k - 1)]);
+  auto const reaching =
+      std::count_if(ranks.begin(), ranks.end(), [&](Bits rank) { return rank >= found.rank; });
+  return found.count == reaching &&
+         (reaching == k || found.rank == ranks[static_cast<std::size_t>(k - 1)]);
 }
 
 template <class Bits>
@@ -52,8 +54,8 @@ int wrong_kths(std::vector<Bits> const& ranks) {
 }
 
 /// The places of the winners among ranks of which those from `least` to `most` may tie.
-std::vector<std::uint16_t> winners_of(std::vector<std::uint32_t> const& ranks, std::uint32_t least, std::uint32_t most,
-                                      int wanted, bool last_wins) {
+std::vector<std::uint16_t> winners_of(std::vector<std::uint32_t> const& ranks, std::uint32_t least,
+                                      std::uint32_t most, int wanted, bool last_wins) {
   std::vector<std::uint16_t> ties, winners;
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] > most)
@@ -67,7 +69,8 @@ std::vector<std::uint16_t> winners_of(std::vector<std::uint32_t> const& ranks, s
 }
 
 /// What a Borderline finds in two calls, the first of `cut` ranks.
-std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops, Borderline<std::uint32_t> borderline,
+std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops,
+                                    Borderline<std::uint32_t> borderline,
                                     std::vector<std::uint32_t> const& ranks, int cut) {
   auto const count = static_cast<int>(ranks.size());
   constexpr std::uint16_t untouched = 0xffff;
@@ -76,14 +79,16 @@ std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops, Borde
     std::vector<std::uint16_t> hits(static_cast<std::size_t>(end - begin) + 2, untouched);
     int const found = borderline.filter(loops, {}, ranks.data() + begin, end - begin, hits.data());
     REQUIRE(hits.back() == untouched);
-    for (int h = 0; h < found; ++h) places.push_back(static_cast<std::uint16_t>(begin + hits[static_cast<std::size_t>(h)]));
+    for (int h = 0; h < found; ++h)
+      places.push_back(static_cast<std::uint16_t>(begin + hits[static_cast<std::size_t>(h)]));
   }
   return places;
 }
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the k-th of many ranks is found whatever they are", "[host_scan]", Widths) {
+TEMPLATE_LIST_TEST_CASE("the k-th of many ranks is found whatever they are", "[host_scan]",
+                        Widths) {
   int wrong = 0;
   for (Input input : inputs_for<TestType>())
     for (int count : {511, 512, 513, 2049, long_block - 1, long_block})
@@ -98,29 +103,34 @@ TEMPLATE_LIST_TEST_CASE("the k-th is found where a sample misleads", "[host_scan
     for (Bits seen : {Bits{0}, std::numeric_limits<Bits>::max()}) {
       int const samples = 512;
       auto ranks = ranks_of<TestType>(Input::random_bits, samples * apart);
-      for (int i = 0; i < samples; ++i) ranks[static_cast<std::size_t>(i * apart + i * 5 % 16)] = seen;
+      for (int i = 0; i < samples; ++i)
+        ranks[static_cast<std::size_t>(i * apart + i * 5 % 16)] = seen;
       wrong += wrong_kths(ranks);
     }
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a borderline lets as many ties win as are wanted, the first or the last", "[host_scan]") {
+TEST_CASE("a borderline lets as many ties win as are wanted, the first or the last",
+          "[host_scan]") {
   constexpr std::uint32_t most_rank = 0xffffffff;
   for (int count : {1, 255, 256, 257, 1000, 2048, long_block})
     for (std::uint32_t values : {1u, 2u, 3u, 40u})
       for (std::uint32_t base : {5u, most_rank - values + 1}) {
         std::vector<std::uint32_t> ranks;
-        for (int i = 0; i < count; ++i) ranks.push_back(base + static_cast<std::uint32_t>(random_bits(3, i) % values));
+        for (int i = 0; i < count; ++i)
+          ranks.push_back(base + static_cast<std::uint32_t>(random_bits(3, i) % values));
         std::uint32_t const least = base + values / 3, most = base + 2 * values / 3;
-        auto const ties = static_cast<int>(
-            std::count_if(ranks.begin(), ranks.end(), [&](std::uint32_t r) { return r >= least && r <= most; }));
+        auto const ties = static_cast<int>(std::count_if(
+            ranks.begin(), ranks.end(), [&](std::uint32_t r) { return r >= least && r <= most; }));
         for (int wanted : {std::min(1, ties), ties / 2, std::max(0, ties - 1), ties})
           for (bool last_wins : {false, true})
             for (int cut : {0, 1, count / 2, count})
               for (auto const& loops : all_host_loops<std::uint32_t>()) {
                 CAPTURE(count, values, base, wanted, last_wins, cut);
-                Borderline<std::uint32_t> const borderline({least, most - least}, ties - wanted, wanted, last_wins);
-                bool const same = found_by(loops, borderline, ranks, cut) == winners_of(ranks, least, most, wanted, last_wins);
+                Borderline<std::uint32_t> const borderline({least, most - least}, ties - wanted,
+                                                           wanted, last_wins);
+                bool const same = found_by(loops, borderline, ranks, cut) ==
+                                  winners_of(ranks, least, most, wanted, last_wins);
                 REQUIRE(same);
               }
       }
@@ -129,7 +139,8 @@ TEST_CASE("a borderline lets as many ties win as are wanted, the first or the la
 TEST_CASE("on each side of a threshold's place all ties reach it, or none", "[host_scan]") {
   std::int64_t const n = 1000;
   for (Ties ties : {Ties::lowest_index, Ties::highest_index}) {
-    auto const map = ktopk::detail::make_item_map<ktopk::detail::Item64>(make_rank_map<float>({}), n, ties);
+    auto const map =
+        ktopk::detail::make_item_map<ktopk::detail::Item64>(make_rank_map<float>({}), n, ties);
     for (std::uint64_t place : {0, 1, 499, 998, 999}) {
       auto const threshold = map.join(77, place);
       std::int64_t next = 100, stretches = 0;

@@ -334,6 +334,28 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[rooms]"
   verdict.close();
 }
 
+TEMPLATE_LIST_TEST_CASE("batches of rows that one thread does alone if few win", "[rooms]",
+                        Widths) {
+  testing::Verdict verdict;
+  std::int64_t const rows = 64;
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t n : {std::int64_t{8193}, std::int64_t{32'768}, std::int64_t{32'769}}) {
+      auto const keys = make_keys<TestType>(input, rows * n, 8);
+      for (std::int64_t k : {std::int64_t{50}, n / 8})
+        for (Ties ties : {Ties::lowest_index, Ties::highest_index}) {
+          Options const options{.ties = ties, .algorithm = Algorithm::radix};
+          auto const question = uniform_question(keys, rows, n, k);
+          auto const truth = solve(question, options);
+          for_each_space([&](auto const& exec) {
+            UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, keys, rows, n, k);
+            verdict.expect(question, truth, call(k, options), options,
+                           [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
+          });
+        }
+    }
+  verdict.close();
+}
+
 /// Many equal keys, of which positions decide, and some above them.
 TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[rooms]", Widths) {
   testing::Verdict verdict;

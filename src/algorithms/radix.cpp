@@ -487,12 +487,16 @@ struct RadixSelection {
     if (group.rank() == 0 && piece.lines.begin == 0) tally(Count::passes, 1);
   }
 
-  /// A row of keys that fits a host's first cache; false where the source has none.
+  /// A row of keys that a host's thread does at once; false where it is too long or the source has none.
   bool select_short(std::int64_t row) const {
     if constexpr (Source::Reader::reads_keys) {
+      std::int64_t const size = source.size(row);
+      if (size > longest_row_of_few) return false;
       auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
-      if (k > 0)
-        ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, source.size(row), k);
+      if (k == 0) return true;
+      ShortRows<Bits, Item> const rows{sink, source.loops, Sorted::no};
+      if (size > longest_short_row) return rows.put_few(row, size, k);
+      rows.put(row, size, k);
       return true;
     }
     return false;

@@ -100,7 +100,7 @@ struct RadixRows {
   template <class Group>
   void select_on_host(Group const& group, std::int64_t row) const {
     std::int64_t const size = selection.source.size(row);
-    if (size <= longest_short_row && selection.select_short(row)) return;
+    if (selection.select_short(row)) return;
     Selection own = selection;
     own.suit_digits(size);
     select(own, group, row);
