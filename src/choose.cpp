@@ -41,8 +41,7 @@ inline bool are_few_winners(Shape const& shape) {
 /// Of rows that one thread does alone.
 inline Algorithm choose_for_short_rows(Shape const& shape) {
   if (shape.n <= filter_block && shape.k == 1) return Algorithm::bitonic;
-  std::int64_t const most = shape.n <= filter_block ? 8 : most_in_heap(shape);
-  return shape.k <= most && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
+  return shape.k <= 8 && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
@@ -54,7 +53,7 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool o
   if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  if (one_thread && shape.n <= longest_row_of_few) return Algorithm::radix;
+  if (does_one_thread_alone(device, shape)) return Algorithm::radix;
   return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
 }
 

@@ -176,6 +176,12 @@ struct ShortRows {
   }
 };
 
+/// Whether radix leaves each row of a shape to one thread, which knows a short way.
+inline bool does_one_thread_alone(Device const& device, Shape const& shape) {
+  return device.host && !shape.ragged &&
+         shape.n <= (are_few(shape.k, shape.n) ? longest_row_of_few : longest_short_row);
+}
+
 /// Whether the rows of a shape are short ones.
 inline bool are_short_rows(Device const& device, Shape const& shape) {
   return device.host && !shape.ragged && shape.n <= longest_short_row;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../group.hpp"
+#include "../short_rows.hpp"
 
 // Who reads what in a pass of radix over several rows: RadiK's task rescheduling (Li et al., ICS '24, 3.2.1).
 // What a row has left for the pass is a task of so many lines of 64 keys in a list that is made anew for
@@ -50,6 +51,7 @@ inline std::int64_t shared_rows_from(Device const& device, std::int64_t rows, st
 /// The same of the rows of a shape. Of ragged ones those are shared that are worth two groups and longer
 /// than two equal shares of all keys; so there are no more of them than half the groups.
 inline std::int64_t shared_rows_from(Device const& device, Shape const& shape) {
+  if (does_one_thread_alone(device, shape)) return std::numeric_limits<std::int64_t>::max();
   if (!shape.ragged || shape.rows == 1) return shared_rows_from(device, shape.rows, shape.n);
   std::int64_t const groups = std::max<std::int64_t>(1, groups_on(device));
   return std::max(2 * smallest_part(device), (2 * shape.n + groups - 1) / groups);
