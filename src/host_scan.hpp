@@ -69,15 +69,16 @@ int pack_ranks(HostLoops<Bits> const& loops, Bits const* ranks, int count, RankR
 /// A sample of many ranks or keys, for the k-th best of all of them: a place from each of as many stretches, and between
 /// which of the sample's own order the k-th should be.
 struct Samples {
-  static constexpr int least = 32, most = 512;
+  static constexpr int most = 512;
 
-  Samples(int of, int k) : count(std::min(of / stride, most)), apart(count > 0 ? of / count : 0) {
+  Samples(int of, int k) : count(std::min(of / stride, most)), apart(of / count) {
     double const share = static_cast<double>(k) / of, expected = share * count;
     auto const margin = 2 + static_cast<int>(3 * std::sqrt(expected * (1 - share)));
     first = static_cast<int>(expected) - margin;
     last = static_cast<int>(expected) + margin;
   }
-  bool are_enough() const { return count >= least; }
+  /// Whether a sample of so many tells enough to be worth its while.
+  static bool are_worth_it(int of) { return of >= 32 * stride; }
   int place(int i) const { return i * apart + i * 5 % stride; }
 
   int count, apart;
@@ -93,8 +94,8 @@ struct Samples {
 template <class Bits>
 Reached<Bits> kth_by_sample(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
   constexpr int room = 2048;
+  if (!Samples::are_worth_it(count)) return loops.kth(ranks, count, k);
   Samples const samples(count, k);
-  if (!samples.are_enough()) return loops.kth(ranks, count, k);
   alignas(64) Bits sample[Samples::most];
   for (int i = 0; i < samples.count; ++i) sample[i] = ranks[samples.place(i)];
   Bits const best = loops.kth(sample, samples.count, std::max(samples.first, 1)).rank;

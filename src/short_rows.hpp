@@ -73,8 +73,8 @@ struct ShortRows {
 
   /// The same by way of the keys that reach one of a sample, unless there are too few or too many of them.
   bool find_few_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
+    if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k);
-    if (!samples.are_enough()) return false;
     alignas(64) Bits sample[Samples::most];
     for (int i = 0; i < samples.count; ++i) sample[i] = from[samples.place(i)];
     loops.ranks(sample, samples.count, sink.map.rank, sample);
