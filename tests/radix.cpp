@@ -337,7 +337,7 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[rooms]"
 TEMPLATE_LIST_TEST_CASE("batches of rows that one thread does alone if few win", "[rooms]",
                         Widths) {
   testing::Verdict verdict;
-  std::int64_t const rows = 64;
+  std::int64_t const rows = 3;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {std::int64_t{8193}, std::int64_t{32'768}, std::int64_t{32'769}}) {
       auto const keys = make_keys<TestType>(input, rows * n, 8);
