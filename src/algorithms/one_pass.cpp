@@ -93,8 +93,8 @@ struct SetThreshold {
   }
 };
 
-/// A host's: among few, the order-th best is soonest found by a heap, which is at its worst where each sample is
-/// better than those before.
+/// A host's. Samples that only rise or fall are those of a sorted or equal row. Among few others, the order-th best is
+/// soonest found by a heap, which is at its worst where each sample is better than those before.
 template <class Bits, class Item>
 struct FindThreshold {
   Problem<Bits> problem;
