@@ -22,6 +22,7 @@ using ktopk::detail::HostLoops;
 using ktopk::detail::long_block;
 using ktopk::detail::make_rank_map;
 using ktopk::detail::Reached;
+using ktopk::detail::Samples;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, double>;
 
@@ -101,10 +102,10 @@ TEMPLATE_LIST_TEST_CASE("the k-th is found where a sample misleads", "[host_scan
   int wrong = 0;
   for (int apart : {16, 17, 64})
     for (Bits seen : {Bits{0}, std::numeric_limits<Bits>::max()}) {
-      int const samples = 512;
-      auto ranks = ranks_of<TestType>(Input::random_bits, samples * apart);
-      for (int i = 0; i < samples; ++i)
-        ranks[static_cast<std::size_t>(i * apart + i * 5 % 16)] = seen;
+      auto ranks = ranks_of<TestType>(Input::random_bits, Samples::most * apart);
+      Samples const samples(Samples::most * apart, 1);
+      for (int i = 0; i < samples.count; ++i)
+        ranks[static_cast<std::size_t>(samples.place(i))] = seen;
       wrong += wrong_kths(ranks);
     }
   CHECK(wrong == 0);
