@@ -29,7 +29,7 @@ inline std::int64_t most_in_heap(Shape const& shape) {
 /// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's or
 /// radix's sample: more where every row has one thread and so one queue, and where rows are very long.
 inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
-  if (one_queue) return n <= longest_row_of_few ? 32 : n < (1 << 16) ? 128 : 512;
+  if (one_queue) return n <= longest_row_alone ? 32 : n < (1 << 16) ? 128 : 512;
   return n < (1 << 17) || n > (1 << 24) ? 128 : 32;
 }
 

@@ -37,7 +37,7 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-// Bit by bit from the first in which ranks differ.
+// Two bits at a time, of which one look at a rank tells as much as of one, from the first in which ranks differ.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
   Bits all = std::numeric_limits<Bits>::max(), any = 0;
@@ -50,11 +50,16 @@ template <class Bits>
                                            ? Bits{0}
                                            : static_cast<Bits>((any >> differing) << differing)),
                      count};
-  for (int bit = differing - 1; bit >= 0 && best.count > k; --bit) {
-    Bits const higher = static_cast<Bits>(best.rank | (Bits{1} << bit));
-    int reaching = 0;
-    for (int i = 0; i < count; ++i) reaching += ranks[i] >= higher ? 1 : 0;
-    if (reaching >= k) best = {higher, reaching};
+  for (int bit = differing - 1; bit >= 0 && best.count > k; bit -= 2) {
+    Bits const upper = static_cast<Bits>(Bits{1} << bit), lower = static_cast<Bits>(upper / 2);
+    Bits const higher[] = {static_cast<Bits>(best.rank | upper | lower),
+                           static_cast<Bits>(best.rank | upper),
+                           static_cast<Bits>(best.rank | lower)};
+    int reaching[3] = {};
+    for (int i = 0; i < count; ++i)
+      for (int h = 0; h < 3; ++h) reaching[h] += ranks[i] >= higher[h] ? 1 : 0;
+    for (int h = 2; h >= 0; --h)
+      if (reaching[h] >= k) best = {higher[h], reaching[h]};
   }
   return best;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -44,76 +43,14 @@ class DigitCounter {
   unsigned m_other[3 << 11];
 };
 
-/// `count` keys that are `step` apart, or a copy of them, one behind the other.
+/// `count` > 0 keys that are `step` apart, or a copy of them, one behind the other.
 template <class Bits>
 Bits const* neighbors(Bits const* keys, std::int64_t step, int count, Bits* packed) {
   if (step == 1) return keys;
-  for (int i = 0; i < count; ++i) packed[i] = keys[i * step];
+  int i = 0;
+  do packed[i] = keys[i * step];
+  while (++i < count);
   return packed;
-}
-
-/// Copies the ranks that are in `range`, which are no more than `room`; returns how many.
-template <class Bits>
-int pack_ranks(HostLoops<Bits> const& loops, Bits const* ranks, int count, RankRange<Bits> range,
-               Bits* packed) {
-  std::uint16_t hits[filter_block + 1];
-  int held = 0;
-  for (int first = 0; first < count; first += filter_block) {
-    int const found =
-        loops.filter(ranks + first, std::min(count - first, filter_block), {}, range, hits);
-    for (int h = 0; h < found; ++h) packed[held++] = ranks[first + hits[h]];
-  }
-  return held;
-}
-
-/// A sample of many ranks or keys, for the k-th best of all of them: a place from each of as many stretches, and between
-/// which of the sample's own order the k-th should be.
-struct Samples {
-  static constexpr int most = 512;
-
-  Samples(int of, int k) : count(std::min(of / stride, most)), apart(of / count) {
-    double const share = static_cast<double>(k) / of, expected = share * count;
-    auto const margin = 2 + static_cast<int>(3 * std::sqrt(expected * (1 - share)));
-    first = static_cast<int>(expected) - margin;
-    last = static_cast<int>(expected) + margin;
-  }
-  /// Whether a sample of so many tells enough to be worth its while.
-  static bool are_worth_it(int of) { return of >= 32 * stride; }
-  int place(int i) const { return i * apart + i * 5 % stride; }
-
-  int count, apart;
-  int first, last;
-
- private:
-  static constexpr int stride = 16;
-};
-
-/// As HostLoops::kth, which reads all ranks for each bit. Here two of a sample, between which the k-th should be, leave
-/// few of many ranks (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many share; where they
-/// do not, all are read.
-template <class Bits>
-Reached<Bits> kth_by_sample(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
-  constexpr int room = 2048;
-  if (!Samples::are_worth_it(count)) return loops.kth(ranks, count, k);
-  Samples const samples(count, k);
-  alignas(64) Bits sample[Samples::most];
-  for (int i = 0; i < samples.count; ++i) sample[i] = ranks[samples.place(i)];
-  Bits const best = loops.kth(sample, samples.count, std::max(samples.first, 1)).rank;
-  Bits const least =
-      samples.last < samples.count ? loops.kth(sample, samples.count, samples.last).rank : Bits{0};
-  constexpr Bits greatest = std::numeric_limits<Bits>::max();
-  Bits const most = samples.first > 0 || best == least ? best : greatest;
-  int const above = most < greatest ? loops.reaching(ranks, count, static_cast<Bits>(most + 1)) : 0;
-  int const reaching = least > 0 ? loops.reaching(ranks, count, least) : count;
-  bool const is_between = above < k && reaching >= k;
-  if (is_between && (reaching == k || least == most)) return {least, reaching};
-  if (!is_between || reaching - above > std::min(room, count / 4))
-    return loops.kth(ranks, count, k);
-  alignas(64) Bits packed[room];
-  int const held =
-      pack_ranks(loops, ranks, count, {least, static_cast<Bits>(most - least)}, packed);
-  Reached<Bits> const reached = loops.kth(packed, held, k - above);
-  return {reached.rank, reached.count + above};
 }
 
 /// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.

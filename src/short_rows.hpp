@@ -6,18 +6,17 @@
 #include <numeric>
 
 #include "arrange.hpp"
+#include "edge.hpp"
 #include "group.hpp"
 #include "host_scan.hpp"
 
-// Rows that fit a host's caches: one thread selects, sorts and stores a row before it turns to the next. Radix with
-// digits of one bit, counted by SIMD, of what a sample leaves of a row.
+// Rows that fit a host's caches: one thread selects, sorts and stores a row before it turns to the next.
 
 namespace ktopk::detail {
 
 inline constexpr std::int64_t longest_short_row = long_block;
-/// Of few winners, up to an eighth of the row.
-inline constexpr std::int64_t longest_row_of_few = 4 * longest_short_row;
-constexpr bool are_few(std::int64_t k, std::int64_t length) { return k <= length / 8; }
+/// Of longer ones, up to this, all is found at once but for the order.
+inline constexpr std::int64_t longest_row_alone = 4 * longest_short_row;
 
 template <class Bits, class Item>
 struct ShortRows {
@@ -38,24 +37,15 @@ struct ShortRows {
     for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
   }
 
-  /// The k > 0 winners of a row of so many keys.
-  void put(std::int64_t row, std::int64_t length, int k) const {
+  /// The k > 0 winners of a row of so many keys. False where a longer row's are not known.
+  bool put(std::int64_t row, std::int64_t length, int k) const {
     Problem<Bits> const& problem = sink.problem;
+    if (length > longest_short_row && problem.key_step != 1) return false;
     Bits packed[longest_short_row];
-    std::uint16_t hits[longest_short_row + 1];
+    std::uint16_t hits[longest_row_alone + 1];
     auto const count = static_cast<int>(length);
     Bits const* const from = neighbors(problem.row_keys(row), problem.key_step, count, packed);
-    find_winners(from, count, k, hits);
-    store(row, from, hits, k);
-  }
-
-  /// The same of a longer row; false where that is not known.
-  bool put_few(std::int64_t row, std::int64_t length, int k) const {
-    Problem<Bits> const& problem = sink.problem;
-    if (problem.key_step != 1 || !are_few(k, length)) return false;
-    std::uint16_t hits[longest_row_of_few + 1];
-    Bits const* const from = problem.row_keys(row);
-    if (!find_few_winners(from, static_cast<int>(length), k, hits)) return false;
+    if (!find_winners(from, count, k, hits)) return false;
     store(row, from, hits, k);
     return true;
   }
@@ -63,12 +53,21 @@ struct ShortRows {
   bool last_wins() const { return sink.map.flip == 0; }
 
   /// Writes the places of the k winners in ascending order to `hits`.
-  void find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
-    if (k == count) return std::iota(hits, hits + count, std::uint16_t{0});
-    if (are_few(k, count) && find_few_winners(from, count, k, hits)) return;
-    alignas(64) Bits ranks[longest_short_row];
-    loops.ranks(from, count, sink.map.rank, ranks);
-    find_reaching(from, ranks, count, k, kth_by_sample(loops, ranks, count, k), hits);
+  bool find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
+    if (k == count) {
+      std::iota(hits, hits + count, std::uint16_t{0});
+      return true;
+    }
+    if (k <= count / 8 && find_few_winners(from, count, k, hits)) return true;
+    Edge<Bits> edge;
+    if (!find_edge(loops, sink.map.rank, from, count, k, edge)) {
+      if (count > longest_short_row) return false;
+      alignas(64) Bits ranks[longest_short_row];
+      loops.ranks(from, count, sink.map.rank, ranks);
+      edge = edge_of(loops, ranks, count, k);
+    }
+    find_reaching(from, count, k, edge, hits);
+    return true;
   }
 
   /// The same by way of the keys that reach one of a sample, unless there are too few or too many of them.
@@ -76,8 +75,7 @@ struct ShortRows {
     if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k);
     alignas(64) Bits sample[Samples::most];
-    for (int i = 0; i < samples.count; ++i) sample[i] = from[samples.place(i)];
-    loops.ranks(sample, samples.count, sink.map.rank, sample);
+    samples.take(loops, sink.map.rank, from, sample);
     auto const [least, like] = loops.kth(sample, samples.count, samples.last);
     bool const is_shared = like > samples.last + samples.count / 16;
     auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
@@ -109,13 +107,15 @@ struct ShortRows {
 
   /// Leaves the k best of `found` hits.
   bool choose_among(Bits const* from, std::uint16_t* hits, int found, int k) const {
-    constexpr int room = longest_row_of_few / 4;
+    constexpr int room = longest_row_alone / 4;
     if (found > room) return false;
     alignas(64) Bits keys[room], ranks[room];
     std::uint16_t winners[room + 1];
-    for (int h = 0; h < found; ++h) keys[h] = from[hits[h]];
+    int filled = 0;
+    do keys[filled] = from[hits[filled]];
+    while (++filled < found);
     loops.ranks(keys, found, sink.map.rank, ranks);
-    find_reaching(keys, ranks, found, k, loops.kth(ranks, found, k), winners);
+    find_reaching(keys, found, k, edge_of(loops, ranks, found, k), winners);
     for (int h = 0; h < k; ++h) hits[h] = hits[winners[h]];
     return true;
   }
@@ -131,18 +131,15 @@ struct ShortRows {
     });
   }
 
-  /// Writes the places of the k best of `count` to `hits`, of which the k-th is known.
-  void find_reaching(Bits const* from, Bits const* ranks, int count, int k,
-                     Reached<Bits> const& reached, std::uint16_t* hits) const {
-    int const surplus = reached.count - k;
-    int const ties = surplus > 0 ? reached.count - above(ranks, count, reached.rank) : 0;
-    Borderline<Bits>({reached.rank, 0}, surplus, ties - surplus, last_wins())
-        .filter(loops, sink.map.rank, from, count, hits);
-  }
-
-  int above(Bits const* ranks, int count, Bits rank) const {
-    if (rank == std::numeric_limits<Bits>::max()) return 0;
-    return loops.reaching(ranks, count, static_cast<Bits>(rank + 1));
+  /// Writes the places of the k best of `count` to `hits`, of which the edge is known.
+  void find_reaching(Bits const* from, int count, int k, Edge<Bits> const& edge,
+                     std::uint16_t* hits) const {
+    if (edge.ties == count) return std::iota(hits, hits + k, last_wins() ? edge.surplus : 0);
+    Borderline<Bits> borderline({edge.rank, 0}, edge.surplus, edge.ties - edge.surplus,
+                                last_wins());
+    by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
+      return borderline.filter(loops, sink.map.rank, from + first, length, places);
+    });
   }
 
   void store(std::int64_t row, Bits const* from, std::uint16_t* hits, int k) const {
@@ -178,8 +175,7 @@ struct ShortRows {
 
 /// Whether radix leaves each row of a shape to one thread, which knows a short way.
 inline bool does_one_thread_alone(Device const& device, Shape const& shape) {
-  return device.host && !shape.ragged &&
-         shape.n <= (are_few(shape.k, shape.n) ? longest_row_of_few : longest_short_row);
+  return device.host && !shape.ragged && shape.n <= longest_row_alone;
 }
 
 /// Whether the rows of a shape are short ones.

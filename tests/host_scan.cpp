@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
+#include <limits>
 #include <vector>
 
+#include "src/edge.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 
@@ -18,10 +19,10 @@ namespace {
 using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
 using ktopk::detail::Borderline;
+using ktopk::detail::Edge;
 using ktopk::detail::HostLoops;
 using ktopk::detail::long_block;
 using ktopk::detail::make_rank_map;
-using ktopk::detail::Reached;
 using ktopk::detail::Samples;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, double>;
@@ -34,23 +35,28 @@ std::vector<bits_of<T>> ranks_of(Input input, int count) {
   return ranks;
 }
 
-/// Whether it is the k-th best of the ranks, or a rank that k reach, and the count is that of those that reach it.
+/// Whether its rank is the k-th best or one that k reach, and as many reach and have it as it says.
 template <class Bits>
-bool is_kth(Reached<Bits> const& found, std::vector<Bits> ranks, int k) {
-  std::sort(ranks.begin(), ranks.end(), std::greater<Bits>());
-  auto const reaching =
-      std::count_if(ranks.begin(), ranks.end(), [&](Bits rank) { return rank >= found.rank; });
-  return found.count == reaching &&
-         (reaching == k || found.rank == ranks[static_cast<std::size_t>(k - 1)]);
+bool is_edge(Edge<Bits> const& edge, std::vector<Bits> const& ranks, int k) {
+  int reaching = 0, ties = 0;
+  for (Bits rank : ranks) {
+    reaching += rank >= edge.rank;
+    ties += rank == edge.rank;
+  }
+  if (edge.surplus != reaching - k) return false;
+  return edge.surplus == 0 || (edge.ties == ties && edge.surplus < ties);
 }
 
 template <class Bits>
-int wrong_kths(std::vector<Bits> const& ranks) {
+int wrong_edges(std::vector<Bits> const& ranks) {
   auto const count = static_cast<int>(ranks.size());
   int wrong = 0;
   for (auto const& loops : all_host_loops<Bits>())
-    for (int k : {1, 2, 33, count / 64 + 1, count / 3, count / 2, count - 1, count})
-      wrong += !is_kth(kth_by_sample(loops, ranks.data(), count, k), ranks, k);
+    for (int k : {1, 2, 33, count / 64 + 1, count / 3, count / 2, count - 1, count}) {
+      Edge<Bits> edge;
+      if (find_edge(loops, {}, ranks.data(), count, k, edge)) wrong += !is_edge(edge, ranks, k);
+      wrong += !is_edge(edge_of(loops, ranks.data(), count, k), ranks, k);
+    }
   return wrong;
 }
 
@@ -88,16 +94,17 @@ std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops,
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the k-th of many ranks is found whatever they are", "[host_scan]",
+TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[host_scan]",
                         Widths) {
   int wrong = 0;
   for (Input input : inputs_for<TestType>())
-    for (int count : {511, 512, 513, 2049, long_block - 1, long_block})
-      wrong += wrong_kths(ranks_of<TestType>(input, count));
+    for (int count : {511, 512, 513, 2049, long_block - 1, long_block, 4 * long_block})
+      wrong += wrong_edges(ranks_of<TestType>(input, count));
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("the k-th is found where a sample misleads", "[host_scan]", Widths) {
+TEMPLATE_LIST_TEST_CASE("the edge of a row is right where a sample misleads", "[host_scan]",
+                        Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
   for (int apart : {16, 17, 64})
@@ -106,9 +113,21 @@ TEMPLATE_LIST_TEST_CASE("the k-th is found where a sample misleads", "[host_scan
       Samples const samples(Samples::most * apart, 1);
       for (int i = 0; i < samples.count; ++i)
         ranks[static_cast<std::size_t>(samples.place(i))] = seen;
-      wrong += wrong_kths(ranks);
+      wrong += wrong_edges(ranks);
     }
   CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a sample leads to the edge of a row where it does not mislead",
+                        "[host_scan]", Widths) {
+  auto const loops = ktopk::detail::pick_host_loops<bits_of<TestType>>();
+  for (Input input : {Input::uniform, Input::ascending, Input::all_equal})
+    for (int count : {512, long_block, 4 * long_block})
+      for (int k : {1, count / 2, count - count / 8}) {
+        CAPTURE(name(input), count, k);
+        Edge<bits_of<TestType>> edge;
+        CHECK(find_edge(loops, {}, ranks_of<TestType>(input, count).data(), count, k, edge));
+      }
 }
 
 TEST_CASE("a borderline lets as many ties win as are wanted, the first or the last",

@@ -491,13 +491,10 @@ struct RadixSelection {
   bool select_short(std::int64_t row) const {
     if constexpr (Source::Reader::reads_keys) {
       std::int64_t const size = source.size(row);
-      if (size > longest_row_of_few) return false;
+      if (size > longest_row_alone) return false;
       auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
       if (k == 0) return true;
-      ShortRows<Bits, Item> const rows{sink, source.loops, Sorted::no};
-      if (size > longest_short_row) return rows.put_few(row, size, k);
-      rows.put(row, size, k);
-      return true;
+      return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
     }
     return false;
   }

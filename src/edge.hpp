@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "host_loops.hpp"
+
+// Which rank a key must have to win, of rows that fit a host's caches. Radix with digits of two bits, counted by SIMD,
+// of what a sample leaves of a row.
+
+namespace ktopk::detail {
+
+/// Of the ranks of a row, the k-th best or one that exactly k reach.
+template <class Bits>
+struct Edge {
+  Bits rank;
+  int surplus;  // how many more than k reach it
+  int ties;     // how many have it, if there is a surplus
+};
+
+template <class Bits>
+Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
+  Reached<Bits> const reached = loops.kth(ranks, count, k);
+  int const surplus = reached.count - k;
+  if (surplus == 0) return {reached.rank, 0, 0};
+  int const above = reached.rank < std::numeric_limits<Bits>::max()
+                        ? loops.reaching(ranks, count, static_cast<Bits>(reached.rank + 1))
+                        : 0;
+  return {reached.rank, surplus, reached.count - above};
+}
+
+/// A sample of a row's keys, for the k-th best of all of them: a place from each of as many stretches, and between
+/// which of the sample's own order the k-th should be.
+struct Samples {
+  static constexpr int most = 512;
+
+  Samples(int of, int k) : count(std::min(of / stride, most)), apart(of / count) {
+    double const share = static_cast<double>(k) / of, expected = share * count;
+    auto const margin = 2 + static_cast<int>(3 * std::sqrt(expected * (1 - share)));
+    first = static_cast<int>(expected) - margin;
+    last = static_cast<int>(expected) + margin;
+  }
+  /// Whether a sample of so many tells enough to be worth its while.
+  static bool are_worth_it(int of) { return of >= 32 * stride; }
+  int place(int i) const { return i * apart + i * 5 % stride; }
+
+  /// Copies their ranks.
+  template <class Bits>
+  void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+            Bits* sample) const {
+    for (int i = 0; i < count; ++i) sample[i] = keys[place(i)];
+    loops.ranks(sample, count, rank, sample);
+  }
+
+  int count, apart;
+  int first, last;
+
+ private:
+  static constexpr int stride = 16;
+};
+
+/// The ranks of a row that lie in a range, and how many lie above it.
+template <class Bits>
+struct RanksBetween {
+  static constexpr int room = long_block;
+
+  explicit RanksBetween(RankRange<Bits> const& range_) : range(range_) {}
+
+  /// Ranks of a range of one are not copied; false if there is no room for the others.
+  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count) {
+    for (int first = 0; first < count; first += filter_block) {
+      int const length = std::min(count - first, filter_block);
+      alignas(64) Bits block[filter_block];
+      loops.ranks(keys + first, length, rank, block);
+      int const better = above_in(loops, block, length);
+      above += better;
+      if (range.span == 0)
+        within += loops.reaching(block, length, range.least) - better;
+      else if (!copy(loops, block, length))
+        return false;
+    }
+    return true;
+  }
+
+  RankRange<Bits> range;
+  int above = 0, within = 0;
+  alignas(64) Bits ranks[room];
+
+ private:
+  int above_in(HostLoops<Bits> const& loops, Bits const* block, int length) const {
+    auto const next = static_cast<Bits>(range.least + range.span + 1);
+    return next == 0 ? 0 : loops.reaching(block, length, next);
+  }
+  bool copy(HostLoops<Bits> const& loops, Bits const* block, int length) {
+    std::uint16_t hits[filter_block + 1];
+    int const found = loops.filter(block, length, {}, range, hits);
+    if (found > room - within) return false;
+    for (int h = 0; h < found; ++h) ranks[within++] = block[hits[h]];
+    return true;
+  }
+};
+
+/// Finds the edge of a row of keys by one read of them: two of a sample, between which it should be, leave few ranks
+/// (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many share. False where they do not.
+template <class Bits>
+bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
+               int k, Edge<Bits>& edge) {
+  if (!Samples::are_worth_it(count)) return false;
+  Samples const samples(count, k);
+  alignas(64) Bits sample[Samples::most];
+  samples.take(loops, rank, keys, sample);
+  Bits const best = loops.kth(sample, samples.count, std::max(samples.first, 1)).rank;
+  Bits const least =
+      samples.last < samples.count ? loops.kth(sample, samples.count, samples.last).rank : Bits{0};
+  bool const is_bounded = samples.first > 0 || best == least;
+  Bits const most = is_bounded ? best : std::numeric_limits<Bits>::max();
+  RanksBetween<Bits> between({least, static_cast<Bits>(most - least)});
+  if (!between.read(loops, rank, keys, count)) return false;
+  int const wanted = k - between.above;
+  if (wanted <= 0 || wanted > between.within) return false;
+  edge = between.range.span == 0
+             ? Edge<Bits>{least, between.within - wanted, between.within}
+             : edge_of(loops, between.ranks, between.within, wanted);
+  return true;
+}
+
+}  // namespace ktopk::detail
