@@ -35,9 +35,11 @@ Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, i
 /// A sample of a row's keys, for the k-th best of all of them: a place from each of as many stretches, and between
 /// which of the sample's own order the k-th should be.
 struct Samples {
-  static constexpr int most = 512;
+  static constexpr int most = 4096;
 
-  Samples(int of, int k) : count(std::min(of / stride, most)), apart(of / count) {
+  Samples(int of, int k)
+      : count(of > 64 * 512 ? std::min(of / 64, most) : std::min(of / stride, 512)),
+        apart(of / count) {
     double const share = static_cast<double>(k) / of, expected = share * count;
     auto const margin = 2 + static_cast<int>(3 * std::sqrt(expected * (1 - share)));
     first = static_cast<int>(expected) - margin;
@@ -65,22 +67,19 @@ struct Samples {
 /// The ranks of a row that lie in a range, and how many lie above it.
 template <class Bits>
 struct RanksBetween {
-  static constexpr int room = long_block;
+  static constexpr int room = 2 * long_block;
 
   explicit RanksBetween(RankRange<Bits> const& range_) : range(range_) {}
 
   /// Ranks of a range of one are not copied; false if there is no room for the others.
-  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count) {
+  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
+            bool few_reach) {
+    bool const sifts = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
-      alignas(64) Bits block[filter_block];
-      loops.ranks(keys + first, length, rank, block);
-      int const better = above_in(loops, block, length);
-      above += better;
-      if (range.span == 0)
-        within += loops.reaching(block, length, range.least) - better;
-      else if (!copy(loops, block, length))
-        return false;
+      bool const has_room = sifts ? sift_block(loops, rank, keys + first, length)
+                                  : read_block(loops, rank, keys + first, length);
+      if (!has_room) return false;
     }
     return true;
   }
@@ -90,6 +89,29 @@ struct RanksBetween {
   alignas(64) Bits ranks[room];
 
  private:
+  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+                  int length) {
+    std::uint16_t hits[filter_block + 1];
+    int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
+    if (found > room - within) return false;
+    for (int h = 0; h < found; ++h) {
+      Bits const here = rank(keys[hits[h]]);
+      ranks[within] = here;
+      within += range.has(here);
+      above += !range.has(here);
+    }
+    return true;
+  }
+  bool read_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+                  int length) {
+    alignas(64) Bits block[filter_block];
+    loops.ranks(keys, length, rank, block);
+    int const better = above_in(loops, block, length);
+    above += better;
+    if (range.span > 0) return copy(loops, block, length);
+    within += loops.reaching(block, length, range.least) - better;
+    return true;
+  }
   int above_in(HostLoops<Bits> const& loops, Bits const* block, int length) const {
     auto const next = static_cast<Bits>(range.least + range.span + 1);
     return next == 0 ? 0 : loops.reaching(block, length, next);
@@ -110,6 +132,7 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
                int k, Edge<Bits>& edge) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
+  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
   alignas(64) Bits sample[Samples::most];
   samples.take(loops, rank, keys, sample);
   Bits const best = loops.kth(sample, samples.count, std::max(samples.first, 1)).rank;
@@ -118,12 +141,11 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
   bool const is_bounded = samples.first > 0 || best == least;
   Bits const most = is_bounded ? best : std::numeric_limits<Bits>::max();
   RanksBetween<Bits> between({least, static_cast<Bits>(most - least)});
-  if (!between.read(loops, rank, keys, count)) return false;
+  if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
-  edge = between.range.span == 0
-             ? Edge<Bits>{least, between.within - wanted, between.within}
-             : edge_of(loops, between.ranks, between.within, wanted);
+  edge = between.range.span == 0 ? Edge<Bits>{least, between.within - wanted, between.within}
+                                 : edge_of(loops, between.ranks, between.within, wanted);
   return true;
 }
 

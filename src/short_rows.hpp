@@ -17,6 +17,8 @@ namespace ktopk::detail {
 inline constexpr std::int64_t longest_short_row = long_block;
 /// Of longer ones, up to this, all is found at once but for the order.
 inline constexpr std::int64_t longest_row_alone = 4 * longest_short_row;
+/// Of rows that have a thread to themselves.
+inline constexpr std::int64_t longest_row_in_cache = 1 << 20;
 
 template <class Bits, class Item>
 struct ShortRows {
@@ -37,8 +39,9 @@ struct ShortRows {
     for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
   }
 
-  /// The k > 0 winners of a row of so many keys. False where a longer row's are not known.
+  /// The k > 0 winners of a row of so many keys, in any order where it is longer. False where they are not known.
   bool put(std::int64_t row, std::int64_t length, int k) const {
+    if (length > longest_row_alone) return put_long(row, length, k);
     Problem<Bits> const& problem = sink.problem;
     if (length > longest_short_row && problem.key_step != 1) return false;
     Bits packed[longest_short_row];
@@ -47,6 +50,25 @@ struct ShortRows {
     Bits const* const from = neighbors(problem.row_keys(row), problem.key_step, count, packed);
     if (!find_winners(from, count, k, hits)) return false;
     store(row, from, hits, k);
+    return true;
+  }
+
+  bool put_long(std::int64_t row, std::int64_t length, int k) const {
+    Problem<Bits> const& problem = sink.problem;
+    Bits const* const keys = problem.row_keys(row);
+    Edge<Bits> edge;
+    auto const count = static_cast<int>(length);
+    if (problem.key_step != 1 || !find_edge(loops, sink.map.rank, keys, count, k, edge))
+      return false;
+    Borderline<Bits> borderline = borderline_at(edge);
+    std::uint16_t hits[long_block + 1];
+    std::int64_t slot = 0;
+    for (int first = 0; first < count; first += long_block) {
+      int const found = borderline.filter(loops, sink.map.rank, keys + first,
+                                          std::min(count - first, long_block), hits);
+      sink.put_hits(row, slot, keys + first, hits, found, first);
+      slot += found;
+    }
     return true;
   }
 
@@ -135,11 +157,14 @@ struct ShortRows {
   void find_reaching(Bits const* from, int count, int k, Edge<Bits> const& edge,
                      std::uint16_t* hits) const {
     if (edge.ties == count) return std::iota(hits, hits + k, last_wins() ? edge.surplus : 0);
-    Borderline<Bits> borderline({edge.rank, 0}, edge.surplus, edge.ties - edge.surplus,
-                                last_wins());
+    Borderline<Bits> borderline = borderline_at(edge);
     by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
       return borderline.filter(loops, sink.map.rank, from + first, length, places);
     });
+  }
+
+  Borderline<Bits> borderline_at(Edge<Bits> const& edge) const {
+    return {{edge.rank, 0}, edge.surplus, edge.ties - edge.surplus, last_wins()};
   }
 
   void store(std::int64_t row, Bits const* from, std::uint16_t* hits, int k) const {

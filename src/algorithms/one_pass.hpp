@@ -65,7 +65,7 @@ inline double safe_room(std::int64_t order) {
 inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
   auto const size = static_cast<double>(n), winners = static_cast<double>(k);
   auto const balanced = static_cast<std::int64_t>(
-      std::max(3 * std::sqrt(size), 5 * std::cbrt(size) * std::cbrt(winners)));
+      std::max(3 * std::sqrt(size), 2 * std::cbrt(size) * std::cbrt(winners)));
   if (n < (1 << 19)) return std::clamp<std::int64_t>(balanced, 1, std::min<std::int64_t>(4096, n));
   std::int64_t const most = std::min<std::int64_t>(n / 64, 16384);
   return std::max(std::min(balanced, most), std::min<std::int64_t>(n >> 17, 131072));

@@ -491,7 +491,7 @@ struct RadixSelection {
   bool select_short(std::int64_t row) const {
     if constexpr (Source::Reader::reads_keys) {
       std::int64_t const size = source.size(row);
-      if (size > longest_row_alone) return false;
+      if (size > longest_row_in_cache) return false;
       auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
       if (k == 0) return true;
       return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
