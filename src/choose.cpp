@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "choose.hpp"
 
+#include <algorithm>
+
 #include "algorithms/one_pass.hpp"
 #include "instantiate.hpp"
 #include "short_rows.hpp"
@@ -29,7 +31,7 @@ inline std::int64_t most_in_heap(Shape const& shape) {
 /// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's or
 /// radix's sample: more where every row has one thread and so one queue, and where rows are very long.
 inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
-  if (one_queue) return n <= longest_row_alone ? 32 : n < (1 << 16) ? 128 : 512;
+  if (one_queue) return n <= longest_row_alone ? 32 : std::min<std::int64_t>(n / 512, 512);
   return n < (1 << 17) || n > (1 << 24) ? 128 : 32;
 }
 
@@ -53,7 +55,9 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool o
   if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  if (does_one_thread_alone(device, shape)) return Algorithm::radix;
+  bool const are_rows_in_cache = one_thread && shape.n <= longest_row_in_cache;
+  if (does_one_thread_alone(device, shape) || (are_rows_in_cache && shape.k * 64 > shape.n))
+    return Algorithm::radix;
   return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
 }
 

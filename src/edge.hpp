@@ -125,8 +125,23 @@ struct RanksBetween {
   }
 };
 
-/// Finds the edge of a row of keys by one read of them: two of a sample, between which it should be, leave few ranks
-/// (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many share. False where they do not.
+/// The edge of a row of keys, by one read of them, if its rank is in a range; or false.
+template <class Bits>
+bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
+                  RankMap<Bits> const& rank, Bits const* keys, int count, int k, Edge<Bits>& edge) {
+  RanksBetween<Bits> between(range);
+  if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
+  int const wanted = k - between.above;
+  if (wanted <= 0 || wanted > between.within) return false;
+  // Where all in the range win, edge_of might name a rank below it.
+  bool const is_least = range.span == 0 || wanted == between.within;
+  edge = is_least ? Edge<Bits>{range.least, between.within - wanted, between.within}
+                  : edge_of(loops, between.ranks, between.within, wanted);
+  return true;
+}
+
+/// The same without a range: two of a sample, between which the edge should be, leave few ranks (Floyd and Rivest,
+/// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
 bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
                int k, Edge<Bits>& edge) {
@@ -135,18 +150,18 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
   if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
   alignas(64) Bits sample[Samples::most];
   samples.take(loops, rank, keys, sample);
-  Bits const best = loops.kth(sample, samples.count, std::max(samples.first, 1)).rank;
-  Bits const least =
-      samples.last < samples.count ? loops.kth(sample, samples.count, samples.last).rank : Bits{0};
-  bool const is_bounded = samples.first > 0 || best == least;
-  Bits const most = is_bounded ? best : std::numeric_limits<Bits>::max();
-  RanksBetween<Bits> between({least, static_cast<Bits>(most - least)});
-  if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
-  int const wanted = k - between.above;
-  if (wanted <= 0 || wanted > between.within) return false;
-  edge = between.range.span == 0 ? Edge<Bits>{least, between.within - wanted, between.within}
-                                 : edge_of(loops, between.ranks, between.within, wanted);
-  return true;
+  auto const in = [&](Bits least, Bits most) {
+    RankRange<Bits> const range{least, static_cast<Bits>(most - least)};
+    return find_edge_in(range, loops, rank, keys, count, k, edge);
+  };
+  Bits most = std::numeric_limits<Bits>::max(), least = 0;
+  if (samples.first > 0) most = loops.kth(sample, samples.count, samples.first).rank;
+  if (samples.last >= samples.count) return in(least, most);
+  auto const last = loops.kth(sample, samples.count, samples.last);
+  least = last.rank;
+  bool const is_shared = last.count > samples.last + samples.count / 16;
+  if (!is_shared || least == most) return in(least, most);
+  return in(least, least) || in(static_cast<Bits>(least + 1), most);
 }
 
 }  // namespace ktopk::detail

@@ -18,7 +18,7 @@ inline constexpr std::int64_t longest_short_row = long_block;
 /// Of longer ones, up to this, all is found at once but for the order.
 inline constexpr std::int64_t longest_row_alone = 4 * longest_short_row;
 /// Of rows that have a thread to themselves.
-inline constexpr std::int64_t longest_row_in_cache = 1 << 20;
+inline constexpr std::int64_t longest_row_in_cache = 1 << 18;
 
 template <class Bits, class Item>
 struct ShortRows {

@@ -60,6 +60,27 @@ int wrong_edges(std::vector<Bits> const& ranks) {
   return wrong;
 }
 
+/// Of a range between two of the ranks, and of winners from one above it to as many as reach it and one more.
+template <class Bits>
+int wrong_edges_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks, Bits one,
+                   Bits other) {
+  Bits const least = std::min(one, other), most = std::max(one, other);
+  auto const count_if = [&](auto const& is) {
+    return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), is));
+  };
+  int const above = count_if([=](Bits rank) { return rank > most; });
+  int const reaching = count_if([=](Bits rank) { return rank >= least; });
+  int wrong = 0;
+  for (int k : {above, above + 1, (above + reaching) / 2, reaching - 1, reaching, reaching + 1}) {
+    Edge<Bits> edge;
+    bool const found = find_edge_in({least, static_cast<Bits>(most - least)}, loops, {},
+                                    ranks.data(), static_cast<int>(ranks.size()), k, edge);
+    wrong += found != (k > above && k <= reaching);
+    if (found) wrong += !is_edge(edge, ranks, k);
+  }
+  return wrong;
+}
+
 /// The places of the winners among ranks of which those from `least` to `most` may tie.
 std::vector<std::uint16_t> winners_of(std::vector<std::uint32_t> const& ranks, std::uint32_t least,
                                       std::uint32_t most, int wanted, bool last_wins) {
@@ -100,6 +121,21 @@ TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[h
   for (Input input : inputs_for<TestType>())
     for (int count : {511, 512, 513, 2049, long_block - 1, long_block, 4 * long_block})
       wrong += wrong_edges(ranks_of<TestType>(input, count));
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("the edge of a row is found in any range that holds it", "[host_scan]",
+                        Widths) {
+  int wrong = 0;
+  for (Input input : inputs_for<TestType>())
+    for (int count : {100, 2048, 5000}) {
+      auto const ranks = ranks_of<TestType>(input, count);
+      auto const at = [&](int i) { return ranks[static_cast<std::size_t>(i)]; };
+      for (auto const& loops : all_host_loops<bits_of<TestType>>())
+        for (int i : {0, count / 3, count / 50})
+          for (int j : {0, count / 2, count - 1})
+            wrong += wrong_edges_in(loops, ranks, at(i), at(j));
+    }
   CHECK(wrong == 0);
 }
 

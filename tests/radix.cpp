@@ -213,6 +213,29 @@ void select_one(std::vector<T> const& keys, std::int64_t k, testing::Verdict& ve
   }
 }
 
+template <class T>
+std::vector<T> make_rows(Input input, std::int64_t rows, std::int64_t n) {
+  std::vector<T> keys;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto const more = make_keys<T>(input, n, static_cast<std::uint64_t>(row + 1));
+    keys.insert(keys.end(), more.begin(), more.end());
+  }
+  return keys;
+}
+
+template <class T>
+void select_batch(std::vector<T> const& keys, std::int64_t rows, std::int64_t n, std::int64_t k,
+                  Ties ties, testing::Verdict& verdict) {
+  Options const options{.ties = ties, .algorithm = Algorithm::radix};
+  auto const question = uniform_question(keys, rows, n, k);
+  auto const truth = solve(question, options);
+  for_each_space([&](auto const& exec) {
+    UniformCall<std::decay_t<decltype(exec)>, T> call(exec, keys, rows, n, k);
+    verdict.expect(question, truth, call(k, options), options,
+                   [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
+  });
+}
+
 }  // namespace
 
 TEST_CASE("a team's buffer loses nothing and invents nothing", "[rooms]") {
@@ -334,25 +357,31 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[rooms]"
   verdict.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("batches of rows that one thread does alone if few win", "[rooms]",
+TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone", "[rooms]",
                         Widths) {
   testing::Verdict verdict;
   std::int64_t const rows = 3;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {std::int64_t{8193}, std::int64_t{32'768}, std::int64_t{32'769}}) {
-      auto const keys = make_keys<TestType>(input, rows * n, 8);
-      for (std::int64_t k : {std::int64_t{50}, n / 8})
-        for (Ties ties : {Ties::lowest_index, Ties::highest_index}) {
-          Options const options{.ties = ties, .algorithm = Algorithm::radix};
-          auto const question = uniform_question(keys, rows, n, k);
-          auto const truth = solve(question, options);
-          for_each_space([&](auto const& exec) {
-            UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, keys, rows, n, k);
-            verdict.expect(question, truth, call(k, options), options,
-                           [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
-          });
-        }
+      auto const keys = make_rows<TestType>(input, rows, n);
+      for (std::int64_t k : {std::int64_t{50}, n / 2})
+        for (Ties ties : {Ties::lowest_index, Ties::highest_index})
+          select_batch(keys, rows, n, k, ties, verdict);
     }
+  verdict.close();
+}
+
+/// So many rows that each has a thread to itself.
+TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  std::int64_t const n = 40'000, rows = 9;
+  for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::bucket_killer,
+                      Input::few_values}) {
+    auto const keys = make_rows<TestType>(input, rows, n);
+    for (std::int64_t k : {std::int64_t{64}, n / 9, n / 2})
+      for (Ties ties : {Ties::lowest_index, Ties::highest_index})
+        select_batch(keys, rows, n, k, ties, verdict);
+  }
   verdict.close();
 }
 
