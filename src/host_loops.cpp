@@ -37,7 +37,7 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-// Two bits at a time, of which one look at a rank tells as much as of one, from the first in which ranks differ.
+// From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
   Bits all = std::numeric_limits<Bits>::max(), any = 0;
