@@ -25,13 +25,14 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
 /// Up to how many winners a heap does, whose inserts are dear and whose other steps are few: for more of them in
 /// one row, which has but one or a few heaps to merge.
 inline std::int64_t most_in_heap(Shape const& shape) {
+  if (shape.n <= longest_row_alone) return 16;
   return shape.rows == 1 && shape.n <= (1 << 18) ? 32 : 8;
 }
 
 /// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's or
 /// radix's sample: more where every row has one thread and so one queue, and where rows are very long.
 inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
-  if (one_queue) return n <= longest_row_alone ? 32 : std::min<std::int64_t>(n / 512, 512);
+  if (one_queue) return std::min<std::int64_t>(n / 512, 512);
   return n < (1 << 17) || n > (1 << 24) ? 128 : 32;
 }
 
@@ -42,8 +43,8 @@ inline bool are_few_winners(Shape const& shape) {
 
 /// Of rows that one thread does alone.
 inline Algorithm choose_for_short_rows(Shape const& shape) {
-  if (shape.n <= filter_block && shape.k == 1) return Algorithm::bitonic;
-  return shape.k <= 8 && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
+  std::int64_t const shortest_for_heap = shape.k == 1 ? filter_block + 1 : 1024;
+  return shape.k <= 8 && shape.n >= shortest_for_heap ? Algorithm::heap : Algorithm::radix;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
@@ -53,10 +54,10 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool o
   if (shape.ragged) return Algorithm::radix;
   if (are_short_rows(device, shape)) return choose_for_short_rows(shape);
   if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
+  if (does_one_thread_alone(device, shape)) return Algorithm::radix;
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  bool const are_rows_in_cache = one_thread && shape.n <= longest_row_in_cache;
-  if (does_one_thread_alone(device, shape) || (are_rows_in_cache && shape.k * 64 > shape.n))
+  if (one_thread && shape.n <= longest_row_in_cache && shape.k * 64 > shape.n)
     return Algorithm::radix;
   return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
 }

@@ -147,21 +147,22 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
                int k, Edge<Bits>& edge) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
-  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
+  int const span = samples.last - samples.first;
+  if (span * samples.apart > RanksBetween<Bits>::room) return false;
   alignas(64) Bits sample[Samples::most];
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
     RankRange<Bits> const range{least, static_cast<Bits>(most - least)};
     return find_edge_in(range, loops, rank, keys, count, k, edge);
   };
-  Bits most = std::numeric_limits<Bits>::max(), least = 0;
-  if (samples.first > 0) most = loops.kth(sample, samples.count, samples.first).rank;
-  if (samples.last >= samples.count) return in(least, most);
-  auto const last = loops.kth(sample, samples.count, samples.last);
-  least = last.rank;
+  Reached<Bits> last{0, 0};
+  if (samples.last < samples.count) last = loops.kth(sample, samples.count, samples.last);
   bool const is_shared = last.count > samples.last + samples.count / 16;
-  if (!is_shared || least == most) return in(least, most);
-  return in(least, least) || in(static_cast<Bits>(least + 1), most);
+  if (!is_shared && span * 4 > samples.count) return false;  // most of the row would be left
+  Bits most = std::numeric_limits<Bits>::max();
+  if (samples.first > 0) most = loops.kth(sample, samples.count, samples.first).rank;
+  if (!is_shared || last.rank == most) return in(last.rank, most);
+  return in(last.rank, last.rank) || in(static_cast<Bits>(last.rank + 1), most);
 }
 
 }  // namespace ktopk::detail

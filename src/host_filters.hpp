@@ -22,6 +22,12 @@ inline std::uint64_t pack_flags(std::uint8_t const* flags) {
   return (word * spread) >> 56;
 }
 
+inline std::uint64_t pack_flags_of_64(std::uint8_t const* flags) {
+  std::uint64_t mask = 0;
+  for (int b = 0; b < 8; ++b) mask |= pack_flags(flags + 8 * b) << (8 * b);
+  return mask;
+}
+
 /// Appends place + j for every bit j that is set; returns how many there are then.
 [[gnu::always_inline]] inline int append_bits(std::uint64_t mask, int place, std::uint16_t* hits,
                                               int found) {
@@ -53,11 +59,8 @@ struct PlainStripe {
     if (!sieve.template passes_any<by_ends, size>(keys)) return found;
     std::uint8_t in[size];
     for (int j = 0; j < size; ++j) in[j] = range.has(map(keys[j])) ? 1 : 0;
-    for (int w = 0; w < size; w += 64) {
-      std::uint64_t mask = 0;
-      for (int b = 0; b < 8; ++b) mask |= pack_flags(in + w + 8 * b) << (8 * b);
-      found = append_bits(mask, place + w, hits, found);
-    }
+    for (int w = 0; w < size; w += 64)
+      found = append_bits(pack_flags_of_64(in + w), place + w, hits, found);
     return found;
   }
 };

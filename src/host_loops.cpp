@@ -102,45 +102,91 @@ template <class Bits>
   return reaching;
 }
 
-#define KTOPK_HOST_LOOPS(suffix, attribute)                                                  \
-  template <class Bits>                                                                      \
-  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,     \
-                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {     \
-    digits_plain(keys, count, rank, digit, digits);                                          \
-  }                                                                                          \
-  template <class Bits>                                                                      \
-  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,      \
-                                Bits* ranks) {                                               \
-    ranks_plain(keys, count, rank, ranks);                                                   \
-  }                                                                                          \
-  template <class Bits>                                                                      \
-  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                \
-    return kth_plain(ranks, count, k);                                                       \
-  }                                                                                          \
-  template <class Bits>                                                                      \
-  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                 \
-    slots_plain(ranks, count, slots);                                                        \
-  }                                                                                          \
-  template <class Bits>                                                                      \
-  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) { \
-    extremes_plain(ranks, count, extremes);                                                  \
-  }                                                                                          \
-  template <class Bits>                                                                      \
-  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                \
-    return reaching_plain(ranks, count, least);                                              \
-  }                                                                                          \
-  template <class Bits>                                                                      \
-  HostLoops<Bits> loops_##suffix() {                                                         \
-    HostLoops<Bits> loops{nullptr,                                                           \
-                          nullptr,                                                           \
-                          digits_##suffix<Bits>,                                             \
-                          ranks_##suffix<Bits>,                                              \
-                          kth_##suffix<Bits>,                                                \
-                          slots_##suffix<Bits>,                                              \
-                          extremes_##suffix<Bits>,                                           \
-                          reaching_##suffix<Bits>};                                          \
-    set_filters_##suffix(loops);                                                             \
-    return loops;                                                                            \
+/// The first or last of so many keys that has this rank, as one of them does.
+template <bool Late, class Bits>
+[[gnu::always_inline]] inline int place_of(Bits const* keys, int count, RankMap<Bits> const& map,
+                                           Bits rank) {
+  constexpr int chunk = 64;
+  int done = 0;
+  for (; done + chunk <= count; done += chunk) {
+    int const first = Late ? count - done - chunk : done;
+    std::uint8_t is_it[chunk];
+    for (int i = 0; i < chunk; ++i) is_it[i] = map(keys[first + i]) == rank ? 1 : 0;
+    std::uint64_t const mask = pack_flags_of_64(is_it);
+    if (mask != 0) return first + (Late ? std::bit_width(mask) - 1 : std::countr_zero(mask));
+  }
+  int place = Late ? count - done - 1 : done;
+  while (map(keys[place]) != rank) place += Late ? -1 : 1;
+  return place;
+}
+
+// The best of a block is cheap to know, and only one block is looked at again for where it is.
+template <bool Late, class Bits>
+[[gnu::always_inline]] inline int best_plain(Bits const* keys, int count,
+                                             RankMap<Bits> const& rank) {
+  RankMap<Bits> const map = rank;
+  constexpr int size = 512;
+  Bits most = 0;
+  int block = 0;
+  for (int first = 0; first < count; first += size) {
+    int const end = count - first < size ? count : first + size;
+    Bits here = 0;
+    for (int i = first; i < end; ++i) {
+      Bits const next = map(keys[i]);
+      here = next > here ? next : here;
+    }
+    bool const is_better = Late ? here >= most : here > most;
+    most = is_better ? here : most;
+    block = is_better ? first : block;
+  }
+  int const length = count - block < size ? count - block : size;
+  return block + place_of<Late>(keys + block, length, map, most);
+}
+
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                        \
+  template <class Bits>                                                                            \
+  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,           \
+                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {           \
+    digits_plain(keys, count, rank, digit, digits);                                                \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,            \
+                                Bits* ranks) {                                                     \
+    ranks_plain(keys, count, rank, ranks);                                                         \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                      \
+    return kth_plain(ranks, count, k);                                                             \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                       \
+    slots_plain(ranks, count, slots);                                                              \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {       \
+    extremes_plain(ranks, count, extremes);                                                        \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                      \
+    return reaching_plain(ranks, count, least);                                                    \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute int best_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, bool late) { \
+    return late ? best_plain<true>(keys, count, rank) : best_plain<false>(keys, count, rank);      \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  HostLoops<Bits> loops_##suffix() {                                                               \
+    HostLoops<Bits> loops{nullptr,                                                                 \
+                          nullptr,                                                                 \
+                          digits_##suffix<Bits>,                                                   \
+                          ranks_##suffix<Bits>,                                                    \
+                          kth_##suffix<Bits>,                                                      \
+                          slots_##suffix<Bits>,                                                    \
+                          extremes_##suffix<Bits>,                                                 \
+                          reaching_##suffix<Bits>,                                                 \
+                          best_##suffix<Bits>};                                                    \
+    set_filters_##suffix(loops);                                                                   \
+    return loops;                                                                                  \
   }
 
 KTOPK_FILTERS(portable, , PlainStripe)

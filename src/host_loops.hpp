@@ -85,6 +85,8 @@ struct HostLoops {
   void (*extremes)(Bits const* ranks, int count, Extremes<Bits>& extremes);
   /// How many ranks reach `least`.
   int (*reaching)(Bits const* ranks, int count, Bits least);
+  /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0
+  int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late);
 };
 
 /// Those that this processor runs, the fastest last.

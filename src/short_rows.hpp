@@ -80,6 +80,10 @@ struct ShortRows {
       std::iota(hits, hits + count, std::uint16_t{0});
       return true;
     }
+    if (k == 1) {
+      hits[0] = static_cast<std::uint16_t>(loops.best(from, count, sink.map.rank, last_wins()));
+      return true;
+    }
     if (k <= count / 8 && find_few_winners(from, count, k, hits)) return true;
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, from, count, k, edge)) {
@@ -104,7 +108,7 @@ struct ShortRows {
     bool const is_any = !is_shared || bar != 0;
     int const found = is_any ? find_from(bar, from, count, hits) : 0;
     if (found >= k) return choose_among(from, hits, found, k);
-    return is_shared && add_equals(from, count, least, k - found, hits) == k;
+    return is_shared && add_equals(from, count, least, found, k, hits);
   }
 
   int find_from(Bits rank, Bits const* from, int count, std::uint16_t* hits) const {
@@ -142,15 +146,27 @@ struct ShortRows {
     return true;
   }
 
-  /// Finds what is better than `rank` again, and `wanted` of that rank, of which there should be more; returns how
-  /// many there are of both.
-  int add_equals(Bits const* from, int count, Bits rank, int wanted, std::uint16_t* hits) const {
-    if (last_wins()) return 0;  // which these are is known when all have been counted
-    constexpr int some = 1;
-    Borderline<Bits> borderline({rank, 0}, some, wanted, false);
-    return by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
-      return borderline.filter(loops, sink.map.rank, from + first, length, places);
-    });
+  /// Adds those of `rank` that win to `found` better ones; false where there are too few.
+  bool add_equals(Bits const* from, int count, Bits rank, int found, int k,
+                  std::uint16_t* hits) const {
+    constexpr int most = longest_row_alone / 8, block = 256;
+    std::uint16_t ties[most], places[block + 1];
+    int wanted = k - found;
+    for (int done = 0; done < count && wanted > 0; done += block) {
+      int const length = std::min(count - done, block);
+      int const first = last_wins() ? count - done - length : done;
+      int const more = loops.filter(from + first, length, sink.map.rank, {rank, 0}, places);
+      int const taken = std::min(more, wanted);
+      std::uint16_t const* const begin = last_wins() ? places + more - taken : places;
+      std::uint16_t* const to = ties + (last_wins() ? wanted - taken : k - found - wanted);
+      for (int t = 0; t < taken; ++t) to[t] = static_cast<std::uint16_t>(first + begin[t]);
+      wanted -= taken;
+    }
+    if (wanted > 0) return false;
+    std::uint16_t better[most];
+    std::copy_n(hits, found, better);
+    std::merge(better, better + found, ties, ties + k - found, hits);
+    return true;
   }
 
   /// Writes the places of the k best of `count` to `hits`, of which the edge is known.

@@ -124,6 +124,23 @@ TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[h
   CHECK(wrong == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("the best key is the first or the last of its rank", "[host_scan]",
+                        Widths) {
+  using Bits = bits_of<TestType>;
+  int wrong = 0;
+  for (Input input : inputs_for<TestType>())
+    for (int count : {1, 2, 63, 64, 65, 127, 511, 512, 513, 1100}) {
+      auto const ranks = ranks_of<TestType>(input, count);
+      auto const first = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
+      auto const last = ranks.rend() - std::max_element(ranks.rbegin(), ranks.rend()) - 1;
+      for (auto const& loops : all_host_loops<Bits>()) {
+        wrong += loops.best(ranks.data(), count, {}, false) != first;
+        wrong += loops.best(ranks.data(), count, {}, true) != last;
+      }
+    }
+  CHECK(wrong == 0);
+}
+
 TEMPLATE_LIST_TEST_CASE("the edge of a row is found in any range that holds it", "[host_scan]",
                         Widths) {
   int wrong = 0;
