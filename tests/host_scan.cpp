@@ -175,7 +175,7 @@ TEMPLATE_LIST_TEST_CASE("a sample leads to the edge of a row where it does not m
                         "[host_scan]", Widths) {
   auto const loops = ktopk::detail::pick_host_loops<bits_of<TestType>>();
   for (Input input : {Input::uniform, Input::ascending, Input::all_equal})
-    for (int count : {512, long_block, 4 * long_block})
+    for (int count : {4096, long_block, 4 * long_block})
       for (int k : {1, count / 2, count - count / 8}) {
         CAPTURE(name(input), count, k);
         Edge<bits_of<TestType>> edge;
