@@ -47,6 +47,8 @@ struct Samples {
   }
   /// Whether a sample of so many tells enough to be worth its while.
   static bool are_worth_it(int of) { return of >= 32 * stride; }
+  /// Whether few of all keys should be between the two ranks.
+  bool leave_little() const { return 4 * (last - first) <= count; }
   int place(int i) const { return i * apart + i * 5 % stride; }
 
   /// Copies their ranks.
@@ -147,8 +149,7 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
                int k, Edge<Bits>& edge) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
-  int const span = samples.last - samples.first;
-  if (span * samples.apart > RanksBetween<Bits>::room) return false;
+  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
   alignas(64) Bits sample[Samples::most];
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
@@ -158,7 +159,7 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
   Reached<Bits> last{0, 0};
   if (samples.last < samples.count) last = loops.kth(sample, samples.count, samples.last);
   bool const is_shared = last.count > samples.last + samples.count / 16;
-  if (!is_shared && span * 4 > samples.count) return false;  // most of the row would be left
+  if (!is_shared && !samples.leave_little()) return false;
   Bits most = std::numeric_limits<Bits>::max();
   if (samples.first > 0) most = loops.kth(sample, samples.count, samples.first).rank;
   if (!is_shared || last.rank == most) return in(last.rank, most);

@@ -26,6 +26,9 @@ struct ShortRows {
   HostLoops<Bits> loops;
   Sorted sorted;
 
+  static constexpr int few_share = 8;  // an eighth of a row is few winners
+  static constexpr int most_few = longest_row_alone / few_share;
+
   template <class Group>
   KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
     KOKKOS_IF_ON_HOST((select(group.index());))
@@ -84,7 +87,7 @@ struct ShortRows {
       hits[0] = static_cast<std::uint16_t>(loops.best(from, count, sink.map.rank, last_wins()));
       return true;
     }
-    if (k <= count / 8 && find_few_winners(from, count, k, hits)) return true;
+    if (k <= count / few_share && find_few_winners(from, count, k, hits)) return true;
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, from, count, k, edge)) {
       if (count > longest_short_row) return false;
@@ -149,24 +152,31 @@ struct ShortRows {
   /// Adds those of `rank` that win to `found` better ones; false where there are too few.
   bool add_equals(Bits const* from, int count, Bits rank, int found, int k,
                   std::uint16_t* hits) const {
-    constexpr int most = longest_row_alone / 8, block = 256;
-    std::uint16_t ties[most], places[block + 1];
-    int wanted = k - found;
-    for (int done = 0; done < count && wanted > 0; done += block) {
+    std::uint16_t ties[most_few], better[most_few];
+    int const wanted = k - found;
+    if (!find_ties(from, count, rank, wanted, ties)) return false;
+    std::copy_n(hits, found, better);
+    std::merge(better, better + found, ties, ties + wanted, hits);
+    return true;
+  }
+
+  /// The first or last `wanted` of `rank`, in ascending order; of the others no more are read than of a block.
+  bool find_ties(Bits const* from, int count, Bits rank, int wanted, std::uint16_t* ties) const {
+    constexpr int block = 256;
+    std::uint16_t places[block + 1];
+    int left = wanted;
+    for (int done = 0; done < count && left > 0; done += block) {
       int const length = std::min(count - done, block);
       int const first = last_wins() ? count - done - length : done;
       int const more = loops.filter(from + first, length, sink.map.rank, {rank, 0}, places);
-      int const taken = std::min(more, wanted);
-      std::uint16_t const* const begin = last_wins() ? places + more - taken : places;
-      std::uint16_t* const to = ties + (last_wins() ? wanted - taken : k - found - wanted);
-      for (int t = 0; t < taken; ++t) to[t] = static_cast<std::uint16_t>(first + begin[t]);
-      wanted -= taken;
+      int const taken = std::min(more, left);
+      int const begin = last_wins() ? more - taken : 0;
+      int const slot = last_wins() ? left - taken : wanted - left;
+      for (int t = 0; t < taken; ++t)
+        ties[slot + t] = static_cast<std::uint16_t>(first + places[begin + t]);
+      left -= taken;
     }
-    if (wanted > 0) return false;
-    std::uint16_t better[most];
-    std::copy_n(hits, found, better);
-    std::merge(better, better + found, ties, ties + k - found, hits);
-    return true;
+    return left == 0;
   }
 
   /// Writes the places of the k best of `count` to `hits`, of which the edge is known.
