@@ -240,7 +240,8 @@ void require_gpu() {
 
 KokkosSession::KokkosSession() {
   require_gpu();
-  auto settings = Kokkos::InitializationSettings().set_disable_warnings(true);
+  Kokkos::InitializationSettings settings;
+  settings.set_disable_warnings(true);
 #ifdef KOKKOS_ENABLE_THREADS
   // Where Kokkos has no hwloc, its Threads would be one.
   if (std::getenv("KOKKOS_NUM_THREADS") == nullptr)
