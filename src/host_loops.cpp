@@ -184,7 +184,8 @@ template <bool Late, class Bits>
                           slots_##suffix<Bits>,                                                    \
                           extremes_##suffix<Bits>,                                                 \
                           reaching_##suffix<Bits>,                                                 \
-                          best_##suffix<Bits>};                                                    \
+                          best_##suffix<Bits>,                                                     \
+                          gains_by_streams()};                                                     \
     set_filters_##suffix(loops);                                                                   \
     return loops;                                                                                  \
   }

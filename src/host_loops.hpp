@@ -14,8 +14,8 @@
 namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
-/// How many blocks of a row are read by turns where order does not matter: some cores ask memory for more at
-/// a time so than front to back.
+/// How many blocks of a row are read by turns where order does not matter and the processor gains by it: some cores ask
+/// memory for more at a time so than front to back.
 inline constexpr int streams = 4;
 /// Where nothing is learned between blocks, longer ones spend less on beginning.
 inline constexpr int long_block = streams * filter_block;
@@ -87,6 +87,8 @@ struct HostLoops {
   int (*reaching)(Bits const* ranks, int count, Bits least);
   /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0
   int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late);
+  /// Whether long rows are read faster by filter_streams than by filter.
+  bool by_streams;
 };
 
 /// Those that this processor runs, the fastest last.

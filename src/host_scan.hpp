@@ -341,14 +341,14 @@ void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::
 
 /// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
 /// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
-/// memory are read by one stream.
+/// memory are read by one stream, and so are all where the processor gains nothing by more.
 template <class Bits, class Item, class Threshold, class Body>
 void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
                                   ItemMap<Bits, Item> const& map, std::int64_t begin,
                                   std::int64_t end, Threshold const& threshold, Body const& body) {
   std::uint16_t hits[streams * filter_block + 1];
   std::int64_t const apart =
-      step == 1 ? (end - begin) / (streams * filter_block) * filter_block : 0;
+      step == 1 && loops.by_streams ? (end - begin) / (streams * filter_block) * filter_block : 0;
   auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
     for_each_block_reaching(
         loops, keys, step, map, first, last, long_block, threshold,

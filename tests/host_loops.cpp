@@ -3,6 +3,7 @@
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -328,7 +329,9 @@ using FewKeys = std::tuple<std::uint8_t, std::int16_t, float, double>;
 TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once", "[host_loops]",
                         FewKeys) {
   using Row = LongRow<TestType>;
-  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  loops.by_streams = GENERATE(true, false);
+  CAPTURE(loops.by_streams);
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t count : {std::size_t{1}, std::size_t{500}, Row::length / 2, Row::length}) {
@@ -352,7 +355,9 @@ TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once
 TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the best",
                         "[host_loops]", FewKeys) {
   using Row = LongRow<TestType>;
-  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  loops.by_streams = GENERATE(true, false);
+  CAPTURE(loops.by_streams);
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t k : {1, 20}) {
