@@ -36,9 +36,11 @@ inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
   return n < (1 << 17) || n > (1 << 24) ? 128 : 32;
 }
 
-/// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
+/// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row. Items of
+/// keys of 64 bits have 128, which a list pays for where no trial halves it.
 inline bool are_few_winners(Shape const& shape) {
-  return shape.k * (shape.n < (1 << 16) ? 16 : 8) <= shape.n;
+  bool const are_items_long = shape.key_bytes > 4 && shape.n < (1 << 24);
+  return shape.k * (are_items_long ? 32 : 16) <= shape.n;
 }
 
 /// Of rows that one thread does alone.

@@ -95,6 +95,23 @@ struct KeyScan {
     });
   }
 
+  /// Adds the digits of the ranks in `range` alone. Where many are, a block's digits are told together.
+  void count_digits_in(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
+                       RankRange<Bits> range, unsigned* histogram) const {
+    DigitCounter counter(histogram, digit.last + 1);
+    std::uint16_t hits[filter_block + 1], digits[filter_block + 1];
+    blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      if (found < count / 8) {
+        for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
+        return;
+      }
+      loops.digits(from, count, map.rank, digit, digits);
+      for (int h = 0; h < found; ++h) digits[h] = digits[hits[h]];
+      counter.add(digits, found);
+    });
+  }
+
   /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
   /// `found` of its keys have this rank. The first position stands for all of the stretch.
   template <class Body>

@@ -20,18 +20,22 @@ using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
 using ktopk::detail::Borderline;
 using ktopk::detail::Edge;
+using ktopk::detail::filter_block;
 using ktopk::detail::HostLoops;
+using ktopk::detail::KeyScan;
 using ktopk::detail::long_block;
 using ktopk::detail::make_rank_map;
+using ktopk::detail::RankDigits;
 using ktopk::detail::Samples;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, double>;
 
 template <class T>
-std::vector<bits_of<T>> ranks_of(Input input, int count) {
+std::vector<bits_of<T>> ranks_of(Input input, int count, unsigned seed = 4) {
   auto const map = make_rank_map<T>({});
   std::vector<bits_of<T>> ranks;
-  for (T key : make_keys<T>(input, count, 4)) ranks.push_back(map(std::bit_cast<bits_of<T>>(key)));
+  for (T key : make_keys<T>(input, count, seed))
+    ranks.push_back(map(std::bit_cast<bits_of<T>>(key)));
   return ranks;
 }
 
@@ -211,6 +215,36 @@ TEST_CASE("a borderline lets as many ties win as are wanted, the first or the la
                 REQUIRE(same);
               }
       }
+}
+
+TEMPLATE_LIST_TEST_CASE("digits are counted of the ranks in a range alone", "[host_scan]", Widths) {
+  using Bits = bits_of<TestType>;
+  using Item = ktopk::detail::Item128;
+  constexpr int count = 3 * filter_block + 77;
+  auto const map = ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, {});
+  for (Input input : {Input::uniform, Input::all_equal, Input::bucket_killer, Input::few_values}) {
+    std::vector<Bits> keys;
+    for (TestType key : make_keys<TestType>(input, count, 5))
+      keys.push_back(std::bit_cast<Bits>(key));
+    auto ranks = ranks_of<TestType>(input, count, 5);
+    std::sort(ranks.begin(), ranks.end());
+    for (auto const& loops : all_host_loops<Bits>())
+      for (int first : {0, 40, count / 2, count - 1})
+        for (int last : {first, first + count / 20, count - 1}) {
+          Bits const least = ranks[std::min(first, count - 1)],
+                     most = ranks[std::min(last, count - 1)];
+          CAPTURE(name(input), first, last);
+          auto const bits = static_cast<int>(std::bit_width(static_cast<Bits>(most - least)));
+          int const shift = std::max(0, bits - 5);
+          RankDigits<Bits> const digit{least, shift, 31};
+          std::vector<unsigned> expected(32), counted(32);
+          for (Bits rank : ranks)
+            if (rank >= least && rank <= most) ++expected[digit(rank)];
+          KeyScan<Bits, Item>{loops, keys.data(), 1, map}.count_digits_in(
+              0, count, digit, {least, static_cast<Bits>(most - least)}, counted.data());
+          REQUIRE(counted == expected);
+        }
+  }
 }
 
 TEST_CASE("on each side of a threshold's place all ties reach it, or none", "[host_scan]") {

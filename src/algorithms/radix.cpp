@@ -252,23 +252,31 @@ struct RadixSelection {
   void count_alone(RadixRow<Item> const& state, KeyScan<Bits, Item> const& scan, Range range,
                    bool all, unsigned* histogram) const {
     auto const last = static_cast<unsigned>(bins() - 1);
-    auto const digit = [&](Item item) { return digit_of(item, state.base, state.shift, last); };
-    if (all && state.shift >= sink.map.position_bits) {
-      scan.count_digits(range.begin, range.end,
-                        {sink.map.rank_of(state.base), state.shift - sink.map.position_bits, last},
-                        histogram);
-    } else if (counts_places(state)) {
-      Bits const rank = sink.map.rank_of(state.floor);
-      scan.count_places(range.begin, range.end, rank, state.shift, [&](std::int64_t i, int found) {
-        Item const item = sink.map.join(rank, static_cast<std::uint64_t>(i));
-        if (item >= state.floor && item <= state.ceiling)
-          histogram[digit(item)] += static_cast<unsigned>(found);
-      });
-    } else {
-      scan.visit_edge(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
-        if (item >= state.floor && item <= state.ceiling) ++histogram[digit(item)];
-      });
+    if (counts_places(state)) return count_places(state, scan, range, histogram);
+    if (state.shift >= sink.map.position_bits) {
+      RankDigits<Bits> const digit{sink.map.rank_of(state.base),
+                                   state.shift - sink.map.position_bits, last};
+      if (all) return scan.count_digits(range.begin, range.end, digit, histogram);
+      Bits const least = sink.map.rank_of(state.floor), most = sink.map.rank_of(state.ceiling);
+      return scan.count_digits_in(range.begin, range.end, digit,
+                                  {least, static_cast<Bits>(most - least)}, histogram);
     }
+    scan.visit_edge(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
+      if (item >= state.floor && item <= state.ceiling)
+        ++histogram[digit_of(item, state.base, state.shift, last)];
+    });
+  }
+
+  /// Of keys that are all of one rank.
+  void count_places(RadixRow<Item> const& state, KeyScan<Bits, Item> const& scan, Range range,
+                    unsigned* histogram) const {
+    auto const last = static_cast<unsigned>(bins() - 1);
+    Bits const rank = sink.map.rank_of(state.floor);
+    scan.count_places(range.begin, range.end, rank, state.shift, [&](std::int64_t i, int found) {
+      Item const item = sink.map.join(rank, static_cast<std::uint64_t>(i));
+      if (item >= state.floor && item <= state.ceiling)
+        histogram[digit_of(item, state.base, state.shift, last)] += static_cast<unsigned>(found);
+    });
   }
 
   KOKKOS_FUNCTION bool is_one_rank(RadixRow<Item> const& state) const {
