@@ -37,10 +37,11 @@ inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row. Items of
-/// keys of 64 bits have 128, which a list pays for where no trial halves it.
+/// keys of 64 bits have 128: a longer list, but in short rows radix's worst input is worse, and of long ones a trial
+/// halves the list.
 inline bool are_few_winners(Shape const& shape) {
-  bool const are_items_long = shape.key_bytes > 4 && shape.n < (1 << 24);
-  return shape.k * (are_items_long ? 32 : 16) <= shape.n;
+  bool const is_list_long = shape.key_bytes > 4 && shape.n >= (1 << 18) && shape.n < (1 << 24);
+  return shape.k * (is_list_long ? 32 : 16) <= shape.n;
 }
 
 /// Of rows that one thread does alone.
@@ -50,8 +51,8 @@ inline Algorithm choose_for_short_rows(Shape const& shape) {
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
-/// nothing is known of the keys here. \see perf/results/host-choice.json, host-choice-zen3.json, host-few-winners.json,
-/// host-few-winners-long.json, host-streams.json and host-many-winners.json
+/// nothing is known of the keys here. \see perf/results/host-choice*.json, host-few-winners*.json, host-streams.json and
+/// host-many-winners*.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
   if (are_short_rows(device, shape)) return choose_for_short_rows(shape);
