@@ -35,7 +35,7 @@ inline bool runs_avx512() {
 inline bool runs_vbmi2() {
   return runs_avx512() && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
 }
-/// AMD's since Zen 5, the first of its own to have this instruction.
+/// AMD's processors from Zen 5 on: the older ones lack this instruction.
 inline bool is_zen_5() {
   return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect");
 }
