@@ -37,11 +37,10 @@ inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row. Items of
-/// keys of 64 bits have 128: a longer list, but in short rows radix's worst input is worse, and of long ones a trial
-/// halves the list.
+/// keys of 64 bits have 128, so that a list costs more of them; but of shorter rows radix's worst input costs more yet.
 inline bool are_few_winners(Shape const& shape) {
-  bool const is_list_long = shape.key_bytes > 4 && shape.n >= (1 << 18) && shape.n < (1 << 24);
-  return shape.k * (is_list_long ? 32 : 16) <= shape.n;
+  bool const is_list_dear = shape.key_bytes > 4 && shape.n >= (1 << 18);
+  return shape.k * (is_list_dear ? 32 : 16) <= shape.n;
 }
 
 /// Of rows that one thread does alone.

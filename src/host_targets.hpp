@@ -42,8 +42,8 @@ inline bool is_zen_5() {
 /// Whether reading goes faster where lines are asked for ahead. AMD's older processors do that themselves, for
 /// several streams at a time, and better.
 inline bool gains_by_fetching() { return !__builtin_cpu_is("amd") || is_zen_5(); }
-/// Whether a row is read faster by several streams than front to back. Zen 5 takes up to twice the time for streams.
-/// \see perf/results/host-zen5-by-streams.json, host-zen5-long-row.json
+/// Whether a row is read faster by several streams than front to back. Zen 5 took up to twice the time for streams, with
+/// nothing fetched ahead. \see perf/results/host-zen5-by-streams.json, host-zen5-long-row.json
 inline bool gains_by_streams() { return !is_zen_5(); }
 
 }  // namespace ktopk::detail

@@ -267,7 +267,7 @@ struct RadixSelection {
     });
   }
 
-  /// Of keys that are all of one rank.
+  /// The same where all that may win is of one rank.
   void count_places(RadixRow<Item> const& state, KeyScan<Bits, Item> const& scan, Range range,
                     unsigned* histogram) const {
     auto const last = static_cast<unsigned>(bins() - 1);
