@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures all rooms of a host on the shapes that choose.cpp was made by, for perf/choice.py to read."""
+"""Measures all rooms of a host on the shapes that choose.cpp was made by, for perf/choice.py to read. Rooms are measured
+by turns, several times each, since a machine is not equally fast all the time."""
 import argparse
+import itertools
 import os
 import subprocess
 
@@ -47,11 +49,20 @@ GROUPS = {
 }
 
 
-def command(program, shape, only, output):
-    rows, n, k, types, inputs, methods = shape
-    return [program, "--backend=OpenMP", "--sorted=no", "--benchmark_min_time=0.05", "--benchmark_out_format=json",
-            f"--method={only or 'automatic,' + methods}", f"--rows={rows}", f"--n={n}", f"--k={k}", f"--type={types}",
-            f"--input={inputs}", f"--benchmark_out={output}"]
+TURNS = ["--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"]
+
+
+def cases(group):
+    """The shapes of a group, and of each every workload apart: turns between workloads would make their keys anew."""
+    for rows, lengths, k, types, inputs, methods in GROUPS[group]:
+        yield from itertools.product([rows], lengths.split(","), [k], types.split(","), inputs.split(","), [methods])
+
+
+def command(program, case, only, output):
+    rows, n, k, key_type, keys, methods = case
+    return [program, "--backend=OpenMP", "--sorted=no", *TURNS, "--benchmark_out_format=json",
+            f"--method={only or 'automatic,' + methods}", f"--rows={rows}", f"--n={n}", f"--k={k}", f"--type={key_type}",
+            f"--input={keys}", f"--benchmark_out={output}"]
 
 
 def main():
@@ -63,9 +74,9 @@ def main():
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
     for group in arguments.groups:
-        for number, shape in enumerate(GROUPS[group]):
+        for number, case in enumerate(cases(group)):
             output = os.path.join(arguments.folder, f"{group}-{number}.json")
-            subprocess.run(command(arguments.program, shape, arguments.only, output), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(command(arguments.program, case, arguments.only, output), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,15 @@ NAME = re.compile(
 
 @dataclass
 class Measurement:
-    median_us: float
-    floor_us: float
-    over_floor: float
+    times: list  # of each repetition (median_us, floor_us, over_floor)
     algorithm: str
+
+    def repeat(self, *times):
+        self.times.append(times)
+
+    median_us = property(lambda self: statistics.median(time[0] for time in self.times))
+    floor_us = property(lambda self: statistics.median(time[1] for time in self.times))
+    over_floor = property(lambda self: statistics.median(time[2] for time in self.times))
 
 
 @dataclass
@@ -63,7 +68,8 @@ def methods_of(rows):
 
 
 def read(paths):
-    """A Row for each workload, in the files' order; of what was measured twice the last counts."""
+    """A Row for each workload, in the files' order; of repetitions the median counts, of what was else measured twice the
+    last."""
     rows = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -81,9 +87,12 @@ def add(rows, benchmark):
     for number in ("rows", "n", "k"):
         parts[number] = int(parts[number])
     row = rows.setdefault(tuple(parts.values()), Row(**parts))
-    row.measured[method] = Measurement(
-        benchmark["median_us"], benchmark["floor_us"], benchmark["over_floor"], benchmark.get("label", method)
-    )
+    times = benchmark["median_us"], benchmark["floor_us"], benchmark["over_floor"]
+    again = row.measured.get(method) if benchmark.get("repetitions", 1) > 1 else None
+    if again:
+        again.repeat(*times)
+    else:
+        row.measured[method] = Measurement([times], benchmark.get("label", method))
 
 
 def machine(path):

@@ -22,31 +22,23 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
   return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
 }
 
-/// Up to how many winners a heap does, whose inserts are dear and whose other steps are few: for more of them in
-/// one row, which has but one or a few heaps to merge.
-inline std::int64_t most_in_heap(Shape const& shape) {
-  if (shape.n <= longest_row_alone) return 16;
-  return shape.rows == 1 && shape.n <= (1 << 18) ? 32 : 8;
+/// Up to how many winners a heap or a queue of the best so far, which few keys reach, costs a host less than one_pass's or
+/// radix's sample. A heap's inserts are dear, but a list of what several threads found is shorter by it.
+inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
+  if (one_thread) return 32;
+  return n < (1 << 17) || n >= (1 << 21) ? 128 : 64;
+}
+inline std::int64_t most_in_queue(bool one_thread, std::int64_t n) {
+  return one_thread ? std::min<std::int64_t>(n / 512, 512) : 0;
 }
 
-/// Up to how many winners a queue of the best so far, which few keys reach, costs a host less than one_pass's or
-/// radix's sample: more where every row has one thread and so one queue, and where rows are very long.
-inline std::int64_t most_in_queue(bool one_queue, std::int64_t n) {
-  if (one_queue) return std::min<std::int64_t>(n / 512, 512);
-  return n < (1 << 17) || n > (1 << 24) ? 128 : 32;
-}
+/// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
+inline bool are_few_winners(Shape const& shape) { return shape.k * 32 <= shape.n; }
 
-/// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row. Items of
-/// keys of 64 bits have 128, so that a list costs more of them; but of shorter rows radix's worst input costs more yet.
-inline bool are_few_winners(Shape const& shape) {
-  bool const is_list_dear = shape.key_bytes > 4 && shape.n >= (1 << 18);
-  return shape.k * (is_list_dear ? 32 : 16) <= shape.n;
-}
-
-/// Of rows that one thread does alone.
-inline Algorithm choose_for_short_rows(Shape const& shape) {
-  std::int64_t const shortest_for_heap = shape.k == 1 ? filter_block + 1 : 1024;
-  return shape.k <= 8 && shape.n >= shortest_for_heap ? Algorithm::heap : Algorithm::radix;
+/// Of rows that one thread does alone: a heap of a few is filled by one read, where radix needs two.
+inline Algorithm choose_for_rows_alone(Shape const& shape) {
+  bool const is_small_heap = shape.k > 1 && shape.k <= 4;
+  return is_small_heap && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
@@ -54,10 +46,9 @@ inline Algorithm choose_for_short_rows(Shape const& shape) {
 /// host-many-winners*.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
-  if (are_short_rows(device, shape)) return choose_for_short_rows(shape);
-  if (shape.k <= most_in_heap(shape)) return Algorithm::heap;
-  if (does_one_thread_alone(device, shape)) return Algorithm::radix;
+  if (does_one_thread_alone(device, shape)) return choose_for_rows_alone(shape);
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
+  if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
   if (one_thread && shape.n <= longest_row_in_cache && shape.k * 64 > shape.n)
     return Algorithm::radix;

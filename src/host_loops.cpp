@@ -37,20 +37,43 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-// From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times.
+/// The bits in which the ranks of a range differ, and those that all of them have set before.
 template <class Bits>
-[[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
+struct Differing {
+  int bits;
+  Bits before;
+};
+
+template <class Bits>
+[[gnu::always_inline]] inline Differing<Bits> differing_in(Bits const* ranks, int count,
+                                                           RankRange<Bits> range) {
   Bits all = std::numeric_limits<Bits>::max(), any = 0;
   for (int i = 0; i < count; ++i) {
-    all = static_cast<Bits>(all & ranks[i]);
-    any = static_cast<Bits>(any | ranks[i]);
+    bool const is_in = static_cast<Bits>(ranks[i] - range.least) <= range.span;
+    all = static_cast<Bits>(all & (is_in ? ranks[i] : std::numeric_limits<Bits>::max()));
+    any = static_cast<Bits>(any | (is_in ? ranks[i] : Bits{0}));
   }
-  int const differing = std::bit_width(static_cast<Bits>(all ^ any));
-  Reached<Bits> best{static_cast<Bits>(differing == std::numeric_limits<Bits>::digits
-                                           ? Bits{0}
-                                           : static_cast<Bits>((any >> differing) << differing)),
-                     count};
-  for (int bit = differing - 1; bit >= 0 && best.count > k; bit -= 2) {
+  int const bits = std::bit_width(static_cast<Bits>(all ^ any));
+  bool const differ_in_all = bits == std::numeric_limits<Bits>::digits;
+  return {bits, differ_in_all ? Bits{0} : static_cast<Bits>((any >> bits) << bits)};
+}
+
+// From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times. Where many
+// ranks still reach the best so far after a few steps, they may all be equal.
+template <class Bits>
+[[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
+  constexpr Bits most = std::numeric_limits<Bits>::max();
+  auto const first = differing_in(ranks, count, RankRange<Bits>{0, most});
+  Reached<Bits> best{first.before, count};
+  int steps = 0;
+  for (int bit = first.bits - 1; bit >= 0 && best.count > k; bit -= 2) {
+    if (++steps == 5) {
+      auto const left = static_cast<Bits>(most >> (std::numeric_limits<Bits>::digits - 1 - bit));
+      auto const next = differing_in(ranks, count, RankRange<Bits>{best.rank, left});
+      best.rank = next.before;
+      bit = next.bits - 1;
+      if (bit < 0) break;
+    }
     Bits const upper = static_cast<Bits>(Bits{1} << bit), lower = static_cast<Bits>(upper / 2);
     Bits const higher[] = {static_cast<Bits>(best.rank | upper | lower),
                            static_cast<Bits>(best.rank | upper),
@@ -120,27 +143,105 @@ template <bool Late, class Bits>
   return place;
 }
 
+/// Of so many keys' ranks the least and the best, and a block of `best_block` keys that the place of a best one is in.
+template <class Bits>
+struct BestBlock {
+  Bits least, most;
+  int first;
+};
+inline constexpr int best_block = 512;
+
 // The best of a block is cheap to know, and only one block is looked at again for where it is.
+template <bool Late, class Bits, class RankOf>
+[[gnu::always_inline]] inline BestBlock<Bits> find_best_block(Bits const* keys, int count,
+                                                              RankOf const& rank_of) {
+  Bits least = std::numeric_limits<Bits>::max(), most = 0;
+  int block = 0;
+  for (int first = 0; first < count; first += best_block) {
+    int const end = count - first < best_block ? count : first + best_block;
+    Bits worst = least, best = 0;
+    for (int i = first; i < end; ++i) {
+      Bits const here = rank_of(keys[i]);
+      worst = here < worst ? here : worst;
+      best = here > best ? here : best;
+    }
+    bool const is_better = Late ? best >= most : best > most;
+    least = worst;
+    most = is_better ? best : most;
+    block = is_better ? first : block;
+  }
+  return {least, most, block};
+}
+
+// Most rows have no NaN and a best key that is not zero: their order is known for less.
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline int best_plain(Bits const* keys, int count,
                                              RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
-  constexpr int size = 512;
-  Bits most = 0;
-  int block = 0;
-  for (int first = 0; first < count; first += size) {
-    int const end = count - first < size ? count : first + size;
-    Bits here = 0;
+  auto best = find_best_block<Late>(keys, count, [&](Bits key) { return map.ordered(key); });
+  if (!map.is_number(best.least) || !map.is_number(best.most) || map.is_zero(best.most))
+    best = find_best_block<Late>(keys, count, [&](Bits key) { return map(key); });
+  int const length = count - best.first < best_block ? count - best.first : best_block;
+  return best.first + place_of<Late>(keys + best.first, length, map, best.most);
+}
+
+// NaNs that are in order are at the ends.
+template <class Bits>
+[[gnu::always_inline]] inline Course course_plain(Bits const* keys, int count,
+                                                  RankMap<Bits> const& rank) {
+  RankMap<Bits> const map = rank;
+  if (!map.is_number(map.ordered(keys[0])) || !map.is_number(map.ordered(keys[count - 1])))
+    return Course::none;
+  constexpr int chunk = 512;
+  bool rises = false, falls = false;
+  for (int first = 0; first + 1 < count && !(rises && falls); first += chunk) {
+    int const end = count - 1 - first < chunk ? count - 1 : first + chunk;
+    Bits any_higher = 0, any_lower = 0;
     for (int i = first; i < end; ++i) {
-      Bits const next = map(keys[i]);
-      here = next > here ? next : here;
+      Bits const here = map.ordered(keys[i]), next = map.ordered(keys[i + 1]);
+      any_higher = static_cast<Bits>(any_higher | (next > here ? 1 : 0));
+      any_lower = static_cast<Bits>(any_lower | (next < here ? 1 : 0));
     }
-    bool const is_better = Late ? here >= most : here > most;
-    most = is_better ? here : most;
-    block = is_better ? first : block;
+    rises |= any_higher != 0;
+    falls |= any_lower != 0;
   }
-  int const length = count - block < size ? count - block : size;
-  return block + place_of<Late>(keys + block, length, map, most);
+  if (rises && falls) return Course::none;
+  return falls ? Course::falls : Course::rises;
+}
+
+// Several keys of a class at a time, so that the best so far are seldom loaded and stored.
+template <class Bits, class RankOf>
+[[gnu::always_inline]] inline void best_of_classes_by(Bits const* keys, int count,
+                                                      RankOf const& rank_of, int classes,
+                                                      Bits* best) {
+  constexpr int rows = 4;
+  Bits most[most_place_classes] = {};
+  auto const better = [](Bits a, Bits b) { return a > b ? a : b; };
+  int first = 0;
+  for (; first + rows * classes <= count; first += rows * classes) {
+    Bits const *const one = keys + first, *const two = one + classes, *const three = two + classes,
+                      *const four = three + classes;
+    for (int c = 0; c < classes; ++c)
+      most[c] = better(most[c], better(better(rank_of(one[c]), rank_of(two[c])),
+                                       better(rank_of(three[c]), rank_of(four[c]))));
+  }
+  for (; first < count; first += classes)
+    for (int c = 0; c < classes && first + c < count; ++c)
+      most[c] = better(most[c], rank_of(keys[first + c]));
+  for (int c = 0; c < classes; ++c) best[c] = most[c];
+}
+
+// A lower bound will do, so only NaNs that seem better than they are need the rank itself.
+template <class Bits>
+[[gnu::always_inline]] inline void best_of_classes_plain(Bits const* keys, int count,
+                                                         RankMap<Bits> const& rank, int classes,
+                                                         Bits* best) {
+  RankMap<Bits> const map = rank;
+  best_of_classes_by(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
+  Bits most = 0;
+  for (int c = 0; c < classes; ++c) most = best[c] > most ? best[c] : most;
+  if (!map.is_number(most))
+    best_of_classes_by(keys, count, [&](Bits key) { return map(key); }, classes, best);
 }
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                        \
@@ -175,6 +276,15 @@ template <bool Late, class Bits>
     return late ? best_plain<true>(keys, count, rank) : best_plain<false>(keys, count, rank);      \
   }                                                                                                \
   template <class Bits>                                                                            \
+  attribute Course course_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank) {       \
+    return course_plain(keys, count, rank);                                                        \
+  }                                                                                                \
+  template <class Bits>                                                                            \
+  attribute void best_of_classes_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,  \
+                                          int classes, Bits* best) {                               \
+    best_of_classes_plain(keys, count, rank, classes, best);                                       \
+  }                                                                                                \
+  template <class Bits>                                                                            \
   HostLoops<Bits> loops_##suffix() {                                                               \
     HostLoops<Bits> loops{nullptr,                                                                 \
                           nullptr,                                                                 \
@@ -185,6 +295,8 @@ template <bool Late, class Bits>
                           extremes_##suffix<Bits>,                                                 \
                           reaching_##suffix<Bits>,                                                 \
                           best_##suffix<Bits>,                                                     \
+                          course_##suffix<Bits>,                                                   \
+                          best_of_classes_##suffix<Bits>,                                          \
                           gains_by_streams()};                                                     \
     set_filters_##suffix(loops);                                                                   \
     return loops;                                                                                  \

@@ -53,6 +53,12 @@ struct Reached {
 
 inline constexpr int most_counted_slots = 128;
 
+/// Which way the ranks of neighbors differ, if all do the same way or not at all.
+enum class Course { rises, falls, none };
+
+/// Of how many classes of a row's places the best can be told at most.
+inline constexpr int most_place_classes = 512;
+
 /// The least and the greatest of some ranks.
 template <class Bits>
 struct Extremes {
@@ -87,6 +93,12 @@ struct HostLoops {
   int (*reaching)(Bits const* ranks, int count, Bits least);
   /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0
   int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late);
+  /// The course of count > 0 keys. Little is read of those that have none from early on.
+  Course (*course)(Bits const* keys, int count, RankMap<Bits> const& rank);
+  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN or
+  /// zero perhaps a lower one. \param count  no fewer than classes, of which there are no more than most_place_classes
+  void (*best_of_classes)(Bits const* keys, int count, RankMap<Bits> const& rank, int classes,
+                          Bits* best);
   /// Whether long rows are read faster by filter_streams than by filter.
   bool by_streams;
 };

@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "host_loops.hpp"
+#include "in_order.hpp"
+#include "place_classes.hpp"
 
 // How host rooms walk a row or a list: block by block, through the loops of host_loops.hpp.
 
@@ -71,27 +73,33 @@ struct KeyScan {
     }
   }
 
-  /// Adds the digits of ranks to `histogram`. As long as few ranks have a digit above 0, only those are
-  /// looked at one by one.
+  /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as where it was aimed, only
+  /// the others are looked at one by one.
   void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
                     unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t digits[filter_block + 1];
-    Bits const bin = static_cast<Bits>(Bits{1} << digit.shift);
-    Bits const first = static_cast<Bits>(digit.base + bin);
-    bool sparse = digit.base != 0 && first > digit.base;
+    alignas(64) Bits ranks[filter_block];
+    Bits const width = static_cast<Bits>(Bits(digit.last) << digit.shift);
+    Bits const inner = static_cast<Bits>(digit.base + (Bits{1} << digit.shift));
+    Bits const upper = static_cast<Bits>(digit.base + width);
+    bool aimed = static_cast<unsigned>(width >> digit.shift) == digit.last && upper > inner &&
+                 inner > digit.base;
     blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
-      if (sparse) {
-        int const found = loops.filter(from, count, map.rank, ranks_from(first), digits);
-        sparse = found < count / 8;
-        if (sparse) {
-          for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[digits[h]]))];
-          histogram[0] += static_cast<unsigned>(count - found);
-          return;
-        }
+      if (count_equals(from, count, digit, digits, histogram)) return;
+      if (aimed) {
+        loops.ranks(from, count, map.rank, ranks);
+        RankRange<Bits> const inside{inner, static_cast<Bits>(upper - inner - 1)};
+        int const others = loops.filter(ranks, count, {}, inside, digits);
+        int const higher = loops.reaching(ranks, count, upper);
+        for (int h = 0; h < others; ++h) ++histogram[digit(ranks[digits[h]])];
+        histogram[digit.last] += static_cast<unsigned>(higher);
+        histogram[0] += static_cast<unsigned>(count - others - higher);
+        aimed = others < count / 8;
+      } else {
+        loops.digits(from, count, map.rank, digit, digits);
+        counter.add(digits, count);
       }
-      loops.digits(from, count, map.rank, digit, digits);
-      counter.add(digits, count);
     });
   }
 
@@ -110,6 +118,27 @@ struct KeyScan {
       for (int h = 0; h < found; ++h) digits[h] = digits[hits[h]];
       counter.add(digits, found);
     });
+  }
+
+  /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of them
+  /// tell of most.
+  bool count_equals(Bits const* from, int count, RankDigits<Bits> const& digit, std::uint16_t* hits,
+                    unsigned* histogram) const {
+    Bits const rank = map.rank(from[0]);
+    int alike = 0;
+    for (int i : {count - 1, count / 2, count / 4, count / 8}) alike += map.rank(from[i]) == rank;
+    if (alike < 3) return false;
+    int const equal = loops.filter(from, count, map.rank, {rank, 0}, hits);
+    if (equal < count - count / 8) return false;
+    histogram[digit(rank)] += static_cast<unsigned>(equal);
+    if (equal == count) return true;
+    auto const count_in = [&](RankRange<Bits> range) {
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
+    };
+    if (rank < std::numeric_limits<Bits>::max()) count_in(ranks_from(static_cast<Bits>(rank + 1)));
+    if (rank > 0) count_in({0, static_cast<Bits>(rank - 1)});
+    return true;
   }
 
   /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
@@ -438,14 +467,31 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
   }
 }
 
+inline constexpr std::int64_t bar_keys_in_class = 64;
+
+/// An item that k of the keys of begin .. end - 1 reach, by the first of them; or 0 where that tells little: of a short
+/// range, or where the keys may be in order, so that those of one end turn away the others.
+template <class Bits, class Item>
+Item bar_by_classes(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+                    ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end, int k) {
+  PlaceClasses const classes(k);
+  std::int64_t const length = bar_keys_in_class * classes.count;
+  if (step != 1 || end - begin < length || !classes.serve(length)) return 0;
+  if (may_be_in_order(map.rank, keys + begin, end - begin)) return 0;
+  Bits const rank = classes.kth(loops, map.rank, keys + begin, static_cast<int>(length)).rank;
+  return static_cast<Item>(rank) << map.position_bits;
+}
+
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of them
 /// come before the others, which they turn away where keys fall or rise: a few for few winners, then the last block. Of
-/// a long row so does the first, and what is between them is read by streams.
-template <class Bits, class Item, class Threshold, class Visit>
+/// a long row so does the first, and what is between them is read by streams. What k others beat may be left out.
+template <class Bits, class Item, class Bar, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
-                                      std::int64_t begin, std::int64_t end, int block,
-                                      Threshold const& threshold, Visit const& visit) {
+                                      std::int64_t begin, std::int64_t end, int block, int k,
+                                      Bar const& bar, Visit const& visit) {
+  Item const known = bar_by_classes(loops, keys, step, map, begin, end, k);
+  auto const threshold = [&] { return std::max(known, bar()); };
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(
         loops, keys, step, map, first, last, length, threshold,

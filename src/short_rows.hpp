@@ -9,6 +9,8 @@
 #include "edge.hpp"
 #include "group.hpp"
 #include "host_scan.hpp"
+#include "in_order.hpp"
+#include "place_classes.hpp"
 
 // Rows that fit a host's caches: one thread selects, sorts and stores a row before it turns to the next.
 
@@ -59,10 +61,16 @@ struct ShortRows {
   bool put_long(std::int64_t row, std::int64_t length, int k) const {
     Problem<Bits> const& problem = sink.problem;
     Bits const* const keys = problem.row_keys(row);
-    Edge<Bits> edge;
     auto const count = static_cast<int>(length);
-    if (problem.key_step != 1 || !find_edge(loops, sink.map.rank, keys, count, k, edge))
-      return false;
+    if (problem.key_step != 1) return false;
+    StretchPair winners;
+    if (k < count && know_order(keys, count, k, winners)) {
+      put_stretch(row, 0, keys, winners.before);
+      put_stretch(row, winners.before.count, keys, winners.behind);
+      return true;
+    }
+    Edge<Bits> edge;
+    if (!find_edge(loops, sink.map.rank, keys, count, k, edge)) return false;
     Borderline<Bits> borderline = borderline_at(edge);
     std::uint16_t hits[long_block + 1];
     std::int64_t slot = 0;
@@ -73,6 +81,17 @@ struct ShortRows {
       slot += found;
     }
     return true;
+  }
+
+  /// The keys of a stretch to slots from `slot` on.
+  void put_stretch(std::int64_t row, std::int64_t slot, Bits const* keys, Stretch stretch) const {
+    std::uint16_t places[long_block];
+    std::iota(places, places + std::min(stretch.count, long_block), std::uint16_t{0});
+    for (int done = 0; done < stretch.count; done += long_block) {
+      int const first = stretch.first + done;
+      sink.put_hits(row, slot + done, keys + first, places,
+                    std::min(stretch.count - done, long_block), first);
+    }
   }
 
   bool last_wins() const { return sink.map.flip == 0; }
@@ -87,7 +106,15 @@ struct ShortRows {
       hits[0] = static_cast<std::uint16_t>(loops.best(from, count, sink.map.rank, last_wins()));
       return true;
     }
-    if (k <= count / few_share && find_few_winners(from, count, k, hits)) return true;
+    bool const are_few = k <= count / few_share;
+    PlaceClasses const classes(k);
+    if (are_few && classes.serve(count)) {
+      if (find_at_ends(from, count, k, hits)) return true;
+      if (find_by_classes(classes, from, count, hits)) return true;
+    } else if (find_in_order(from, count, k, hits)) {
+      return true;
+    }
+    if (are_few && find_by_sample(from, count, k, hits)) return true;
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, from, count, k, edge)) {
       if (count > longest_short_row) return false;
@@ -95,18 +122,58 @@ struct ShortRows {
       loops.ranks(from, count, sink.map.rank, ranks);
       edge = edge_of(loops, ranks, count, k);
     }
-    find_reaching(from, count, k, edge, hits);
+    find_up_to(edge, from, count, k, hits);
     return true;
   }
 
-  /// The same by way of the keys that reach one of a sample, unless there are too few or too many of them.
-  bool find_few_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
+  /// Whether the winners of a row lie in stretches, and in which.
+  bool know_order(Bits const* from, int count, int k, StretchPair& winners) const {
+    if (!may_be_in_order(sink.map.rank, from, count)) return false;
+    Course const course = loops.course(from, count, sink.map.rank);
+    if (course == Course::none) return false;
+    winners = winners_in_order(course, sink.map.rank, from, count, k, last_wins());
+    return true;
+  }
+
+  bool find_in_order(Bits const* from, int count, int k, std::uint16_t* hits) const {
+    StretchPair winners;
+    if (!know_order(from, count, k, winners)) return false;
+    for (Stretch const& stretch : {winners.before, winners.behind}) {
+      std::iota(hits, hits + stretch.count, static_cast<std::uint16_t>(stretch.first));
+      hits += stretch.count;
+    }
+    return true;
+  }
+
+  /// Few winners where they may be at the ends of a row in order.
+  bool find_at_ends(Bits const* from, int count, int k, std::uint16_t* hits) const {
+    if (!may_be_in_order(sink.map.rank, from, count)) return false;
+    Bits const least = std::max(sink.map.rank(from[k - 1]), sink.map.rank(from[count - k]));
+    bool const is_shared = sink.map.rank(from[count / 2]) == least;
+    return find_reaching(least, is_shared, from, count, k, hits);
+  }
+
+  bool find_by_classes(PlaceClasses const& classes, Bits const* from, int count,
+                       std::uint16_t* hits) const {
+    auto const [least, like] = classes.kth(loops, sink.map.rank, from, count);
+    bool const is_shared = like > classes.k + classes.count / 16;
+    return find_reaching(least, is_shared, from, count, classes.k, hits);
+  }
+
+  bool find_by_sample(Bits const* from, int count, int k, std::uint16_t* hits) const {
     if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k);
     alignas(64) Bits sample[Samples::most];
     samples.take(loops, sink.map.rank, from, sample);
     auto const [least, like] = loops.kth(sample, samples.count, samples.last);
     bool const is_shared = like > samples.last + samples.count / 16;
+    return find_reaching(least, is_shared, from, count, k, hits);
+  }
+
+  /// The same by way of the keys that reach `least`, unless there are too few or too many of them; where many share that
+  /// rank, by way of those above it.
+  bool find_reaching(Bits least, bool is_shared, Bits const* from, int count, int k,
+                     std::uint16_t* hits) const {
     auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
     bool const is_any = !is_shared || bar != 0;
     int const found = is_any ? find_from(bar, from, count, hits) : 0;
@@ -137,6 +204,7 @@ struct ShortRows {
   /// Leaves the k best of `found` hits.
   bool choose_among(Bits const* from, std::uint16_t* hits, int found, int k) const {
     constexpr int room = longest_row_alone / 4;
+    if (found == k) return true;
     if (found > room) return false;
     alignas(64) Bits keys[room], ranks[room];
     std::uint16_t winners[room + 1];
@@ -144,7 +212,7 @@ struct ShortRows {
     do keys[filled] = from[hits[filled]];
     while (++filled < found);
     loops.ranks(keys, found, sink.map.rank, ranks);
-    find_reaching(keys, found, k, edge_of(loops, ranks, found, k), winners);
+    find_up_to(edge_of(loops, ranks, found, k), keys, found, k, winners);
     for (int h = 0; h < k; ++h) hits[h] = hits[winners[h]];
     return true;
   }
@@ -180,8 +248,8 @@ struct ShortRows {
   }
 
   /// Writes the places of the k best of `count` to `hits`, of which the edge is known.
-  void find_reaching(Bits const* from, int count, int k, Edge<Bits> const& edge,
-                     std::uint16_t* hits) const {
+  void find_up_to(Edge<Bits> const& edge, Bits const* from, int count, int k,
+                  std::uint16_t* hits) const {
     if (edge.ties == count) return std::iota(hits, hits + k, last_wins() ? edge.surplus : 0);
     Borderline<Bits> borderline = borderline_at(edge);
     by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {

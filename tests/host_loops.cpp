@@ -360,11 +360,11 @@ TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the 
   CAPTURE(loops.by_streams);
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
-    for (std::size_t k : {1, 20}) {
+    for (std::size_t k : {1, 20, 100}) {
       std::vector<typename Row::Item> best(k, 0);  // the worst first
       ktopk::detail::for_each_reaching_best_end_first(
           loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length), 64,
-          [&] { return best[0]; },
+          static_cast<int>(k), [&] { return best[0]; },
           [&](typename Row::Item item) {
             if (item <= best[0]) return;
             best[0] = item;

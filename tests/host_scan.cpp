@@ -131,16 +131,23 @@ TEMPLATE_LIST_TEST_CASE("the best key is the first or the last of its rank", "[h
                         Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
-  for (Input input : inputs_for<TestType>())
-    for (int count : {1, 2, 63, 64, 65, 127, 511, 512, 513, 1100}) {
-      auto const ranks = ranks_of<TestType>(input, count);
-      auto const first = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
-      auto const last = ranks.rend() - std::max_element(ranks.rbegin(), ranks.rend()) - 1;
-      for (auto const& loops : all_host_loops<Bits>()) {
-        wrong += loops.best(ranks.data(), count, {}, false) != first;
-        wrong += loops.best(ranks.data(), count, {}, true) != last;
+  for (Options const& options : orders()) {
+    auto const map = make_rank_map<TestType>(options);
+    for (Input input : inputs_for<TestType>())
+      for (int count : {1, 2, 63, 64, 65, 127, 511, 512, 513, 1100}) {
+        std::vector<Bits> keys, ranks;
+        for (TestType key : make_keys<TestType>(input, count, 4)) {
+          keys.push_back(std::bit_cast<Bits>(key));
+          ranks.push_back(map(keys.back()));
+        }
+        auto const first = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
+        auto const last = ranks.rend() - std::max_element(ranks.rbegin(), ranks.rend()) - 1;
+        for (auto const& loops : all_host_loops<Bits>()) {
+          wrong += loops.best(keys.data(), count, map, false) != first;
+          wrong += loops.best(keys.data(), count, map, true) != last;
+        }
       }
-    }
+  }
   CHECK(wrong == 0);
 }
 

@@ -56,8 +56,8 @@ struct HeapParts {
   void offer_all(RowPart const& part, Kept& kept) const {
     for_each_reaching_best_end_first(
         loops, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step, map,
-        part.range.begin, part.range.end, 64, [&] { return kept.bar(); },
-        [&](Item item) { kept.offer(item); });
+        part.range.begin, part.range.end, 64, static_cast<int>(part.wanted),
+        [&] { return kept.bar(); }, [&](Item item) { kept.offer(item); });
   }
 };
 

@@ -47,7 +47,7 @@ class HostQueue {
       held = m_held;
     };
     for_each_reaching_best_end_first(
-        loops, keys, step, map, range.begin, range.end, 64, [&] { return bar; }, insert);
+        loops, keys, step, map, range.begin, range.end, 64, m_k, [&] { return bar; }, insert);
     m_held = held;
   }
   /// The best k of at least as many that were pushed.

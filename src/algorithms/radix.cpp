@@ -32,6 +32,9 @@ struct RadixSelection {
 
   KOKKOS_FUNCTION int bins() const { return 1 << scratch.digit_bits; }
 
+  /// As many keys are read in the time in which a bin is added to that of the other groups.
+  static constexpr std::int64_t keys_worth_a_merge = 8;
+
   /// Has no more bins than are worth their while where a group reads so many items.
   void suit_digits(std::int64_t items) {
     scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
@@ -48,10 +51,14 @@ struct RadixSelection {
     RadixRow<Item>& state = scratch.row_states[row];
     if (group.rank() == 0) start(state, row);
     group.barrier();
-    bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > scratch.digit_bits;
-    if (state.left >= least_sampled && !state.settled && is_wide)
+    if (!state.settled && is_worth_a_sample(state))
       aim(group, state, row, static_cast<Sample*>(shared));
     group.barrier();
+  }
+
+  KOKKOS_FUNCTION bool is_worth_a_sample(RadixRow<Item> const& state) const {
+    bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > scratch.digit_bits;
+    return state.left >= least_sampled && is_wide;
   }
 
   /// What a digit is aimed by: of keys the rank, of items in a list the whole.
@@ -69,6 +76,7 @@ struct RadixSelection {
 
   static constexpr int block_bits = std::countr_zero(static_cast<unsigned>(filter_block));
   static constexpr int most_samples = team_size;
+  static constexpr int most_samples_alone = 4096;
   static constexpr std::int64_t least_sampled = 2048;
 
   KOKKOS_FUNCTION void start(RadixRow<Item>& state, std::int64_t row) const {
@@ -82,7 +90,7 @@ struct RadixSelection {
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
     auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
-    state = {least, most | places, 0, 0, all, false, need, size, 0, 0, 0, written};
+    state = {least, most | places, 0, 0, all, false, false, need, size, 0, 0, 0, written};
     next_digit(state);
   }
 
@@ -92,17 +100,57 @@ struct RadixSelection {
   template <class Group>
   KOKKOS_FUNCTION void aim(Group const& group, RadixRow<Item>& state, std::int64_t row,
                            Sample* samples) const {
+    if constexpr (Group::is_host && aims_by_rank) {
+      KOKKOS_IF_ON_HOST((aim_alone(group, state, row);))
+      return;
+    }
     std::int64_t const size = state.left;
     int const count = static_cast<int>(size / 64 < most_samples ? size / 64 : most_samples);
     auto const read = source.reader(row);
     Strata const strata(size, count);
     each(group, 0, count, [&](std::int64_t i) { samples[i] = sample_of(read(strata.place(i))); });
-    double const share = static_cast<double>(state.need) / static_cast<double>(size);
+    group.barrier();
+    lay_around(group, state, samples, count);
+  }
+
+  /// The same among those of a host's keys that are left, of which a larger sample is cheap.
+  template <class Group>
+  void aim_alone(Group const& group, RadixRow<Item>& state, std::int64_t row) const {
+    Sample samples[most_samples_alone];
+    std::int64_t const size = source.size(row);
+    auto const many = std::min<std::int64_t>(size / 128, most_samples_alone);
+    auto const looks =
+        static_cast<int>(std::max(many, std::min<std::int64_t>(size / 64, most_samples)));
+    auto const read = source.reader(row);
+    Strata const strata(size, looks);
+    int count = 0;
+    for (int i = 0; i < looks; ++i) {
+      Item const item = read(strata.place(i));
+      samples[count] = sample_of(item);
+      count += item >= state.floor && item <= state.ceiling;
+    }
+    if (count > 0) lay_around(group, state, samples, count);
+  }
+
+  /// Where a pass has left most of a host's keys, as of a row whose few others spread the first digit.
+  template <class Group>
+  void aim_again(Group const& group, RadixRow<Item>& state, std::int64_t row) const {
+    bool const is_coarse = !state.settled && !state.in_buffer && !is_one_rank(state) &&
+                           state.left > source.size(row) / 2;
+    if (!is_coarse || state.aimed_again || !is_worth_a_sample(state)) return;
+    state.aimed_again = true;
+    aim_alone(group, state, row);
+  }
+
+  /// Together.
+  template <class Group>
+  KOKKOS_FUNCTION void lay_around(Group const& group, RadixRow<Item>& state, Sample* samples,
+                                  int count) const {
+    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
     double const expected = share * count;
     auto const margin = 4 + static_cast<int>(4 * Kokkos::sqrt(expected * (1 - share)));
     int const first = static_cast<int>(expected) - margin,
               last = static_cast<int>(expected) + margin;
-    group.barrier();
     Sample const upper = ordered(group, samples, count, first > 0 ? first : 0);
     Sample const lower = ordered(group, samples, count, last < count ? last : count - 1);
     if (group.rank() == 0) lay_digit(state, beyond(lower, upper, first <= 0, last >= count - 1));
@@ -193,9 +241,9 @@ struct RadixSelection {
     return low - least > scratch.digit_bits ? low - scratch.digit_bits : least;
   }
 
-  /// As many as there are digits, and one that was aimed in vain.
+  /// As many as there are digits, and those that were aimed in vain.
   int most_passes(bool on_host) const {
-    int passes = 1;
+    int passes = on_host ? 2 : 1;
     for (int low = sink.map.width(); low > 0; low = next_low(low, on_host && aims_by_rank))
       ++passes;
     return passes;
@@ -272,11 +320,20 @@ struct RadixSelection {
                     unsigned* histogram) const {
     auto const last = static_cast<unsigned>(bins() - 1);
     Bits const rank = sink.map.rank_of(state.floor);
-    scan.count_places(range.begin, range.end, rank, state.shift, [&](std::int64_t i, int found) {
+    Range const left = places_left(state, range);
+    scan.count_places(left.begin, left.end, rank, state.shift, [&](std::int64_t i, int found) {
       Item const item = sink.map.join(rank, static_cast<std::uint64_t>(i));
       if (item >= state.floor && item <= state.ceiling)
         histogram[digit_of(item, state.base, state.shift, last)] += static_cast<unsigned>(found);
     });
+  }
+
+  /// Of a range of positions those of floor .. ceiling, which have one rank.
+  Range places_left(RadixRow<Item> const& state, Range range) const {
+    auto const one = static_cast<std::int64_t>(sink.map.position(state.floor));
+    auto const other = static_cast<std::int64_t>(sink.map.position(state.ceiling));
+    std::int64_t const begin = std::max(range.begin, std::min(one, other));
+    return {begin, std::max(begin, std::min(range.end, std::max(one, other) + 1))};
   }
 
   KOKKOS_FUNCTION bool is_one_rank(RadixRow<Item> const& state) const {
@@ -400,7 +457,7 @@ struct RadixSelection {
   /// Finds the digit of the k-th item in the histogram and settles it.
   template <class Group, class Count>
   KOKKOS_FUNCTION void choose(Group const& group, RadixRow<Item>& state, Count const* histogram,
-                              bool filtered, std::int64_t size, std::int64_t* sums) const {
+                              bool filtered, std::int64_t row, std::int64_t* sums) const {
     int const digits = bins();
     int const slice = (digits + group.size() - 1) / group.size();
     std::int64_t sum = 0;
@@ -423,12 +480,40 @@ struct RadixSelection {
       keep_bin(state, digits - 1 - d);
       state.settled = state.left == state.need;
       if constexpr (Source::Reader::reads_keys)
-        if (!state.in_buffer && state.left == size && is_one_rank(state)) settle_equal(state, size);
+        if (!state.in_buffer && state.left == source.size(row) && is_one_rank(state))
+          settle_equal(state, state.left);
       tally(detail::Count::passes, 1);
       if (filtered) tally(detail::Count::items_written, static_cast<std::int64_t>(state.filled));
       state.in_buffer = state.in_buffer || filtered;
+      if constexpr (Group::is_host) {
+        KOKKOS_IF_ON_HOST((finish_alone(state, row);))
+        if constexpr (aims_by_rank) KOKKOS_IF_ON_HOST((aim_again(group, state, row);))
+      }
     }
     group.barrier();
+  }
+
+  /// Few items in the buffer are ordered in less time than it takes to launch a pass.
+  void finish_alone(RadixRow<Item>& state, std::int64_t row) const {
+    constexpr std::int64_t most = 2048;
+    auto const filled = static_cast<std::int64_t>(state.filled);
+    if (state.settled || !state.in_buffer || state.left > most || filled > 8 * most) return;
+    Item const *const begin = scratch.buffer + buffer_of(row).begin, *const end = begin + filled;
+    alignas(64) Item items[most];
+    auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
+    auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
+    state.floor = best_of(items, count, static_cast<int>(state.need));
+    state.left = state.need;
+    state.settled = true;
+  }
+  /// The k-th best of items that are all distinct, of which the order is lost.
+  static Item best_of(Item* items, int count, int k) {
+    if constexpr (ListScan<Item>::by_loops) {
+      return pick_host_loops<Item>().kth(items, count, k).rank;
+    } else {
+      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
+      return items[k - 1];
+    }
   }
 
   /// The interval of a bin; of the outer bins, what is left on their side.
@@ -527,7 +612,8 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   using Selection = RadixSelection<Source, Bits, Item>;
   Selection selection{source, scratch, sink};
   if constexpr (runs_at_once<Exec>)
-    if (scratch.rows == 1) selection.suit_digits(source.size(0) / scratch.parts);
+    if (scratch.rows == 1)
+      selection.suit_digits(source.size(0) / scratch.parts / Selection::keys_worth_a_merge);
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
   int const shared = radix_shared_bytes<Item>(selection.scratch.digit_bits);

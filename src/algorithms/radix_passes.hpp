@@ -120,7 +120,7 @@ struct RadixRows {
       clear(group, histogram, bins);
       selection.count_part(group, state, whole(), histogram);
       group.barrier();
-      selection.choose(group, state, histogram, filtered, selection.source.size(row), sums);
+      selection.choose(group, state, histogram, filtered, row, sums);
     }
     selection.gather_part(group, whole());
   }
@@ -176,7 +176,7 @@ struct RadixPass {
     });
     auto* const flag = reinterpret_cast<int*>(sums + team_size);
     if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
-    selection.choose(group, state, merged, filtered, selection.source.size(piece.row), sums);
+    selection.choose(group, state, merged, filtered, piece.row, sums);
     each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
     if (group.rank() == 0) next.enlist(group, selection, piece.row);
   }

@@ -40,6 +40,17 @@ struct RankMap {
     return static_cast<Bits>(key ^ static_cast<Bits>((sign_fill & negative) ^ always));
   }
 
+  /// Whether ordered() has this of a key that is not NaN.
+  KTOPK_FUNCTION constexpr bool is_number(Bits ordered_key) const {
+    Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
+    return magnitude == 0 || (one < other ? one <= ordered_key && ordered_key <= other
+                                          : other <= ordered_key && ordered_key <= one);
+  }
+  /// Whether ordered() has this of a floating-point zero.
+  KTOPK_FUNCTION constexpr bool is_zero(Bits ordered_key) const {
+    return magnitude != 0 && (ordered_key == ordered(0) || ordered_key == ordered(minus_zero));
+  }
+
   /// Whether a rank belongs to one key alone, so that key_of finds it: not so for NaN and for a
   /// floating-point zero.
   KTOPK_FUNCTION constexpr bool has_one_key(Bits rank) const {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include "host_loops.hpp"
+
+// Rows whose ranks never fall or never rise: their winners lie together, at an end of the row, or at two places where a
+// tie decides.
+
+namespace ktopk::detail {
+
+/// The places first .. first + count - 1.
+struct Stretch {
+  int first, count;
+};
+
+/// Two stretches, of which the first comes before the second; any may be empty.
+struct StretchPair {
+  Stretch before, behind;
+};
+
+/// Whether the keys at some places all over a row are in order, which those of a row in order are, and few others.
+template <class Bits>
+bool may_be_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
+  constexpr int looks = 16;
+  std::int64_t const apart = std::max<std::int64_t>(count / looks, 1);
+  Bits before = rank(keys[0]);
+  bool rises = false, falls = false;
+  for (std::int64_t i = apart; i < count && !(rises && falls); i += apart) {
+    Bits const here = rank(keys[i]);
+    rises |= here > before;
+    falls |= here < before;
+    before = here;
+  }
+  return !(rises && falls);
+}
+
+/// The k best of a row that is in the order `course`, 0 < k < count.
+template <class Bits>
+StretchPair winners_in_order(Course course, RankMap<Bits> const& rank, Bits const* keys, int count,
+                             int k, bool last_wins) {
+  bool const rises = course == Course::rises;
+  Bits const edge = rank(keys[rises ? count - k : k - 1]);
+  auto const places_until = [&](auto const& is_before) {
+    return static_cast<int>(std::partition_point(keys, keys + count, is_before) - keys);
+  };
+  int const first = places_until(
+      [&](Bits key) { return rises ? rank(key) < edge : rank(key) > edge; });
+  int const last = places_until(
+      [&](Bits key) { return rises ? rank(key) <= edge : rank(key) >= edge; });
+  Stretch const better = rises ? Stretch{last, count - last} : Stretch{0, first};
+  int const wanted = k - better.count;
+  Stretch const ties{last_wins ? last - wanted : first, wanted};
+  return rises ? StretchPair{ties, better} : StretchPair{better, ties};
+}
+
+}  // namespace ktopk::detail

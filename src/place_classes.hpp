@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include "host_loops.hpp"
+
+namespace ktopk::detail {
+
+/// A threshold for the k best of some keys, from the best of each of at least twice as many classes of their places: the
+/// k-th of these k keys reach, and of random ones few more. The maximum delegates of Dr. Top-k (drtopk-sc21, section 4),
+/// but of places apart from each other, so that SIMD finds them and neighbors share none.
+struct PlaceClasses {
+  static constexpr int most_k = most_place_classes / 2;
+
+  explicit PlaceClasses(int k_) : k(k_), count((2 * k_ + step - 1) / step * step) {}
+  /// Of how many keys they tell enough to be worth their while.
+  bool serve(std::int64_t keys) const { return k <= most_k && keys >= 4 * count; }
+
+  /// The k-th of the best of all classes, and how many of these reach it.
+  template <class Bits>
+  Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+                    int length) const {
+    alignas(64) Bits best[most_place_classes];
+    loops.best_of_classes(keys, length, rank, count, best);
+    return loops.kth(best, count, k);
+  }
+
+  static constexpr int step = 128;  // a few vectors of any key
+  int k, count;
+};
+
+}  // namespace ktopk::detail

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/in_order.hpp"
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "src/host_scan.hpp"
+#include "src/place_classes.hpp"
+#include "support/inputs.hpp"
+#include "support/oracle.hpp"
+
+namespace ktopk::testing {
+namespace {
+
+using ktopk::detail::all_host_loops;
+using ktopk::detail::bits_of;
+using ktopk::detail::Course;
+using ktopk::detail::make_rank_map;
+using ktopk::detail::PlaceClasses;
+using ktopk::detail::RankMap;
+using ktopk::detail::Stretch;
+using ktopk::detail::StretchPair;
+
+using Widths = std::tuple<std::uint8_t, bfloat16, float, double, std::int32_t>;
+
+template <class T>
+std::vector<bits_of<T>> bits_in(Input input, int count) {
+  std::vector<bits_of<T>> bits;
+  for (T key : make_keys<T>(input, count, 4)) bits.push_back(std::bit_cast<bits_of<T>>(key));
+  return bits;
+}
+
+template <class Bits>
+bool is_in_order(Course course, std::vector<Bits> const& ranks) {
+  if (course == Course::rises) return std::is_sorted(ranks.begin(), ranks.end());
+  return course == Course::none || std::is_sorted(ranks.rbegin(), ranks.rend());
+}
+
+template <class Bits>
+std::vector<Bits> ranks_of(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
+  std::vector<Bits> ranks;
+  for (Bits key : keys) ranks.push_back(map(key));
+  return ranks;
+}
+
+/// The places of the k best of some ranks, ascending.
+template <class Bits>
+std::vector<int> best_places(std::vector<Bits> const& ranks, int k, bool last_wins) {
+  std::vector<int> places(ranks.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(i);
+  std::sort(places.begin(), places.end(), [&](int a, int b) {
+    Bits const one = ranks[static_cast<std::size_t>(a)], other = ranks[static_cast<std::size_t>(b)];
+    return one != other ? one > other : last_wins ? a > b : a < b;
+  });
+  places.resize(static_cast<std::size_t>(k));
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+std::vector<int> places_of(StretchPair const& pair) {
+  std::vector<int> places;
+  for (Stretch const& stretch : {pair.before, pair.behind})
+    for (int i = 0; i < stretch.count; ++i) places.push_back(stretch.first + i);
+  return places;
+}
+
+constexpr int lengths[] = {1, 2, 15, 16, 17, 511, 512, 513, 514, 1100};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a course is never claimed in vain", "[in_order]", Widths) {
+  using Bits = bits_of<TestType>;
+  int wrong = 0;
+  for (Options const& options : orders()) {
+    auto const map = make_rank_map<TestType>(options);
+    for (Input input : inputs_for<TestType>())
+      for (int count : lengths) {
+        auto const keys = bits_in<TestType>(input, count);
+        auto const ranks = ranks_of(map, keys);
+        for (auto const& loops : all_host_loops<Bits>())
+          wrong += !is_in_order(loops.course(keys.data(), count, map), ranks);
+      }
+  }
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands out",
+                        "[in_order]", Widths) {
+  using Bits = bits_of<TestType>;
+  auto const map = make_rank_map<TestType>({});
+  for (int count : lengths)
+    for (auto const& loops : all_host_loops<Bits>()) {
+      auto const rising = bits_in<TestType>(Input::ascending, count);
+      auto const falling = bits_in<TestType>(Input::descending, count);
+      CAPTURE(count);
+      CHECK(may_be_in_order(map, rising.data(), count));
+      CHECK(may_be_in_order(map, falling.data(), count));
+      CHECK(loops.course(rising.data(), count, map) == Course::rises);
+      bool const is_equal = map(falling.front()) == map(falling.back());
+      CHECK(loops.course(falling.data(), count, map) == (is_equal ? Course::rises : Course::falls));
+      for (int at = 1; at + 1 < count; at += std::max(1, count / 50)) {
+        auto keys = bits_in<TestType>(Input::all_equal, count);
+        keys[static_cast<std::size_t>(at)] = static_cast<Bits>(keys[0] ^ 1);
+        CHECK(loops.course(keys.data(), count, map) == Course::none);
+      }
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a row in order wins by its end and by ties", "[in_order]", Widths) {
+  using Bits = bits_of<TestType>;
+  RankMap<Bits> const map = make_rank_map<TestType>({});
+  int wrong = 0;
+  for (Input input : {Input::uniform, Input::few_values, Input::all_equal, Input::nans})
+    for (int count : {2, 3, 17, 300}) {
+      auto keys = bits_in<TestType>(input, count);
+      for (Course course : {Course::rises, Course::falls}) {
+        std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) {
+          return course == Course::rises ? map(a) < map(b) : map(a) > map(b);
+        });
+        for (int k = 1; k < count; ++k)
+          for (bool last_wins : {false, true})
+            wrong += places_of(winners_in_order(course, map, keys.data(), count, k, last_wins)) !=
+                     best_places(ranks_of(map, keys), k, last_wins);
+      }
+    }
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", "[in_order]",
+                        Widths) {
+  using Bits = bits_of<TestType>;
+  int wrong = 0;
+  for (Options const& options : orders()) {
+    auto const map = make_rank_map<TestType>(options);
+    for (Input input : inputs_for<TestType>())
+      for (int k : {1, 2, 63, 64, 65, 200, PlaceClasses::most_k}) {
+        PlaceClasses const classes(k);
+        for (int count : {4 * classes.count, 4 * classes.count + 77, 5000}) {
+          auto const keys = bits_in<TestType>(input, count);
+          auto const ranks = ranks_of(map, keys);
+          for (auto const& loops : all_host_loops<Bits>()) {
+            Bits const least = classes.kth(loops, map, keys.data(), count).rank;
+            wrong += std::count_if(ranks.begin(), ranks.end(),
+                                   [=](Bits rank) { return rank >= least; }) < k;
+          }
+        }
+      }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]") {
+  auto const map = make_rank_map<float>({});
+  for (Input input : {Input::uniform, Input::ascending, Input::descending, Input::normal})
+    for (int k : {1, 32, 64, 100, PlaceClasses::most_k}) {
+      constexpr int count = 8192;
+      auto const keys = bits_in<float>(input, count);
+      auto const ranks = ranks_of(map, keys);
+      for (auto const& loops : all_host_loops<std::uint32_t>()) {
+        auto const least = PlaceClasses(k).kth(loops, map, keys.data(), count).rank;
+        CAPTURE(name(input), k);
+        CHECK(std::count_if(ranks.begin(), ranks.end(), [=](auto rank) { return rank >= least; }) <=
+              2 * k + 8);
+      }
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a bar by classes turns no winner away", "[in_order]", Widths) {
+  using Bits = bits_of<TestType>;
+  using Item = ktopk::detail::Item128;
+  auto const loops = ktopk::detail::pick_host_loops<Bits>();
+  int wrong = 0, bars = 0;
+  for (Ties ties : {Ties::lowest_index, Ties::highest_index})
+    for (Input input : inputs_for<TestType>())
+      for (int k : {1, 40, 100}) {
+        constexpr int first = 100;
+        auto const count = static_cast<int>(first + ktopk::detail::bar_keys_in_class *
+                                                         PlaceClasses(k).count);
+        auto const keys = bits_in<TestType>(input, count);
+        auto const map = ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, ties);
+        Item const bar = bar_by_classes(loops, keys.data(), 1, map, first, count, k);
+        int reaching = 0;
+        for (int i = first; i < count; ++i)
+          reaching += map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)) >= bar;
+        wrong += reaching < k;
+        bars += bar != 0 && input == Input::uniform;
+        wrong += bar_by_classes(loops, keys.data(), 1, map, first + 1, count, k) != 0;
+      }
+  CHECK(wrong == 0);
+  CHECK(bars == 6);
+}
+
+}  // namespace ktopk::testing
