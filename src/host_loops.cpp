@@ -152,7 +152,7 @@ struct BestBlock {
 inline constexpr int best_block = 512;
 
 // The best of a block is cheap to know, and only one block is looked at again for where it is.
-template <bool Late, class Bits, class RankOf>
+template <bool Late, bool KnowsLeast, class Bits, class RankOf>
 [[gnu::always_inline]] inline BestBlock<Bits> find_best_block(Bits const* keys, int count,
                                                               RankOf const& rank_of) {
   Bits least = std::numeric_limits<Bits>::max(), most = 0;
@@ -162,7 +162,7 @@ template <bool Late, class Bits, class RankOf>
     Bits worst = least, best = 0;
     for (int i = first; i < end; ++i) {
       Bits const here = rank_of(keys[i]);
-      worst = here < worst ? here : worst;
+      if constexpr (KnowsLeast) worst = here < worst ? here : worst;
       best = here > best ? here : best;
     }
     bool const is_better = Late ? best >= most : best > most;
@@ -175,38 +175,60 @@ template <bool Late, class Bits, class RankOf>
 
 // Most rows have no NaN and a best key that is not zero: their order is known for less.
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline int best_plain(Bits const* keys, int count,
-                                             RankMap<Bits> const& rank) {
+[[gnu::always_inline]] inline BestBlock<Bits> find_best_number_block(Bits const* keys, int count,
+                                                                     RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
-  auto best = find_best_block<Late>(keys, count, [&](Bits key) { return map.ordered(key); });
-  if (!map.is_number(best.least) || !map.is_number(best.most) || map.is_zero(best.most))
-    best = find_best_block<Late>(keys, count, [&](Bits key) { return map(key); });
-  int const length = count - best.first < best_block ? count - best.first : best_block;
-  return best.first + place_of<Late>(keys + best.first, length, map, best.most);
+  if (map.is_flip())
+    return find_best_block<Late, false>(keys, count, [&](Bits key) { return map.flipped(key); });
+  auto const best =
+      find_best_block<Late, true>(keys, count, [&](Bits key) { return map.ordered(key); });
+  if (map.is_number(best.least) && map.is_number(best.most) && !map.is_zero(best.most)) return best;
+  return find_best_block<Late, false>(keys, count, [&](Bits key) { return map(key); });
 }
 
-// NaNs that are in order are at the ends.
+template <bool Late, class Bits>
+[[gnu::always_inline]] inline int best_plain(Bits const* keys, int count,
+                                             RankMap<Bits> const& rank) {
+  auto const best = find_best_number_block<Late>(keys, count, rank);
+  int const length = count - best.first < best_block ? count - best.first : best_block;
+  return best.first + place_of<Late>(keys + best.first, length, rank, best.most);
+}
+
+/// Whether any two neighbors are such that is_wrong(here, next). Little is read where some are early on.
+template <class Bits, class IsWrong>
+[[gnu::always_inline]] inline bool any_neighbors(Bits const* keys, int count,
+                                                 IsWrong const& is_wrong) {
+  constexpr int chunk = 512;
+  Bits any = 0;
+  for (int first = 0; first + 1 < count && any == 0; first += chunk) {
+    int const end = count - 1 - first < chunk ? count - 1 : first + chunk;
+    for (int i = first; i < end; ++i)
+      any = static_cast<Bits>(any | (is_wrong(keys[i], keys[i + 1]) ? 1 : 0));
+  }
+  return any != 0;
+}
+
+// By the keys at the ends it is known which course it can be, and whether the sign changes: where it does not, the bits
+// themselves rise or fall. NaNs that are in order are at the ends.
 template <class Bits>
 [[gnu::always_inline]] inline Course course_plain(Bits const* keys, int count,
                                                   RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
-  if (!map.is_number(map.ordered(keys[0])) || !map.is_number(map.ordered(keys[count - 1])))
-    return Course::none;
-  constexpr int chunk = 512;
-  bool rises = false, falls = false;
-  for (int first = 0; first + 1 < count && !(rises && falls); first += chunk) {
-    int const end = count - 1 - first < chunk ? count - 1 : first + chunk;
-    Bits any_higher = 0, any_lower = 0;
-    for (int i = first; i < end; ++i) {
-      Bits const here = map.ordered(keys[i]), next = map.ordered(keys[i + 1]);
-      any_higher = static_cast<Bits>(any_higher | (next > here ? 1 : 0));
-      any_lower = static_cast<Bits>(any_lower | (next < here ? 1 : 0));
-    }
-    rises |= any_higher != 0;
-    falls |= any_lower != 0;
-  }
-  if (rises && falls) return Course::none;
-  return falls ? Course::falls : Course::rises;
+  Bits const first = keys[0], last = keys[count - 1];
+  Bits const from = map.ordered(first), to = map.ordered(last);
+  if (!map.is_number(from) || !map.is_number(to)) return Course::none;
+  bool wrong;
+  if (static_cast<Bits>(first ^ last) >> (std::numeric_limits<Bits>::digits - 1) == 0)
+    wrong = first <= last ? any_neighbors(keys, count, [](Bits a, Bits b) { return b < a; })
+                          : any_neighbors(keys, count, [](Bits a, Bits b) { return b > a; });
+  else if (from < to)
+    wrong =
+        any_neighbors(keys, count, [&](Bits a, Bits b) { return map.ordered(b) < map.ordered(a); });
+  else
+    wrong =
+        any_neighbors(keys, count, [&](Bits a, Bits b) { return map.ordered(b) > map.ordered(a); });
+  if (wrong) return Course::none;
+  return from > to ? Course::falls : Course::rises;
 }
 
 // Several keys of a class at a time, so that the best so far are seldom loaded and stored.
@@ -237,6 +259,9 @@ template <class Bits>
                                                          RankMap<Bits> const& rank, int classes,
                                                          Bits* best) {
   RankMap<Bits> const map = rank;
+  if (map.is_flip())
+    return best_of_classes_by(
+        keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
   best_of_classes_by(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
   Bits most = 0;
   for (int c = 0; c < classes; ++c) most = best[c] > most ? best[c] : most;

@@ -467,19 +467,19 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
   }
 }
 
-inline constexpr std::int64_t bar_keys_in_class = 64;
-
-/// An item that k of the keys of begin .. end - 1 reach, by the first of them; or 0 where that tells little: of a short
+/// An item that k of the keys of begin .. end - 1 reach; or 0 where to know one costs more than it saves: of a short
 /// range, or where the keys may be in order, so that those of one end turn away the others.
 template <class Bits, class Item>
 Item bar_by_classes(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
                     ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end, int k) {
   PlaceClasses const classes(k);
-  std::int64_t const length = bar_keys_in_class * classes.count;
-  if (step != 1 || end - begin < length || !classes.serve(length)) return 0;
-  if (may_be_in_order(map.rank, keys + begin, end - begin)) return 0;
-  Bits const rank = classes.kth(loops, map.rank, keys + begin, static_cast<int>(length)).rank;
-  return static_cast<Item>(rank) << map.position_bits;
+  std::int64_t const count = end - begin, least = PlaceClasses::most_in_class * classes.count;
+  if (step != 1 || count < least || !classes.serve(least)) return 0;
+  if (may_be_in_order(map.rank, keys + begin, count)) return 0;
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  int const length = static_cast<int>(std::min(count, most));
+  return static_cast<Item>(classes.kth(loops, map.rank, keys + begin, length).rank)
+         << map.position_bits;
 }
 
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of them

@@ -41,14 +41,16 @@ template <class Bits>
 StretchPair winners_in_order(Course course, RankMap<Bits> const& rank, Bits const* keys, int count,
                              int k, bool last_wins) {
   bool const rises = course == Course::rises;
-  Bits const edge = rank(keys[rises ? count - k : k - 1]);
+  int const at = rises ? count - k : k - 1, beside = rises ? at - 1 : at + 1;
+  Bits const edge = rank(keys[at]);
+  if (rank(keys[beside]) != edge) return {{rises ? at : 0, k}, {count, 0}};
   auto const places_until = [&](auto const& is_before) {
     return static_cast<int>(std::partition_point(keys, keys + count, is_before) - keys);
   };
-  int const first = places_until(
-      [&](Bits key) { return rises ? rank(key) < edge : rank(key) > edge; });
-  int const last = places_until(
-      [&](Bits key) { return rises ? rank(key) <= edge : rank(key) >= edge; });
+  int const first =
+      places_until([&](Bits key) { return rises ? rank(key) < edge : rank(key) > edge; });
+  int const last =
+      places_until([&](Bits key) { return rises ? rank(key) <= edge : rank(key) >= edge; });
   Stretch const better = rises ? Stretch{last, count - last} : Stretch{0, first};
   int const wanted = k - better.count;
   Stretch const ties{last_wins ? last - wanted : first, wanted};

@@ -17,15 +17,23 @@ struct PlaceClasses {
   /// Of how many keys they tell enough to be worth their while.
   bool serve(std::int64_t keys) const { return k <= most_k && keys >= 4 * count; }
 
-  /// The k-th of the best of all classes, and how many of these reach it.
+  /// The k-th of the best of all classes, and how many of these reach it. Of more keys than tell enough, those at both ends
+  /// are asked: the others may all be better or worse than those of one.
   template <class Bits>
   Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
                     int length) const {
     alignas(64) Bits best[most_place_classes];
-    loops.best_of_classes(keys, length, rank, count, best);
+    int const asked = most_in_class * count, half = count / 2;
+    if (length <= asked) {
+      loops.best_of_classes(keys, length, rank, count, best);
+    } else {
+      loops.best_of_classes(keys, asked / 2, rank, half, best);
+      loops.best_of_classes(keys + length - asked / 2, asked / 2, rank, half, best + half);
+    }
     return loops.kth(best, count, k);
   }
 
+  static constexpr int most_in_class = 64;
   static constexpr int step = 128;  // a few vectors of any key
   int k, count;
 };

@@ -88,8 +88,8 @@ TEMPLATE_LIST_TEST_CASE("a course is never claimed in vain", "[in_order]", Width
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands out",
-                        "[in_order]", Widths) {
+TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands out", "[in_order]",
+                        Widths) {
   using Bits = bits_of<TestType>;
   auto const map = make_rank_map<TestType>({});
   for (int count : lengths)
@@ -139,7 +139,7 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
     for (Input input : inputs_for<TestType>())
       for (int k : {1, 2, 63, 64, 65, 200, PlaceClasses::most_k}) {
         PlaceClasses const classes(k);
-        for (int count : {4 * classes.count, 4 * classes.count + 77, 5000}) {
+        for (int count : {4 * classes.count, 4 * classes.count + 77, 64 * classes.count + 99}) {
           auto const keys = bits_in<TestType>(input, count);
           auto const ranks = ranks_of(map, keys);
           for (auto const& loops : all_host_loops<Bits>()) {
@@ -178,10 +178,11 @@ TEMPLATE_LIST_TEST_CASE("a bar by classes turns no winner away", "[in_order]", W
     for (Input input : inputs_for<TestType>())
       for (int k : {1, 40, 100}) {
         constexpr int first = 100;
-        auto const count = static_cast<int>(first + ktopk::detail::bar_keys_in_class *
-                                                         PlaceClasses(k).count);
+        auto const count =
+            static_cast<int>(first + PlaceClasses::most_in_class * PlaceClasses(k).count);
         auto const keys = bits_in<TestType>(input, count);
-        auto const map = ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, ties);
+        auto const map =
+            ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, ties);
         Item const bar = bar_by_classes(loops, keys.data(), 1, map, first, count, k);
         int reaching = 0;
         for (int i = first; i < count; ++i)

@@ -40,6 +40,10 @@ struct RankMap {
     return static_cast<Bits>(key ^ static_cast<Bits>((sign_fill & negative) ^ always));
   }
 
+  /// Whether all ranks are flipped(), as those of integers are.
+  KTOPK_FUNCTION constexpr bool is_flip() const { return negative == 0 && magnitude == 0; }
+  KTOPK_FUNCTION constexpr Bits flipped(Bits key) const { return static_cast<Bits>(key ^ always); }
+
   /// Whether ordered() has this of a key that is not NaN.
   KTOPK_FUNCTION constexpr bool is_number(Bits ordered_key) const {
     Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
