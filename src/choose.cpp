@@ -42,8 +42,7 @@ inline Algorithm choose_for_rows_alone(Shape const& shape) {
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
-/// nothing is known of the keys here. \see perf/results/host-choice*.json, host-few-winners*.json, host-streams.json and
-/// host-many-winners*.json
+/// nothing is known of the keys here. \see perf/results/host-choice*.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
   if (shape.ragged) return Algorithm::radix;
   if (does_one_thread_alone(device, shape)) return choose_for_rows_alone(shape);

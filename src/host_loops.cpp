@@ -37,21 +37,21 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-/// The bits in which the ranks of a range differ, and those that all of them have set before.
+/// In how many low bits ranks differ, and what all of them have before.
 template <class Bits>
 struct Differing {
   int bits;
   Bits before;
 };
 
-template <class Bits>
-[[gnu::always_inline]] inline Differing<Bits> differing_in(Bits const* ranks, int count,
-                                                           RankRange<Bits> range) {
+/// Of the ranks in a range, or of all, as one of both has it.
+template <class Bits, class IsIn>
+[[gnu::always_inline]] inline Differing<Bits> find_differing(Bits const* ranks, int count,
+                                                             IsIn const& is_in) {
   Bits all = std::numeric_limits<Bits>::max(), any = 0;
   for (int i = 0; i < count; ++i) {
-    bool const is_in = static_cast<Bits>(ranks[i] - range.least) <= range.span;
-    all = static_cast<Bits>(all & (is_in ? ranks[i] : std::numeric_limits<Bits>::max()));
-    any = static_cast<Bits>(any | (is_in ? ranks[i] : Bits{0}));
+    all = static_cast<Bits>(all & (is_in(ranks[i]) ? ranks[i] : std::numeric_limits<Bits>::max()));
+    any = static_cast<Bits>(any | (is_in(ranks[i]) ? ranks[i] : Bits{0}));
   }
   int const bits = std::bit_width(static_cast<Bits>(all ^ any));
   bool const differ_in_all = bits == std::numeric_limits<Bits>::digits;
@@ -59,17 +59,19 @@ template <class Bits>
 }
 
 // From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times. Where many
-// ranks still reach the best so far after a few steps, they may all be equal.
+// ranks still reach the best so far after some steps, they may all be equal.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
-  constexpr Bits most = std::numeric_limits<Bits>::max();
-  auto const first = differing_in(ranks, count, RankRange<Bits>{0, most});
-  Reached<Bits> best{first.before, count};
+  auto const all = find_differing(ranks, count, [](Bits) { return true; });
+  Reached<Bits> best{all.before, count};
+  constexpr int steps_before_another_look = 6;
   int steps = 0;
-  for (int bit = first.bits - 1; bit >= 0 && best.count > k; bit -= 2) {
-    if (++steps == 5) {
-      auto const left = static_cast<Bits>(most >> (std::numeric_limits<Bits>::digits - 1 - bit));
-      auto const next = differing_in(ranks, count, RankRange<Bits>{best.rank, left});
+  for (int bit = all.bits - 1; bit >= 0 && best.count > k; bit -= 2) {
+    if (steps++ == steps_before_another_look) {
+      int const decided = std::numeric_limits<Bits>::digits - 1 - bit;
+      RankRange<Bits> const left{best.rank,
+                                 static_cast<Bits>(std::numeric_limits<Bits>::max() >> decided)};
+      auto const next = find_differing(ranks, count, [=](Bits rank) { return left.has(rank); });
       best.rank = next.before;
       bit = next.bits - 1;
       if (bit < 0) break;

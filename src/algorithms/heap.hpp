@@ -7,7 +7,7 @@
 // passes over what does not beat the worst of them; on a device a team merges the lists of its threads.
 // Reads the input once. k up to 2048.
 // After bitonic-topk (Shanbhag et al., SIGMOD '18, section 3.1, appendix A, section 6.7's heap by hand).
-// Prefer it on CPUs for k up to 16.
+// Prefer it on CPUs for k up to 128.
 
 namespace ktopk::detail {
 

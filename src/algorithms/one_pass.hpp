@@ -12,7 +12,7 @@
 // -> exact finish on the few kept. The count of the kept proves the result; where it does not (fewer than
 // k, more than there is room for), radix serves that row; one_pass_rows.hpp has a short way on hosts, and by
 // one_pass_trial.hpp they raise the threshold of very long rows as they read.
-// Reads the input once, plus a sample of at most 2^17 keys. k up to n / 16 or so.
+// Reads the input once, plus a sample of at most 2^17 keys. k up to n / 32 or so.
 // Ours. The threshold is an item, so equal keys differ by position and crowd no row.
 // Prefer it for long rows and k well below n: it runs at the speed of memory on any distribution.
 

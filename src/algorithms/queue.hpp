@@ -7,7 +7,7 @@
 // full, the best of both are the new list: sorted and merged on a device, selected by SIMD on a host.
 // Reads the input once; k up to 2048.
 // After GridSelect (Zhang et al., SC '23, section 4), of which a row of one group is BlockSelect.
-// Prefer it on CPUs for k from 16 to 2048.
+// Prefer it on CPUs for k from 32 to 2048.
 
 namespace ktopk::detail {
 
