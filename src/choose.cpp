@@ -22,8 +22,9 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
   return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
 }
 
-/// Up to how many winners a heap or a queue of the best so far, which few keys reach, costs a host less than one_pass's or
-/// radix's sample. A heap's inserts are dear, but a list of what several threads found is shorter by it.
+/// Up to how many winners a heap or a queue of the best so far, which few keys reach, costs a host less than
+/// one_pass's or radix's sample. A heap's inserts are dear, but a list of what several threads found is shorter by
+/// it.
 inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
   if (one_thread) return 32;
   return n < (1 << 17) || n >= (1 << 21) ? 128 : 64;

@@ -58,8 +58,8 @@ template <class Bits, class IsIn>
   return {bits, differ_in_all ? Bits{0} : static_cast<Bits>((any >> bits) << bits)};
 }
 
-// From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times. Where many
-// ranks still reach the best so far after some steps, they may all be equal.
+// From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times. Where
+// many ranks still reach the best so far after some steps, they may all be equal.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
   auto const all = find_differing(ranks, count, [](Bits) { return true; });

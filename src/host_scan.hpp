@@ -73,8 +73,8 @@ struct KeyScan {
     }
   }
 
-  /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as where it was aimed, only
-  /// the others are looked at one by one.
+  /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as where it was
+  /// aimed, only the others are looked at one by one.
   void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
                     unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
@@ -120,8 +120,8 @@ struct KeyScan {
     });
   }
 
-  /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of them
-  /// tell of most.
+  /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of
+  /// them tell of most.
   bool count_equals(Bits const* from, int count, RankDigits<Bits> const& digit, std::uint16_t* hits,
                     unsigned* histogram) const {
     Bits const rank = map.rank(from[0]);
@@ -482,9 +482,10 @@ Item bar_by_classes(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t
          << map.position_bits;
 }
 
-/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of them
-/// come before the others, which they turn away where keys fall or rise: a few for few winners, then the last block. Of
-/// a long row so does the first, and what is between them is read by streams. What k others beat may be left out.
+/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of
+/// them come before the others, which they turn away where keys fall or rise: a few for few winners, then the last
+/// block. Of a long row so does the first, and what is between them is read by streams. What k others beat may be
+/// left out.
 template <class Bits, class Item, class Bar, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,

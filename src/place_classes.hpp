@@ -7,9 +7,9 @@
 
 namespace ktopk::detail {
 
-/// A threshold for the k best of some keys, from the best of each of at least twice as many classes of their places: the
-/// k-th of these k keys reach, and of random ones few more. The maximum delegates of Dr. Top-k (drtopk-sc21, section 4),
-/// but of places apart from each other, so that SIMD finds them and neighbors share none.
+/// A threshold for the k best of some keys, from the best of each of at least twice as many classes of their places:
+/// the k-th of these k keys reach, and of random ones few more. The maximum delegates of Dr. Top-k (drtopk-sc21,
+/// section 4.1), but of places apart from each other, so that SIMD finds them and neighbors share none.
 struct PlaceClasses {
   static constexpr int most_k = most_place_classes / 2;
 
@@ -17,8 +17,8 @@ struct PlaceClasses {
   /// Of how many keys they tell enough to be worth their while.
   bool serve(std::int64_t keys) const { return k <= most_k && keys >= 4 * count; }
 
-  /// The k-th of the best of all classes, and how many of these reach it. Of more keys than tell enough, those at both ends
-  /// are asked: the others may all be better or worse than those of one.
+  /// The k-th of the best of all classes, and how many of these reach it. Of more keys than tell enough, those at
+  /// both ends are asked: the others may all be better or worse than those of one.
   template <class Bits>
   Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
                     int length) const {

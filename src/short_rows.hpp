@@ -170,8 +170,8 @@ struct ShortRows {
     return find_reaching(least, is_shared, from, count, k, hits);
   }
 
-  /// The same by way of the keys that reach `least`, unless there are too few or too many of them; where many share that
-  /// rank, by way of those above it.
+  /// The same by way of the keys that reach `least`, unless there are too few or too many of them; where many share
+  /// that rank, by way of those above it.
   bool find_reaching(Bits least, bool is_shared, Bits const* from, int count, int k,
                      std::uint16_t* hits) const {
     auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
