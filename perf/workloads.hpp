@@ -89,7 +89,8 @@ inline KeyCache key_cache;
 /// Floating-point inputs that std::nth_element's ordering does not hold for.
 inline bool has_nans(Case const& c) {
   bool const floating = c.type.find('f') != std::string::npos;
-  return floating && (c.input == "nans" || c.input == "mostly_nans" || c.input == "random_bits");
+  return floating && (c.input == "nans" || c.input == "mostly_nans" || c.input == "invalid" ||
+                      c.input == "random_bits");
 }
 
 }  // namespace ktopk::perf

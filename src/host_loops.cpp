@@ -255,7 +255,8 @@ template <class Bits, class RankOf>
   for (int c = 0; c < classes; ++c) best[c] = most[c];
 }
 
-// A lower bound will do, so only NaNs that seem better than they are need the rank itself.
+// Most rows have no NaN, and of zeros a class has few that are its best. A NaN that looks better or worse than it is
+// makes the best of its class, or that of another, no number's, unless a number is better still.
 template <class Bits>
 [[gnu::always_inline]] inline void best_of_classes_plain(Bits const* keys, int count,
                                                          RankMap<Bits> const& rank, int classes,
@@ -265,10 +266,12 @@ template <class Bits>
     return best_of_classes_by(
         keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
   best_of_classes_by(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
-  Bits most = 0;
-  for (int c = 0; c < classes; ++c) most = best[c] > most ? best[c] : most;
-  if (!map.is_number(most))
-    best_of_classes_by(keys, count, [&](Bits key) { return map(key); }, classes, best);
+  Extremes<Bits> extremes;
+  extremes_plain(best, classes, extremes);
+  if (!map.is_number(extremes.least) || !map.is_number(extremes.most))
+    return best_of_classes_by(keys, count, [&](Bits key) { return map(key); }, classes, best);
+  Bits const zero = map.ordered(0), minus_zero = map.ordered(map.minus_zero);
+  for (int c = 0; c < classes; ++c) best[c] = best[c] == minus_zero ? zero : best[c];
 }
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                        \

@@ -95,8 +95,8 @@ struct HostLoops {
   int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late);
   /// The course of count > 0 keys. Little is read of those that have none from early on.
   Course (*course)(Bits const* keys, int count, RankMap<Bits> const& rank);
-  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN or
-  /// zero perhaps a lower one. \param count  no fewer than classes, of which there are no more than most_place_classes
+  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN
+  /// perhaps a lower one. \param count  no fewer than classes, of which there are no more than most_place_classes
   void (*best_of_classes)(Bits const* keys, int count, RankMap<Bits> const& rank, int classes,
                           Bits* best);
   /// Whether long rows are read faster by filter_streams than by filter.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <barrier>
 #include <functional>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -181,6 +182,41 @@ TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", W
       for (std::int64_t k : {1, 3, 4, 5, 8, 9, 15, 16, 17, 33, 300}) {
         if (k <= n) expect_room<TestType>(Algorithm::heap, input, 3, n, k, verdict);
       }
+  verdict.close();
+}
+
+/// Rows long enough that the best of classes of places tell what k keys reach.
+TEMPLATE_LIST_TEST_CASE("heap and queue of rows longer than what their bar is known by", "[heap]",
+                        Widths) {
+  Verdict verdict;
+  for (Algorithm room : {Algorithm::heap, Algorithm::queue})
+    for (Input input : inputs_for<TestType>())
+      for (std::int64_t n : {8191, 8192, 40'000})
+        for (std::int64_t k : {1, 33, 64, 65, 256})
+          expect_room<TestType>(room, input, 2, n, k, verdict);
+  verdict.close();
+}
+
+TEST_CASE("few numbers among NaNs of one sign win or lose as asked", "[heap]") {
+  Verdict verdict;
+  std::int64_t const n = 20'000, k = 40;
+  for (float nan :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<float> keys(n, nan);
+    for (std::size_t i = 0; i < keys.size(); i += keys.size() / 16)
+      keys[i] = 10.0f - static_cast<float>(i % 7);
+    auto const question = uniform_question(keys, 1, n, k);
+    for (Options options : all_options<float>())
+      for (Algorithm room : {Algorithm::heap, Algorithm::queue, Algorithm::radix}) {
+        options.algorithm = room;
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 1, n, k);
+          verdict.expect(question, truth, call(k, options), options,
+                         [&] { return std::string(exec.name()) + ", " + name(room); });
+        });
+      }
+  }
   verdict.close();
 }
 

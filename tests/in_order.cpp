@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "src/host_scan.hpp"
@@ -151,6 +152,37 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
       }
   }
   CHECK(wrong == 0);
+}
+
+/// What the classes promise of a row of one key but for few places, on every processor and in every order.
+template <class T>
+int wrong_promises(bits_of<T> common, bits_of<T> other) {
+  using Bits = bits_of<T>;
+  int wrong = 0;
+  for (Options const& options : orders())
+    for (int k : {2, 64, PlaceClasses::most_k}) {
+      auto const map = make_rank_map<T>(options);
+      PlaceClasses const classes(k);
+      std::vector<Bits> keys(static_cast<std::size_t>(8 * classes.count), common);
+      keys[100] = other;
+      for (auto const& loops : all_host_loops<Bits>()) {
+        Bits const least = classes.kth(loops, map, keys.data(), static_cast<int>(keys.size())).rank;
+        wrong += std::count_if(keys.begin(), keys.end(),
+                               [&](Bits key) { return map(key) >= least; }) < k;
+      }
+    }
+  return wrong;
+}
+
+TEMPLATE_TEST_CASE("classes of NaNs of one sign, or of minus zeros, promise no more than they have",
+                   "[in_order]", bfloat16, float, double) {
+  auto const bits = [](float key) { return std::bit_cast<bits_of<TestType>>(TestType(key)); };
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  for (float common : {nan, -nan, -0.0f, 0.0f})
+    for (float other : {1.0f, -1.0f, 0.0f, -0.0f}) {
+      CAPTURE(common, other);
+      CHECK(wrong_promises<TestType>(bits(common), bits(other)) == 0);
+    }
 }
 
 TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]") {

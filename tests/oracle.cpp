@@ -190,6 +190,13 @@ TEMPLATE_LIST_TEST_CASE("inputs hold what their names say", "[inputs]", Floats) 
   CHECK(count(Input::infinities, [](auto x) { return x == -static_cast<decltype(x)>(infinity); }) >
         100);
   CHECK(count(Input::zeros, [](auto x) { return x == 0 && std::signbit(x); }) > 1000);
+  for (Input input : {Input::rectified, Input::rectified_low})
+    for (bool sign : {false, true})
+      CHECK(count(input, [=](auto x) { return x == 0 && std::signbit(x) == sign; }) > 900);
+  CHECK(count(Input::rectified, [](auto x) { return !(x >= 0); }) == 0);
+  CHECK(count(Input::rectified_low, [](auto x) { return !(x <= 0); }) == 0);
+  CHECK(count(Input::invalid, [](auto x) { return is_nan(x); }) > 4050);
+  CHECK(count(Input::invalid, [](auto x) { return x >= 0; }) > 2);
   CHECK(count(Input::denormals, [](auto x) { return !(std::abs(x) < 1e-4) || is_nan(x); }) == 0);
 }
 

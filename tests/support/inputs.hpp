@@ -38,9 +38,12 @@ enum class Input {
   infinities,   ///< uniform, with infinities of both signs
   zeros,        ///< both zeros and the smallest denormals
   denormals,
+  rectified,      ///< what a rectifier leaves: half are zeros of either sign, and nothing is less
+  rectified_low,  ///< the same below zero: nothing is greater
+  invalid,        ///< the NaN that x86 gives for 0/0, its sign set, and one number in 512
 };
 
-inline constexpr std::array<std::pair<Input, char const*>, 17> input_table{{
+inline constexpr std::array<std::pair<Input, char const*>, 20> input_table{{
     {Input::uniform, "uniform"},
     {Input::normal, "normal"},
     {Input::all_equal, "all_equal"},
@@ -58,6 +61,9 @@ inline constexpr std::array<std::pair<Input, char const*>, 17> input_table{{
     {Input::infinities, "infinities"},
     {Input::zeros, "zeros"},
     {Input::denormals, "denormals"},
+    {Input::rectified, "rectified"},
+    {Input::rectified_low, "rectified_low"},
+    {Input::invalid, "invalid"},
 }};
 
 inline char const* name(Input input) {
@@ -268,6 +274,9 @@ class KeySource {
         case Input::mostly_nans: return r % 8 != 0 ? nan(r) : uniform(r);
         case Input::infinities:
           return r % 8 == 0 ? from_bits(static_cast<Bits>(infinity_bits() | sign)) : uniform(r);
+        case Input::rectified: return r % 2 == 0 ? from_bits(sign) : uniform(r);
+        case Input::rectified_low: return r % 2 == 0 ? from_bits(sign) : minus(uniform(r));
+        case Input::invalid: return r % 512 != 0 ? minus(quiet_nan()) : uniform(r);
         case Input::zeros: return from_bits(static_cast<Bits>((r % 4 == 0 ? 1 : 0) | sign));
         default:
           return from_bits(static_cast<Bits>(
@@ -276,6 +285,14 @@ class KeySource {
     } else {
       return in_range(0.25 * static_cast<double>(r >> 62));
     }
+  }
+
+  static T minus(T key) {
+    return from_bits(static_cast<Bits>(std::bit_cast<Bits>(key) ^ (Bits{1} << (width - 1))));
+  }
+
+  static T quiet_nan() {
+    return from_bits(static_cast<Bits>(infinity_bits() | (Bits{1} << (fraction_bits() - 1))));
   }
 
   static T nan(std::uint64_t r) {
