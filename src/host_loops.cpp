@@ -37,71 +37,6 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-/// In how many low bits ranks differ, and what all of them have before.
-template <class Bits>
-struct Differing {
-  int bits;
-  Bits before;
-};
-
-/// Of the ranks in a range, or of all, as one of both has it.
-template <class Bits, class IsIn>
-[[gnu::always_inline]] inline Differing<Bits> find_differing(Bits const* ranks, int count,
-                                                             IsIn const& is_in) {
-  Bits all = std::numeric_limits<Bits>::max(), any = 0;
-  for (int i = 0; i < count; ++i) {
-    all = static_cast<Bits>(all & (is_in(ranks[i]) ? ranks[i] : std::numeric_limits<Bits>::max()));
-    any = static_cast<Bits>(any | (is_in(ranks[i]) ? ranks[i] : Bits{0}));
-  }
-  int const bits = std::bit_width(static_cast<Bits>(all ^ any));
-  bool const differ_in_all = bits == std::numeric_limits<Bits>::digits;
-  return {bits, differ_in_all ? Bits{0} : static_cast<Bits>((any >> bits) << bits)};
-}
-
-// From the first bit in which ranks differ, two at a time: a rank that was loaded once is compared three times. Where
-// many ranks still reach the best so far after some steps, they may all be equal.
-template <class Bits>
-[[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
-  auto const all = find_differing(ranks, count, [](Bits) { return true; });
-  Reached<Bits> best{all.before, count};
-  constexpr int steps_before_another_look = 6;
-  int steps = 0;
-  for (int bit = all.bits - 1; bit >= 0 && best.count > k; bit -= 2) {
-    if (steps++ == steps_before_another_look) {
-      int const decided = std::numeric_limits<Bits>::digits - 1 - bit;
-      RankRange<Bits> const left{best.rank,
-                                 static_cast<Bits>(std::numeric_limits<Bits>::max() >> decided)};
-      auto const next = find_differing(ranks, count, [=](Bits rank) { return left.has(rank); });
-      best.rank = next.before;
-      bit = next.bits - 1;
-      if (bit < 0) break;
-    }
-    Bits const upper = static_cast<Bits>(Bits{1} << bit), lower = static_cast<Bits>(upper / 2);
-    Bits const higher[] = {static_cast<Bits>(best.rank | upper | lower),
-                           static_cast<Bits>(best.rank | upper),
-                           static_cast<Bits>(best.rank | lower)};
-    int reaching[3] = {};
-    for (int i = 0; i < count; ++i)
-      for (int h = 0; h < 3; ++h) reaching[h] += ranks[i] >= higher[h] ? 1 : 0;
-    for (int h = 2; h >= 0; --h)
-      if (reaching[h] >= k) best = {higher[h], reaching[h]};
-  }
-  return best;
-}
-
-template <class Bits>
-[[gnu::always_inline]] inline void slots_plain(Bits const* ranks, int count, Bits* slots) {
-  for (int i = 0; i < count; ++i) slots[i] = 0;
-  for (int j = 0; j < count; ++j) {
-    Bits const rank = ranks[j];
-    Bits const place = static_cast<Bits>(j);
-    for (int i = 0; i < count; ++i) {
-      bool const before = (rank > ranks[i]) | ((rank == ranks[i]) & (place < static_cast<Bits>(i)));
-      slots[i] = static_cast<Bits>(slots[i] + (before ? 1 : 0));
-    }
-  }
-}
-
 template <class Bits>
 [[gnu::always_inline]] inline void extremes_plain(Bits const* ranks, int count,
                                                   Extremes<Bits>& extremes) {
@@ -125,6 +60,123 @@ template <class Bits>
     reaching += static_cast<int>(here);
   }
   return reaching;
+}
+
+/// The least of the ranks in a range, of which there are some, and all bits that any of them has.
+template <class Bits>
+[[gnu::always_inline]] inline Extremes<Bits> bounds_in(Bits const* ranks, int count,
+                                                       RankRange<Bits> range) {
+  Bits least = std::numeric_limits<Bits>::max(), any = 0;
+  for (int i = 0; i < count; ++i) {
+    Bits const above =
+        static_cast<Bits>(ranks[i] - range.least);  // of lower ranks beyond the range
+    any = static_cast<Bits>(any | (above <= range.span ? above : Bits{0}));
+    least = above < least ? above : least;
+  }
+  return {static_cast<Bits>(range.least + least), static_cast<Bits>(range.least + any)};
+}
+
+/// Ranks between which others may differ in their low bits alone.
+template <class Bits>
+[[gnu::always_inline]] inline Extremes<Bits> bounds_of(Bits const* ranks, int count) {
+  Bits all = std::numeric_limits<Bits>::max(), any = 0;
+  for (int i = 0; i < count; ++i) {
+    all = static_cast<Bits>(all & ranks[i]);
+    any = static_cast<Bits>(any | ranks[i]);
+  }
+  return {all, any};
+}
+template <class Bits>
+int differing_bits(Extremes<Bits> const& bounds) {
+  return std::bit_width(static_cast<Bits>(bounds.least ^ bounds.most));
+}
+template <class Bits>
+Bits without_low(Bits rank, int bits) {
+  return bits < std::numeric_limits<Bits>::digits ? static_cast<Bits>((rank >> bits) << bits)
+                                                  : Bits{0};
+}
+
+/// How many ranks reach each of three, in sums that are wide enough for all of them.
+template <class Sum, class Bits>
+[[gnu::always_inline]] inline void count_reaching(Bits const* ranks, int count,
+                                                  Bits const (&least)[3], int (&reaching)[3]) {
+  Sum here[3] = {};
+  for (int i = 0; i < count; ++i)
+    for (int h = 0; h < 3; ++h)
+      here[h] = static_cast<Sum>(here[h] + (ranks[i] >= least[h] ? 1 : 0));
+  for (int h = 0; h < 3; ++h) reaching[h] = static_cast<int>(here[h]);
+}
+
+/// Raises `best` by the lowest `bits`, two in each step, for a rank that was loaded once is compared three times. Returns
+/// how many bits are left.
+template <class Sum, class Bits>
+[[gnu::always_inline]] inline int raise(Bits const* ranks, int count, int k, int bits, int steps,
+                                        Reached<Bits>& best) {
+  for (; bits > 0 && best.count > k && steps > 0; bits -= 2, --steps) {
+    Bits const upper = static_cast<Bits>(Bits{1} << (bits - 1)),
+               lower = static_cast<Bits>(upper / 2);
+    Bits const higher[] = {static_cast<Bits>(best.rank | upper | lower),
+                           static_cast<Bits>(best.rank | upper),
+                           static_cast<Bits>(best.rank | lower)};
+    int reaching[3];
+    count_reaching<Sum>(ranks, count, higher, reaching);
+    for (int h = 2; h >= 0; --h)
+      if (reaching[h] >= k) best = {higher[h], reaching[h]};
+  }
+  return bits;
+}
+
+inline constexpr int least_narrowed = 128, most_narrowed = 8192;
+
+/// The same by no more than the upper 16 bits, of which a vector holds more.
+template <class Bits>
+[[gnu::always_inline]] inline int raise_narrowed(Bits const* ranks, int count, int k, int bits,
+                                                 Reached<Bits>& best) {
+  alignas(64) std::uint16_t narrow[most_narrowed];
+  int const width = bits < 16 ? bits : 16, left = bits - width;
+  Bits const before = best.rank;
+  for (int i = 0; i < count; ++i)
+    narrow[i] = static_cast<std::uint16_t>(static_cast<Bits>(ranks[i] - before) >> left);
+  Reached<std::uint16_t> found{0, count};
+  raise<std::uint16_t>(narrow, count, k, width, width, found);
+  best = {static_cast<Bits>(before | static_cast<Bits>(found.rank) << left), found.count};
+  return left;
+}
+
+// From the first bit in which ranks differ. Where many reach the best so far after some steps, they may all be equal, or
+// the least of them the k-th.
+template <class Bits>
+[[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
+  using Sum = std::conditional_t<sizeof(Bits) < sizeof(int), int, Bits>;
+  constexpr int steps = 6;
+  auto in = bounds_of(ranks, count);
+  int bits = differing_bits(in);
+  Reached<Bits> best{without_low(in.least, bits), count};
+  bool const narrows = sizeof(Bits) > 2 && count >= least_narrowed && count <= most_narrowed;
+  bits = narrows ? raise_narrowed(ranks, count, k, bits, best)
+                 : raise<Sum>(ranks, count, k, bits, steps, best);
+  while (bits > 0 && best.count > k) {
+    in = bounds_in(ranks, count, {best.rank, static_cast<Bits>((Bits{1} << bits) - 1)});
+    if (in.least == in.most || reaching_plain(ranks, count, static_cast<Bits>(in.least + 1)) < k)
+      return {in.least, best.count};
+    bits = differing_bits(in);
+    best.rank = without_low(in.least, bits);
+    bits = raise<Sum>(ranks, count, k, bits, steps, best);
+  }
+  return best;
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline void slots_plain(Bits const* ranks, int count, Bits* slots) {
+  for (int i = 0; i < count; ++i) slots[i] = 0;
+  for (int j = 0; j < count; ++j) {
+    Bits const rank = ranks[j];
+    Bits const place = static_cast<Bits>(j);
+    for (int i = 0; i < count; ++i) {
+      bool const before = (rank > ranks[i]) | ((rank == ranks[i]) & (place < static_cast<Bits>(i)));
+      slots[i] = static_cast<Bits>(slots[i] + (before ? 1 : 0));
+    }
+  }
 }
 
 /// The first or last of so many keys that has this rank, as one of them does.

@@ -9,7 +9,8 @@ namespace ktopk::detail {
 
 /// Work that threads share: each begins with neighbors that are its own in every call, so that it finds in its
 /// caches and in its part of the memory what it has read or touched before, and then helps the others. Those of
-/// the second half go backwards: both ends of sorted keys, of which one takes the longest, come early.
+/// the second half go backwards: both ends of sorted keys, of which one takes the longest, come early. Several
+/// that are taken at once, as short rows are, go forwards there too, for a processor fetches ahead that way.
 class HostShares {
  public:
   HostShares(std::int64_t count, std::int64_t threads)
@@ -40,8 +41,9 @@ class HostShares {
       // Ever fewer at a time, so that threads come to the end together.
       std::int64_t const chunk = std::clamp<std::int64_t>((size - seen) / 8, 1, 1024);
       std::int64_t const first = taken.fetch_add(chunk, std::memory_order_relaxed);
-      for (std::int64_t i = first; i < std::min(first + chunk, size); ++i)
-        body(backwards ? end - 1 - i : begin + i);
+      std::int64_t const last = std::min(first + chunk, size);
+      std::int64_t const from = backwards ? end - last : begin + first;
+      for (std::int64_t i = from; i < from + last - first; ++i) body(i);
     }
   }
 

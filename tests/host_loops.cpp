@@ -392,20 +392,21 @@ TEST_CASE("threads share all work, whoever comes", "[host_loops]") {
 }
 
 TEST_CASE("a thread begins with what it had before, at the row's ends", "[host_loops]") {
-  ktopk::detail::HostShares shares(64, 4);
-  auto const first_of = [&](std::int64_t thread) {
-    std::int64_t first = -1;
-    shares.work(thread, [&](std::int64_t i) { first = first < 0 ? i : first; });
-    return first;
+  auto const first_of = [](std::int64_t count, std::int64_t thread) {
+    ktopk::detail::HostShares shares(count, 4);
+    std::vector<std::int64_t> pieces;
+    shares.work(thread, [&](std::int64_t i) { pieces.push_back(i); });
+    pieces.resize(2);
+    return pieces;
   };
-  CHECK(first_of(3) == 63);
-  CHECK(first_of(0) == -1);
-  shares = {64, 4};
-  CHECK(first_of(0) == 0);
-  shares = {64, 4};
-  CHECK(first_of(1) == 16);
-  shares = {64, 4};
-  CHECK(first_of(2) == 47);
+  using Pieces = std::vector<std::int64_t>;
+  CHECK(first_of(16, 0) == Pieces{0, 1});
+  CHECK(first_of(16, 1) == Pieces{4, 5});
+  CHECK(first_of(16, 2) == Pieces{11, 10});
+  CHECK(first_of(16, 3) == Pieces{15, 14});
+  // Several at a time are read forwards, as a processor fetches ahead.
+  CHECK(first_of(64, 2) == Pieces{46, 47});
+  CHECK(first_of(64, 3) == Pieces{62, 63});
 }
 
 TEST_CASE("threads side by side do each piece once", "[host_loops]") {
