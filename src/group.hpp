@@ -135,6 +135,17 @@ auto as_argument(Policy const& policy) {
                                        Kokkos::Experimental::WorkItemProperty::HintLightWeight);
 }
 
+/// Calls body() as a kernel of this name. One thread's work is too little to wake the others for.
+template <class Exec, class Body>
+void call_alone(char const* label, Exec const& exec, Body const& body) {
+  bool const is_watched = Kokkos::Tools::profileLibraryLoaded();
+  std::uint64_t kernel = 0;
+  if (is_watched)
+    Kokkos::Tools::beginParallelFor(label, Kokkos::Tools::Experimental::device_id(exec), &kernel);
+  body();
+  if (is_watched) Kokkos::Tools::endParallelFor(kernel);
+}
+
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own.
 template <class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
@@ -143,9 +154,11 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
   if constexpr (is_host_space<Exec>) {
     static_assert(runs_at_once<Exec>);
     HostShares shares(groups, exec.concurrency());
+    OnThreads<Body> const on_threads{body, &shares};
+    if (shares.threads() == 1) return call_alone(label, exec, [&] { on_threads(0); });
     Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0,
                                                                             shares.threads());
-    Kokkos::parallel_for(label, policy, OnThreads<Body>{body, &shares});
+    Kokkos::parallel_for(label, policy, on_threads);
   } else {
     Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(groups), team_size);
     policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));

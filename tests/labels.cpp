@@ -116,6 +116,22 @@ TEST_CASE("a call's kernels and allocations are labeled and on its instance", "[
   });
 }
 
+TEST_CASE("what one thread does alone is a kernel of its instance too", "[labels]") {
+  for_each_space([](auto const& space) {
+    using Exec = std::decay_t<decltype(space)>;
+    using Memory = typename Exec::memory_space;
+    Kokkos::View<float**, Memory> const keys("test::keys", 1, 100), values("test::values", 1, 7);
+    Kokkos::View<int**, Memory> const indices("test::indices", 1, 7);
+    Exec const exec = other_instance<Exec>();
+    Recorder const record;
+    top_k(exec, keys, values, indices, {.algorithm = Algorithm::radix});
+    exec.fence("test::done");
+    CHECK(record.ran("ktopk::radix"));
+    CHECK_FALSE(record.all(Event::Kind::kernel).empty());
+    check_kernels(record, exec);
+  });
+}
+
 TEST_CASE("what is seen is not nothing", "[labels]") {
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
