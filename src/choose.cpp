@@ -36,22 +36,19 @@ inline std::int64_t most_in_queue(bool one_thread, std::int64_t n) {
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
 inline bool are_few_winners(Shape const& shape) { return shape.k * 32 <= shape.n; }
 
-/// Of rows that one thread does alone: a heap of a few is filled by one read, where radix needs two.
-inline Algorithm choose_for_rows_alone(Shape const& shape) {
-  bool const is_small_heap = shape.k > 1 && shape.k <= 4;
-  return is_small_heap && shape.n >= 1024 ? Algorithm::heap : Algorithm::radix;
+/// Whether radix has each row to one thread, which finds few winners by one read of it, and more by two.
+inline bool are_rows_in_cache(Device const& device, Shape const& shape) {
+  std::int64_t const longest = shape.packed ? longest_row_in_cache : longest_short_row;
+  return shape.n <= longest && parts_of_row(device, shape.rows, shape.n) == 1;
 }
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
 /// nothing is known of the keys here. \see perf/results/host-choice*.json
 inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
-  if (shape.ragged) return Algorithm::radix;
-  if (does_one_thread_alone(device, shape)) return choose_for_rows_alone(shape);
+  if (shape.ragged || are_rows_in_cache(device, shape)) return Algorithm::radix;
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  if (one_thread && shape.n <= longest_row_in_cache && shape.k * 64 > shape.n)
-    return Algorithm::radix;
   return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
 }
 

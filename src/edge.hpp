@@ -37,9 +37,9 @@ Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, i
 struct Samples {
   static constexpr int most = 4096;
 
-  Samples(int of, int k)
-      : count(of > 64 * 512 ? std::min(of / 64, most) : std::min(of / stride, 512)),
-        apart(of / count) {
+  /// \param per_sample  of how many keys of a long row one is looked at
+  Samples(int of, int k, int per_sample = 64)
+      : count(std::min({of / stride, std::max(of / per_sample, 512), most})), apart(of / count) {
     double const share = static_cast<double>(k) / of, expected = share * count;
     auto const margin = 2 + static_cast<int>(3 * std::sqrt(expected * (1 - share)));
     first = static_cast<int>(expected) - margin;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "host_loops.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "host_filters.hpp"
@@ -126,7 +127,7 @@ template <class Sum, class Bits>
   return bits;
 }
 
-inline constexpr int least_narrowed = 128, most_narrowed = 8192;
+inline constexpr int least_narrowed = 128, most_narrowed = 16384;
 
 /// The same by no more than the upper 16 bits, of which a vector holds more.
 template <class Bits>
@@ -262,27 +263,40 @@ template <class Bits, class IsWrong>
   return any != 0;
 }
 
-// By the keys at the ends it is known which course it can be, and whether the sign changes: where it does not, the bits
-// themselves rise or fall. NaNs that are in order are at the ends.
+/// Whether the bits of keys rise or fall as those of the first and the last do, so that none is beyond these.
+template <class Bits>
+[[gnu::always_inline]] inline bool are_bits_in_order(Bits const* keys, int count) {
+  if (keys[0] <= keys[count - 1])
+    return !any_neighbors(keys, count, [](Bits a, Bits b) { return b < a; });
+  return !any_neighbors(keys, count, [](Bits a, Bits b) { return b > a; });
+}
+
+/// Where keys of the sign of the first end, if those of the last's follow; from 1 to count - 1.
+template <class Bits>
+int end_of_sign(Bits const* keys, int count) {
+  auto const has_sign_of_first = [=](Bits key) {
+    return static_cast<Bits>(key ^ keys[0]) >> (std::numeric_limits<Bits>::digits - 1) == 0;
+  };
+  if (has_sign_of_first(keys[count - 1])) return count;
+  return static_cast<int>(std::partition_point(keys + 1, keys + count - 1, has_sign_of_first) -
+                          keys);
+}
+
+// Of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
 template <class Bits>
 [[gnu::always_inline]] inline Course course_plain(Bits const* keys, int count,
                                                   RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
-  Bits const first = keys[0], last = keys[count - 1];
-  Bits const from = map.ordered(first), to = map.ordered(last);
-  if (!map.is_number(from) || !map.is_number(to)) return Course::none;
-  bool wrong;
-  if (static_cast<Bits>(first ^ last) >> (std::numeric_limits<Bits>::digits - 1) == 0)
-    wrong = first <= last ? any_neighbors(keys, count, [](Bits a, Bits b) { return b < a; })
-                          : any_neighbors(keys, count, [](Bits a, Bits b) { return b > a; });
-  else if (from < to)
-    wrong =
-        any_neighbors(keys, count, [&](Bits a, Bits b) { return map.ordered(b) < map.ordered(a); });
-  else
-    wrong =
-        any_neighbors(keys, count, [&](Bits a, Bits b) { return map.ordered(b) > map.ordered(a); });
-  if (wrong) return Course::none;
-  return from > to ? Course::falls : Course::rises;
+  Bits const first = map.ordered(keys[0]), last = map.ordered(keys[count - 1]);
+  if (!map.is_number(first) || !map.is_number(last)) return Course::none;
+  Course const course = first > last ? Course::falls : Course::rises;
+  int const sign_end = end_of_sign(keys, count);
+  for (int begin = 0, end = sign_end; begin < count; begin = end, end = count) {
+    Bits const from = map.ordered(keys[begin]), to = map.ordered(keys[end - 1]);
+    bool const is_against = course == Course::falls ? from < to : from > to;
+    if (is_against || !are_bits_in_order(keys + begin, end - begin)) return Course::none;
+  }
+  return course;
 }
 
 // Several keys of a class at a time, so that the best so far are seldom loaded and stored.

@@ -30,6 +30,8 @@ struct ShortRows {
 
   static constexpr int few_share = 8;  // an eighth of a row is few winners
   static constexpr int most_few = longest_row_alone / few_share;
+  static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
+  static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
   template <class Group>
   KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
@@ -63,12 +65,14 @@ struct ShortRows {
     Bits const* const keys = problem.row_keys(row);
     auto const count = static_cast<int>(length);
     if (problem.key_step != 1) return false;
-    StretchPair winners;
-    if (k < count && know_order(keys, count, k, winners)) {
+    StretchPair winners{{0, 1}, {0, 0}};
+    if (k == 1) winners.before.first = loops.best(keys, count, sink.map.rank, last_wins());
+    if (k == 1 || (k < count && know_order(keys, count, k, winners))) {
       put_stretch(row, 0, keys, winners.before);
       put_stretch(row, winners.before.count, keys, winners.behind);
       return true;
     }
+    if (k <= count / few_share && put_few(row, keys, count, k)) return true;
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, keys, count, k, edge)) return false;
     Borderline<Bits> borderline = borderline_at(edge);
@@ -81,6 +85,103 @@ struct ShortRows {
       slot += found;
     }
     return true;
+  }
+
+  /// The keys of a row that reach a rank: their ranks, and their places in blocks.
+  struct Hits {
+    static constexpr int room = 3 * long_block, most_expected = room / 2;
+    static constexpr int most_blocks = static_cast<int>(longest_row_in_cache / long_block);
+
+    /// Raises `least` as more are found than may be among the k best. False if there is no room for all.
+    bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int length,
+              Bits least, int k) {
+      int many = 3 * k;
+      for (int first = 0; first < length; first += long_block) {
+        int const found = count();
+        if (found > room - long_block) return false;
+        int const more = loops.filter(keys + first, std::min(length - first, long_block), rank,
+                                      ranks_from(least), places + found);
+        for (int h = found; h < found + more; ++h) ranks[h] = rank(keys[first + places[h]]);
+        begins[++m_blocks] = found + more;
+        if (count() < many) continue;
+        least = std::max(least, loops.kth(ranks, count(), k).rank);
+        many = 2 * count();
+      }
+      return true;
+    }
+    int blocks() const { return m_blocks; }
+    int count() const { return begins[m_blocks]; }
+
+    int begins[most_blocks + 1] = {};
+    std::uint16_t places[room + 1];
+    alignas(64) Bits ranks[room];
+
+   private:
+    int m_blocks = 0;
+  };
+
+  /// A rank that about as many reach as win.
+  struct Bar {
+    Bits rank;
+    bool is_shared;  // by many
+  };
+  Bar bar_by_classes(PlaceClasses const& classes, Bits const* from, int count) const {
+    auto const [rank, like] = classes.kth(loops, sink.map.rank, from, count);
+    return {rank, like > classes.k + classes.count / 16};
+  }
+  Bar bar_by(Samples const& samples, Bits const* from) const {
+    alignas(64) Bits sample[Samples::most];
+    samples.take(loops, sink.map.rank, from, sample);
+    auto const [rank, like] = loops.kth(sample, samples.count, samples.last);
+    return {rank, like > samples.last + samples.count / 16};
+  }
+
+  /// Few winners, found among the keys that reach a bar, or are above it where many share it: the row is read once.
+  /// False where too few or too many do.
+  bool put_few(std::int64_t row, Bits const* keys, int count, int k) const {
+    PlaceClasses const classes(k);
+    Samples const samples(count, k, keys_of_few_per_sample);
+    auto const [least, is_shared] =
+        k <= most_by_classes ? bar_by_classes(classes, keys, count) : bar_by(samples, keys);
+    if (!is_shared && samples.last * samples.apart > Hits::most_expected) return false;
+    auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
+    Hits hits;
+    if (!(is_shared && bar == 0) && !hits.read(loops, sink.map.rank, keys, count, bar, k))
+      return false;
+    if (hits.count() >= k) return put_best(row, keys, hits, k);
+    if (!is_shared) return false;
+    if (hits.count() > 0) put_best(row, keys, hits, hits.count());
+    return put_ties(row, keys, count, least, hits.count(), k);
+  }
+
+  /// The k best of the hits.
+  bool put_best(std::int64_t row, Bits const* keys, Hits const& hits, int k) const {
+    Borderline<Bits> borderline = borderline_at(edge_of(loops, hits.ranks, hits.count(), k));
+    std::int64_t slot = 0;
+    for (int block = 0; block < hits.blocks(); ++block) {
+      std::uint16_t winners[long_block + 1];
+      int const begin = hits.begins[block], length = hits.begins[block + 1] - begin;
+      if (length == 0) continue;
+      int const found = borderline.filter(loops, {}, hits.ranks + begin, length, winners);
+      for (int w = 0; w < found; ++w) winners[w] = hits.places[begin + winners[w]];
+      sink.put_hits(row, slot, keys + block * long_block, winners, found, block * long_block);
+      slot += found;
+    }
+    return true;
+  }
+
+  /// The first or last keys of a rank, to the slots from `slot` to k; false where there are too few.
+  bool put_ties(std::int64_t row, Bits const* keys, int count, Bits rank, int slot, int k) const {
+    std::uint16_t places[filter_block + 1];
+    for (int done = 0; done < count && slot < k; done += filter_block) {
+      int const length = std::min(count - done, filter_block);
+      int const first = last_wins() ? count - done - length : done;
+      int const found = loops.filter(keys + first, length, sink.map.rank, {rank, 0}, places);
+      int const taken = std::min(found, k - slot), begin = last_wins() ? found - taken : 0;
+      sink.put_hits(row, slot, keys + first, places + begin, taken, first);
+      slot += taken;
+    }
+    return slot == k;
   }
 
   /// The keys of a stretch to slots from `slot` on.
@@ -150,35 +251,27 @@ struct ShortRows {
     if (!may_be_in_order(sink.map.rank, from, count)) return false;
     Bits const least = std::max(sink.map.rank(from[k - 1]), sink.map.rank(from[count - k]));
     bool const is_shared = sink.map.rank(from[count / 2]) == least;
-    return find_reaching(least, is_shared, from, count, k, hits);
+    return find_reaching({least, is_shared}, from, count, k, hits);
   }
 
   bool find_by_classes(PlaceClasses const& classes, Bits const* from, int count,
                        std::uint16_t* hits) const {
-    auto const [least, like] = classes.kth(loops, sink.map.rank, from, count);
-    bool const is_shared = like > classes.k + classes.count / 16;
-    return find_reaching(least, is_shared, from, count, classes.k, hits);
+    return find_reaching(bar_by_classes(classes, from, count), from, count, classes.k, hits);
   }
 
   bool find_by_sample(Bits const* from, int count, int k, std::uint16_t* hits) const {
     if (!Samples::are_worth_it(count)) return false;
-    Samples const samples(count, k);
-    alignas(64) Bits sample[Samples::most];
-    samples.take(loops, sink.map.rank, from, sample);
-    auto const [least, like] = loops.kth(sample, samples.count, samples.last);
-    bool const is_shared = like > samples.last + samples.count / 16;
-    return find_reaching(least, is_shared, from, count, k, hits);
+    return find_reaching(bar_by(Samples(count, k), from), from, count, k, hits);
   }
 
-  /// The same by way of the keys that reach `least`, unless there are too few or too many of them; where many share
-  /// that rank, by way of those above it.
-  bool find_reaching(Bits least, bool is_shared, Bits const* from, int count, int k,
-                     std::uint16_t* hits) const {
-    auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
-    bool const is_any = !is_shared || bar != 0;
-    int const found = is_any ? find_from(bar, from, count, hits) : 0;
+  /// The same by way of the keys that reach a bar, unless there are too few or too many of them; where many share that
+  /// rank, by way of those above it.
+  bool find_reaching(Bar bar, Bits const* from, int count, int k, std::uint16_t* hits) const {
+    auto const least = static_cast<Bits>(bar.is_shared ? bar.rank + 1 : bar.rank);
+    bool const is_any = !bar.is_shared || least != 0;
+    int const found = is_any ? find_from(least, from, count, hits) : 0;
     if (found >= k) return choose_among(from, hits, found, k);
-    return is_shared && add_equals(from, count, least, found, k, hits);
+    return bar.is_shared && add_equals(from, count, bar.rank, found, k, hits);
   }
 
   int find_from(Bits rank, Bits const* from, int count, std::uint16_t* hits) const {

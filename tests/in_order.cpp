@@ -92,6 +92,7 @@ TEMPLATE_LIST_TEST_CASE("a course is never claimed in vain", "[in_order]", Width
 TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands out", "[in_order]",
                         Widths) {
   using Bits = bits_of<TestType>;
+  constexpr auto top = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
   auto const map = make_rank_map<TestType>({});
   for (int count : lengths)
     for (auto const& loops : all_host_loops<Bits>()) {
@@ -107,6 +108,10 @@ TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands
         auto keys = bits_in<TestType>(Input::all_equal, count);
         keys[static_cast<std::size_t>(at)] = static_cast<Bits>(keys[0] ^ 1);
         CHECK(loops.course(keys.data(), count, map) == Course::none);
+        auto other_sign = rising;
+        other_sign[static_cast<std::size_t>(at)] ^= top;
+        bool const still_rises = is_in_order(Course::rises, ranks_of(map, other_sign));
+        CHECK((loops.course(other_sign.data(), count, map) == Course::rises) == still_rises);
       }
     }
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "src/short_rows.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"
 
@@ -397,13 +398,42 @@ TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone"
 TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[rooms]", Widths) {
   testing::Verdict verdict;
   std::int64_t const n = 40'000, rows = 9;
-  for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::bucket_killer,
-                      Input::few_values}) {
+  for (Input input : inputs_for<TestType>()) {
     auto const keys = make_rows<TestType>(input, rows, n);
-    for (std::int64_t k : {std::int64_t{64}, n / 9, n / 2})
+    for (std::int64_t k : {std::int64_t{1}, std::int64_t{64}, n / 9, n / 2})
       for (Ties ties : {Ties::lowest_index, Ties::highest_index})
         select_batch(keys, rows, n, k, ties, verdict);
   }
+  verdict.close();
+}
+
+TEST_CASE("few winners of rows that fit a cache", "[rooms]") {
+  testing::Verdict verdict;
+  std::int64_t const n = 100'003, rows = 9;
+  for (Input input : {Input::uniform, Input::descending, Input::bucket_killer, Input::few_values,
+                      Input::winners_last, Input::rectified}) {
+    auto const keys = make_rows<float>(input, rows, n);
+    for (std::int64_t k : {1, 2, 300, 5000})
+      for (Ties ties : {Ties::lowest_index, Ties::highest_index})
+        select_batch(keys, rows, n, k, ties, verdict);
+  }
+  verdict.close();
+}
+
+TEST_CASE("a sample of few winners that misleads costs time alone", "[rooms]") {
+  testing::Verdict verdict;
+  std::int64_t const n = 100'003, rows = 9;
+  for (std::int64_t k : {300, 8333})
+    for (float seen : {-1.0f, 2.0f}) {
+      Samples const samples(static_cast<int>(n), static_cast<int>(k),
+                            ShortRows<std::uint32_t, Item64>::keys_of_few_per_sample);
+      auto keys = make_rows<float>(Input::uniform, rows, n);
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (int i = 0; i < samples.count; ++i)
+          keys[static_cast<std::size_t>(row * n + samples.place(i))] = seen;
+      for (Ties ties : {Ties::lowest_index, Ties::highest_index})
+        select_batch(keys, rows, n, k, ties, verdict);
+    }
   verdict.close();
 }
 
