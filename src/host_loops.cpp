@@ -210,10 +210,12 @@ inline constexpr int best_block = 512;
 template <bool Late, bool KnowsLeast, class Bits, class RankOf>
 [[gnu::always_inline]] inline BestBlock<Bits> find_best_block(Bits const* keys, int count,
                                                               RankOf const& rank_of) {
+  bool const fetches = gains_by_fetching_blocks();
   Bits least = std::numeric_limits<Bits>::max(), most = 0;
   int block = 0;
   for (int first = 0; first < count; first += best_block) {
     int const end = count - first < best_block ? count : first + best_block;
+    if (fetches) fetch_ahead<Bits, best_block>(keys + first);
     Bits worst = least, best = 0;
     for (int i = first; i < end; ++i) {
       Bits const here = rank_of(keys[i]);

@@ -30,6 +30,8 @@ struct ShortRows {
 
   static constexpr int few_share = 8;  // an eighth of a row is few winners
   static constexpr int most_few = longest_row_alone / few_share;
+  static constexpr int longest_compared =
+      8192;  // where ranks cost several operations, filters cost less
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
   static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
@@ -65,14 +67,14 @@ struct ShortRows {
     Bits const* const keys = problem.row_keys(row);
     auto const count = static_cast<int>(length);
     if (problem.key_step != 1) return false;
-    StretchPair winners{{0, 1}, {0, 0}};
-    if (k == 1) winners.before.first = loops.best(keys, count, sink.map.rank, last_wins());
-    if (k == 1 || (k < count && know_order(keys, count, k, winners))) {
+    if (k <= count / few_share && k <= Hits::most_expected && put_few(row, keys, count, k))
+      return true;
+    StretchPair winners;
+    if (k < count && know_order(keys, count, k, winners)) {
       put_stretch(row, 0, keys, winners.before);
       put_stretch(row, winners.before.count, keys, winners.behind);
       return true;
     }
-    if (k <= count / few_share && put_few(row, keys, count, k)) return true;
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, keys, count, k, edge)) return false;
     Borderline<Bits> borderline = borderline_at(edge);
@@ -136,22 +138,35 @@ struct ShortRows {
     return {rank, like > samples.last + samples.count / 16};
   }
 
-  /// Few winners, found among the keys that reach a bar, or are above it where many share it: the row is read once.
-  /// False where too few or too many do.
+  /// Of a row in order, in which the k best are at one of its ends.
+  Bar bar_at_ends(Bits const* from, int count, int k) const {
+    Bits const least = std::max(sink.map.rank(from[k - 1]), sink.map.rank(from[count - k]));
+    return {least, sink.map.rank(from[count / 2]) == least};
+  }
+
   bool put_few(std::int64_t row, Bits const* keys, int count, int k) const {
-    PlaceClasses const classes(k);
+    if (may_be_in_order(sink.map.rank, keys, count) &&
+        put_reaching(row, bar_at_ends(keys, count, k), keys, count, k))
+      return true;
+    if (k <= most_by_classes)
+      return put_reaching(row, bar_by_classes(PlaceClasses(k), keys, count), keys, count, k);
     Samples const samples(count, k, keys_of_few_per_sample);
-    auto const [least, is_shared] =
-        k <= most_by_classes ? bar_by_classes(classes, keys, count) : bar_by(samples, keys);
-    if (!is_shared && samples.last * samples.apart > Hits::most_expected) return false;
-    auto const bar = static_cast<Bits>(is_shared ? least + 1 : least);
+    Bar const bar = bar_by(samples, keys);
+    bool const are_few = bar.is_shared || samples.last * samples.apart <= Hits::most_expected;
+    return are_few && put_reaching(row, bar, keys, count, k);
+  }
+
+  /// The winners, found among the keys that reach a bar, or are above it where many share it: the row is read once.
+  /// False where too few or too many do.
+  bool put_reaching(std::int64_t row, Bar bar, Bits const* keys, int count, int k) const {
+    auto const least = static_cast<Bits>(bar.is_shared ? bar.rank + 1 : bar.rank);
+    bool const is_any = !bar.is_shared || least != 0;
     Hits hits;
-    if (!(is_shared && bar == 0) && !hits.read(loops, sink.map.rank, keys, count, bar, k))
-      return false;
+    if (is_any && !hits.read(loops, sink.map.rank, keys, count, least, k)) return false;
     if (hits.count() >= k) return put_best(row, keys, hits, k);
-    if (!is_shared) return false;
+    if (!bar.is_shared) return false;
     if (hits.count() > 0) put_best(row, keys, hits, hits.count());
-    return put_ties(row, keys, count, least, hits.count(), k);
+    return put_ties(row, keys, count, bar.rank, hits.count(), k);
   }
 
   /// The k best of the hits.
@@ -203,7 +218,7 @@ struct ShortRows {
       std::iota(hits, hits + count, std::uint16_t{0});
       return true;
     }
-    if (k == 1) {
+    if (k == 1 && (count <= longest_compared || sink.map.rank.is_flip())) {
       hits[0] = static_cast<std::uint16_t>(loops.best(from, count, sink.map.rank, last_wins()));
       return true;
     }
@@ -249,9 +264,7 @@ struct ShortRows {
   /// Few winners where they may be at the ends of a row in order.
   bool find_at_ends(Bits const* from, int count, int k, std::uint16_t* hits) const {
     if (!may_be_in_order(sink.map.rank, from, count)) return false;
-    Bits const least = std::max(sink.map.rank(from[k - 1]), sink.map.rank(from[count - k]));
-    bool const is_shared = sink.map.rank(from[count / 2]) == least;
-    return find_reaching({least, is_shared}, from, count, k, hits);
+    return find_reaching(bar_at_ends(from, count, k), from, count, k, hits);
   }
 
   bool find_by_classes(PlaceClasses const& classes, Bits const* from, int count,
