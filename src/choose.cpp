@@ -24,7 +24,7 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool
 
 /// Up to how many winners a heap or a queue of the best so far, which few keys reach, costs a host less than
 /// one_pass's or radix's sample. A heap's inserts are dear, but a list of what several threads found is shorter by
-/// it.
+/// it. \see perf/results/host-few-winners*.json
 inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
   if (one_thread) return 32;
   return n < (1 << 17) || n >= (1 << 21) ? 128 : 64;
@@ -34,6 +34,7 @@ inline std::int64_t most_in_queue(bool one_thread, std::int64_t n) {
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
+/// \see perf/results/host-many-winners*.json
 inline bool are_few_winners(Shape const& shape) { return shape.k * 32 <= shape.n; }
 
 /// Whether radix has each row to one thread, which finds few winners by one read of it, and more by two.
