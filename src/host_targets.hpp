@@ -42,8 +42,7 @@ inline bool is_zen_5() {
 /// Whether reading goes faster where lines are asked for ahead. AMD's older processors do that themselves, for
 /// several streams at a time, and better.
 inline bool gains_by_fetching() { return !__builtin_cpu_is("amd") || is_zen_5(); }
-/// The same where what is done with neighbors takes no longer than it takes to read them. Zen 5 took up to a quarter more
-/// time for it.
+/// The same where what is done with neighbors takes no longer than it takes to read them. Zen 5 took longer for it.
 inline bool gains_by_fetching_blocks() { return !__builtin_cpu_is("amd"); }
 /// Whether a row is read faster by several streams than front to back. Zen 5 took up to twice the time for streams, with
 /// nothing fetched ahead. \see perf/results/host-zen5-by-streams.json, host-zen5-long-row.json

@@ -30,8 +30,8 @@ struct ShortRows {
 
   static constexpr int few_share = 8;  // an eighth of a row is few winners
   static constexpr int most_few = longest_row_alone / few_share;
-  static constexpr int longest_compared =
-      8192;  // where ranks cost several operations, filters cost less
+  // Of ranks that cost several operations, to compare those of a longer row is more than to filter it.
+  static constexpr int longest_compared = 8192;
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
   static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
@@ -122,10 +122,13 @@ struct ShortRows {
     int m_blocks = 0;
   };
 
-  /// A rank that about as many reach as win.
+  /// A rank that about as many reach as win. Where many share it, those above it come first.
   struct Bar {
     Bits rank;
-    bool is_shared;  // by many
+    bool is_shared;
+
+    Bits least() const { return static_cast<Bits>(is_shared ? rank + 1 : rank); }
+    bool may_be_reached() const { return !is_shared || least() != 0; }
   };
   Bar bar_by_classes(PlaceClasses const& classes, Bits const* from, int count) const {
     auto const [rank, like] = classes.kth(loops, sink.map.rank, from, count);
@@ -144,6 +147,7 @@ struct ShortRows {
     return {least, sink.map.rank(from[count / 2]) == least};
   }
 
+  /// Few winners of a long row; false where they are not found so.
   bool put_few(std::int64_t row, Bits const* keys, int count, int k) const {
     if (may_be_in_order(sink.map.rank, keys, count) &&
         put_reaching(row, bar_at_ends(keys, count, k), keys, count, k))
@@ -159,18 +163,17 @@ struct ShortRows {
   /// The winners, found among the keys that reach a bar, or are above it where many share it: the row is read once.
   /// False where too few or too many do.
   bool put_reaching(std::int64_t row, Bar bar, Bits const* keys, int count, int k) const {
-    auto const least = static_cast<Bits>(bar.is_shared ? bar.rank + 1 : bar.rank);
-    bool const is_any = !bar.is_shared || least != 0;
     Hits hits;
-    if (is_any && !hits.read(loops, sink.map.rank, keys, count, least, k)) return false;
-    if (hits.count() >= k) return put_best(row, keys, hits, k);
-    if (!bar.is_shared) return false;
-    if (hits.count() > 0) put_best(row, keys, hits, hits.count());
-    return put_ties(row, keys, count, bar.rank, hits.count(), k);
+    if (bar.may_be_reached() && !hits.read(loops, sink.map.rank, keys, count, bar.least(), k))
+      return false;
+    int const better = std::min(hits.count(), k);
+    if (better < k && !bar.is_shared) return false;
+    if (better > 0) put_best(row, keys, hits, better);
+    return better == k || put_ties(row, keys, count, bar.rank, better, k);
   }
 
   /// The k best of the hits.
-  bool put_best(std::int64_t row, Bits const* keys, Hits const& hits, int k) const {
+  void put_best(std::int64_t row, Bits const* keys, Hits const& hits, int k) const {
     Borderline<Bits> borderline = borderline_at(edge_of(loops, hits.ranks, hits.count(), k));
     std::int64_t slot = 0;
     for (int block = 0; block < hits.blocks(); ++block) {
@@ -182,7 +185,6 @@ struct ShortRows {
       sink.put_hits(row, slot, keys + block * long_block, winners, found, block * long_block);
       slot += found;
     }
-    return true;
   }
 
   /// The first or last keys of a rank, to the slots from `slot` to k; false where there are too few.
@@ -280,9 +282,7 @@ struct ShortRows {
   /// The same by way of the keys that reach a bar, unless there are too few or too many of them; where many share that
   /// rank, by way of those above it.
   bool find_reaching(Bar bar, Bits const* from, int count, int k, std::uint16_t* hits) const {
-    auto const least = static_cast<Bits>(bar.is_shared ? bar.rank + 1 : bar.rank);
-    bool const is_any = !bar.is_shared || least != 0;
-    int const found = is_any ? find_from(least, from, count, hits) : 0;
+    int const found = bar.may_be_reached() ? find_from(bar.least(), from, count, hits) : 0;
     if (found >= k) return choose_among(from, hits, found, k);
     return bar.is_shared && add_equals(from, count, bar.rank, found, k, hits);
   }

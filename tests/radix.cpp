@@ -257,6 +257,14 @@ void select_batch(std::vector<T> const& keys, std::int64_t rows, std::int64_t n,
   });
 }
 
+template <class T>
+void select_batches(std::vector<T> const& keys, std::int64_t rows, std::int64_t n,
+                    std::vector<std::int64_t> const& ks, testing::Verdict& verdict) {
+  for (std::int64_t k : ks)
+    for (Ties ties : {Ties::lowest_index, Ties::highest_index})
+      select_batch(keys, rows, n, k, ties, verdict);
+}
+
 }  // namespace
 
 TEST_CASE("a team's buffer loses nothing and invents nothing", "[rooms]") {
@@ -308,6 +316,7 @@ TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled",
       CAPTURE(exec.name());
       std::vector<float> keys(n, 1.0f);
       auto const clustered = hidden_cluster(n);
+      auto const uniform = make_keys<float>(Input::uniform, 2 * n, 7);
       keys.insert(keys.end(), clustered.begin(), clustered.end());
       ListedSelection equal(keys, {0, n, 2 * n}, n / 2);
       equal.run(exec, false);
@@ -320,6 +329,14 @@ TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled",
       CHECK(equal.pass(3).count == 1);
       CHECK(equal.pass(3).lines < lines);  // a buffer of many keys takes a pass of its own
       CHECK(equal.gather().count == 2);
+
+      for (std::size_t i = n; i < keys.size(); ++i) keys[i] = std::floor(1000 * uniform[i]);
+      ListedSelection few(keys, {0, n, 2 * n}, 1000);
+      few.run(exec, false);
+      CHECK(few.pass(1).count == 1);
+      CHECK(few.pass(1).lines == lines);
+      CHECK(few.pass(2).count == 0);  // what is left of a thousand values is ordered at once
+      CHECK(few.gather().count == 2);
 
       std::vector<std::int64_t> begins(1001);
       for (int row = 0; row < 1000; ++row) begins[row] = 10 * row;
@@ -385,12 +402,8 @@ TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone"
   testing::Verdict verdict;
   std::int64_t const rows = 3;
   for (Input input : inputs_for<TestType>())
-    for (std::int64_t n : {std::int64_t{8193}, std::int64_t{32'768}, std::int64_t{32'769}}) {
-      auto const keys = make_rows<TestType>(input, rows, n);
-      for (std::int64_t k : {std::int64_t{50}, n / 2})
-        for (Ties ties : {Ties::lowest_index, Ties::highest_index})
-          select_batch(keys, rows, n, k, ties, verdict);
-    }
+    for (std::int64_t n : {std::int64_t{8193}, std::int64_t{32'768}, std::int64_t{32'769}})
+      select_batches(make_rows<TestType>(input, rows, n), rows, n, {50, n / 2}, verdict);
   verdict.close();
 }
 
@@ -398,12 +411,8 @@ TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone"
 TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[rooms]", Widths) {
   testing::Verdict verdict;
   std::int64_t const n = 40'000, rows = 9;
-  for (Input input : inputs_for<TestType>()) {
-    auto const keys = make_rows<TestType>(input, rows, n);
-    for (std::int64_t k : {std::int64_t{1}, std::int64_t{64}, n / 9, n / 2})
-      for (Ties ties : {Ties::lowest_index, Ties::highest_index})
-        select_batch(keys, rows, n, k, ties, verdict);
-  }
+  for (Input input : inputs_for<TestType>())
+    select_batches(make_rows<TestType>(input, rows, n), rows, n, {1, 64, n / 9, n / 2}, verdict);
   verdict.close();
 }
 
@@ -411,12 +420,8 @@ TEST_CASE("few winners of rows that fit a cache", "[rooms]") {
   testing::Verdict verdict;
   std::int64_t const n = 100'003, rows = 9;
   for (Input input : {Input::uniform, Input::descending, Input::bucket_killer, Input::few_values,
-                      Input::winners_last, Input::rectified}) {
-    auto const keys = make_rows<float>(input, rows, n);
-    for (std::int64_t k : {1, 2, 300, 5000})
-      for (Ties ties : {Ties::lowest_index, Ties::highest_index})
-        select_batch(keys, rows, n, k, ties, verdict);
-  }
+                      Input::winners_last, Input::rectified})
+    select_batches(make_rows<float>(input, rows, n), rows, n, {1, 2, 300, 5000}, verdict);
   verdict.close();
 }
 
@@ -431,8 +436,7 @@ TEST_CASE("a sample of few winners that misleads costs time alone", "[rooms]") {
       for (std::int64_t row = 0; row < rows; ++row)
         for (int i = 0; i < samples.count; ++i)
           keys[static_cast<std::size_t>(row * n + samples.place(i))] = seen;
-      for (Ties ties : {Ties::lowest_index, Ties::highest_index})
-        select_batch(keys, rows, n, k, ties, verdict);
+      select_batches(keys, rows, n, {k}, verdict);
     }
   verdict.close();
 }
