@@ -180,75 +180,122 @@ template <class Bits>
   }
 }
 
-/// The first or last of so many keys that has this rank, as one of them does.
-template <bool Late, class Bits>
-[[gnu::always_inline]] inline int place_of(Bits const* keys, int count, RankMap<Bits> const& map,
-                                           Bits rank) {
+/// The first or last of so many places for which is_it(place), as there is one.
+template <bool Late, class IsIt>
+[[gnu::always_inline]] inline int place_of(int count, IsIt const& is_it) {
   constexpr int chunk = 64;
   int done = 0;
   for (; done + chunk <= count; done += chunk) {
     int const first = Late ? count - done - chunk : done;
-    std::uint8_t is_it[chunk];
-    for (int i = 0; i < chunk; ++i) is_it[i] = map(keys[first + i]) == rank ? 1 : 0;
-    std::uint64_t const mask = pack_flags_of_64(is_it);
+    std::uint8_t flags[chunk];
+    for (int i = 0; i < chunk; ++i) flags[i] = is_it(first + i) ? 1 : 0;
+    std::uint64_t const mask = pack_flags_of_64(flags);
     if (mask != 0) return first + (Late ? std::bit_width(mask) - 1 : std::countr_zero(mask));
   }
   int place = Late ? count - done - 1 : done;
-  while (map(keys[place]) != rank) place += Late ? -1 : 1;
+  while (!is_it(place)) place += Late ? -1 : 1;
   return place;
 }
 
-/// Of so many keys' ranks the least and the best, and a block of `best_block` keys that the place of a best one is in.
-template <class Bits>
+/// The greatest of what number_of(key) is for each key, the block of keys first .. end - 1 where it is, and the greatest of
+/// what other_of(key) is.
+template <class Number, class Other>
 struct BestBlock {
-  Bits least, most;
-  int first;
+  Number most = std::numeric_limits<Number>::min();
+  Other other = std::numeric_limits<Other>::min();
+  int first = 0, end = 0;
 };
-inline constexpr int best_block = 512;
 
-// The best of a block is cheap to know, and only one block is looked at again for where it is.
-template <bool Late, bool KnowsLeast, class Bits, class RankOf>
-[[gnu::always_inline]] inline BestBlock<Bits> find_best_block(Bits const* keys, int count,
-                                                              RankOf const& rank_of) {
+// The best of a block is cheap to know, and only one block is looked at again for where it is. What comes behind the best
+// of all numbers need not be read, unless the others are asked for.
+template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
+[[gnu::always_inline]] inline auto find_best_block(Bits const* keys, int count,
+                                                   NumberOf const& number_of,
+                                                   OtherOf const& other_of) {
+  using Number = decltype(number_of(*keys));
+  using Block = BestBlock<Number, decltype(other_of(*keys))>;
+  constexpr int size = 512;
   bool const fetches = gains_by_fetching_blocks();
-  Bits least = std::numeric_limits<Bits>::max(), most = 0;
-  int block = 0;
-  for (int first = 0; first < count; first += best_block) {
-    int const end = count - first < best_block ? count : first + best_block;
-    if (fetches) fetch_ahead<Bits, best_block>(keys + first);
-    Bits worst = least, best = 0;
+  auto const greater = [](auto a, auto b) { return a > b ? a : b; };
+  Block best;
+  for (int first = 0; first < count; first += size) {
+    int const end = count - first < size ? count : first + size;
+    if (fetches) fetch_ahead<Bits, size>(keys + first);
+    Block here;
     for (int i = first; i < end; ++i) {
-      Bits const here = rank_of(keys[i]);
-      if constexpr (KnowsLeast) worst = here < worst ? here : worst;
-      best = here > best ? here : best;
+      here.most = greater(here.most, number_of(keys[i]));
+      here.other = greater(here.other, other_of(keys[i]));
     }
-    bool const is_better = Late ? best >= most : best > most;
-    least = worst;
-    most = is_better ? best : most;
-    block = is_better ? first : block;
+    bool const is_better = Late ? here.most >= best.most : here.most > best.most;
+    best.most = is_better ? here.most : best.most;
+    best.first = is_better ? first : best.first;
+    best.other = greater(best.other, here.other);
+    constexpr Number best_of_all = std::numeric_limits<Number>::max();
+    if (!Late && !AsksOthers && best.most == best_of_all) break;
   }
-  return {least, most, block};
+  best.end = count - best.first < size ? count : best.first + size;
+  return best;
 }
 
-// Most rows have no NaN and a best key that is not zero: their order is known for less.
-template <bool Late, class Bits>
-[[gnu::always_inline]] inline BestBlock<Bits> find_best_number_block(Bits const* keys, int count,
-                                                                     RankMap<Bits> const& rank) {
-  RankMap<Bits> const map = rank;
-  if (map.is_flip())
-    return find_best_block<Late, false>(keys, count, [&](Bits key) { return map.flipped(key); });
+/// The place of the best of all keys by rank_of(key).
+template <bool Late, class Bits, class RankOf>
+[[gnu::always_inline]] inline int best_by(Bits const* keys, int count, RankOf const& rank_of) {
   auto const best =
-      find_best_block<Late, true>(keys, count, [&](Bits key) { return map.ordered(key); });
-  if (map.is_number(best.least) && map.is_number(best.most) && !map.is_zero(best.most)) return best;
-  return find_best_block<Late, false>(keys, count, [&](Bits key) { return map(key); });
+      find_best_block<Late, false>(keys, count, rank_of, [](Bits) { return Bits{0}; });
+  Bits const* const from = keys + best.first;
+  return best.first + place_of<Late>(best.end - best.first,
+                                     [&](int i) { return rank_of(from[i]) == best.most; });
+}
+
+template <bool Late, class Bits, class Block>
+[[gnu::always_inline]] inline int place_in(Block const& block, Bits const* keys, Bits key) {
+  Bits const* const from = keys + block.first;
+  return block.first +
+         place_of<Late>(block.end - block.first, [&](int i) { return from[i] == key; });
+}
+
+/// The place of the best of floating-point numbers by their bits alone, as signed and as unsigned numbers: of those with
+/// the better sign the one farthest from zero, and where a few keys have the other, the nearest. Or -1: there may be NaN,
+/// or zeros of both signs as the best, or keys of a sign that those few have not.
+template <bool Late, class Bits>
+[[gnu::always_inline]] inline int best_number(Bits const* keys, int count,
+                                              RankMap<Bits> const& map) {
+  using Signed = std::make_signed_t<Bits>;
+  Bits const sign = map.minus_zero, infinity = map.infinity;
+  Bits const minus_infinity = static_cast<Bits>(sign | infinity);
+  auto const plus_infinity = static_cast<Signed>(infinity);
+  auto const as_signed = [](Bits key) { return static_cast<Signed>(key); };
+  auto const as_unsigned = [](Bits key) { return key; };
+  auto const complement = [](Bits key) { return static_cast<Bits>(~key); };
+
+  bool const largest = map.ordered(0) > map.ordered(sign);
+  Bits const first = keys[0], middle = keys[count / 2], last = keys[count - 1];
+  if (largest && (first & middle & last & sign) == 0) {
+    auto const best = find_best_block<Late, true>(keys, count, as_signed, as_unsigned);
+    bool const are_numbers = best.most <= plus_infinity && best.other <= minus_infinity;
+    bool const is_one_zero = best.most > 0 || best.other == 0;
+    return are_numbers && is_one_zero ? place_in<Late>(best, keys, static_cast<Bits>(best.most))
+                                      : -1;
+  }
+  if (!largest && ((first | middle | last) & sign) != 0) {
+    auto const best = find_best_block<Late, true>(keys, count, as_unsigned, as_signed);
+    bool const are_numbers = best.most <= minus_infinity && best.other <= plus_infinity;
+    return are_numbers && best.most > sign ? place_in<Late>(best, keys, best.most) : -1;
+  }
+  auto const best = find_best_block<Late, true>(keys, count, complement, as_unsigned);
+  Bits const nearest = complement(best.most), farthest = best.other;
+  bool const are_numbers = static_cast<Bits>(farthest & map.magnitude) <= infinity;
+  bool const have_one_sign = static_cast<Bits>((nearest ^ farthest) & sign) == 0;
+  return are_numbers && have_one_sign ? place_in<Late>(best, keys, nearest) : -1;
 }
 
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline int best_plain(Bits const* keys, int count,
                                              RankMap<Bits> const& rank) {
-  auto const best = find_best_number_block<Late>(keys, count, rank);
-  int const length = count - best.first < best_block ? count - best.first : best_block;
-  return best.first + place_of<Late>(keys + best.first, length, rank, best.most);
+  RankMap<Bits> const map = rank;
+  if (map.is_flip()) return best_by<Late>(keys, count, [&](Bits key) { return map.flipped(key); });
+  int const place = best_number<Late>(keys, count, map);
+  return place >= 0 ? place : best_by<Late>(keys, count, [&](Bits key) { return map(key); });
 }
 
 /// Whether any two neighbors are such that is_wrong(here, next). Little is read where some are early on.

@@ -30,8 +30,6 @@ struct ShortRows {
 
   static constexpr int few_share = 8;  // an eighth of a row is few winners
   static constexpr int most_few = longest_row_alone / few_share;
-  // Of ranks that cost several operations, to compare those of a longer row is more than to filter it.
-  static constexpr int longest_compared = 8192;
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
   static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
@@ -220,7 +218,7 @@ struct ShortRows {
       std::iota(hits, hits + count, std::uint16_t{0});
       return true;
     }
-    if (k == 1 && (count <= longest_compared || sink.map.rank.is_flip())) {
+    if (k == 1) {
       hits[0] = static_cast<std::uint16_t>(loops.best(from, count, sink.map.rank, last_wins()));
       return true;
     }

@@ -26,6 +26,7 @@ using ktopk::detail::KeyScan;
 using ktopk::detail::long_block;
 using ktopk::detail::make_rank_map;
 using ktopk::detail::RankDigits;
+using ktopk::detail::RankMap;
 using ktopk::detail::Samples;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, double>;
@@ -127,6 +128,26 @@ TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[h
   CHECK(wrong == 0);
 }
 
+namespace {
+
+/// How often the loops of a processor name another place for the best of some keys.
+template <class Bits>
+int wrong_bests(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
+  std::vector<Bits> ranks;
+  for (Bits key : keys) ranks.push_back(map(key));
+  auto const first = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
+  auto const last = ranks.rend() - std::max_element(ranks.rbegin(), ranks.rend()) - 1;
+  auto const count = static_cast<int>(keys.size());
+  int wrong = 0;
+  for (auto const& loops : all_host_loops<Bits>()) {
+    wrong += loops.best(keys.data(), count, map, false) != first;
+    wrong += loops.best(keys.data(), count, map, true) != last;
+  }
+  return wrong;
+}
+
+}  // namespace
+
 TEMPLATE_LIST_TEST_CASE("the best key is the first or the last of its rank", "[host_scan]",
                         Widths) {
   using Bits = bits_of<TestType>;
@@ -135,18 +156,37 @@ TEMPLATE_LIST_TEST_CASE("the best key is the first or the last of its rank", "[h
     auto const map = make_rank_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int count : {1, 2, 63, 64, 65, 127, 511, 512, 513, 1100}) {
-        std::vector<Bits> keys, ranks;
-        for (TestType key : make_keys<TestType>(input, count, 4)) {
+        std::vector<Bits> keys;
+        for (TestType key : make_keys<TestType>(input, count, 4))
           keys.push_back(std::bit_cast<Bits>(key));
-          ranks.push_back(map(keys.back()));
-        }
-        auto const first = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
-        auto const last = ranks.rend() - std::max_element(ranks.rbegin(), ranks.rend()) - 1;
-        for (auto const& loops : all_host_loops<Bits>()) {
-          wrong += loops.best(keys.data(), count, map, false) != first;
-          wrong += loops.best(keys.data(), count, map, true) != last;
-        }
+        wrong += wrong_bests(map, keys);
       }
+  }
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("the best key is found where two differ from all others", "[host_scan]",
+                        Widths) {
+  using Bits = bits_of<TestType>;
+  constexpr auto top = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
+  int wrong = 0;
+  for (Options const& options : orders()) {
+    auto const map = make_rank_map<TestType>(options);
+    std::vector<Bits> special;  // zero, the least number, infinity and NaNs, of either sign
+    for (int bits : {0, 1, 64}) special.push_back(static_cast<Bits>(bits));
+    for (int beyond : {0, 1}) special.push_back(static_cast<Bits>(map.infinity + beyond));
+    special.push_back(static_cast<Bits>(top - 1));
+    for (std::size_t i = 0, positives = special.size(); i < positives; ++i)
+      special.push_back(static_cast<Bits>(special[i] | top));
+    for (Bits most : special)
+      for (Bits one : special)
+        for (Bits other : special)
+          for (std::size_t at : {0u, 1u, 600u}) {
+            std::vector<Bits> keys(1100, most);
+            keys[at] = one;
+            keys[keys.size() - 1 - at] = other;
+            wrong += wrong_bests(map, keys);
+          }
   }
   CHECK(wrong == 0);
 }

@@ -50,10 +50,6 @@ struct RankMap {
     return magnitude == 0 || (one < other ? one <= ordered_key && ordered_key <= other
                                           : other <= ordered_key && ordered_key <= one);
   }
-  /// Whether ordered() has this of a floating-point zero.
-  KTOPK_FUNCTION constexpr bool is_zero(Bits ordered_key) const {
-    return magnitude != 0 && (ordered_key == ordered(0) || ordered_key == ordered(minus_zero));
-  }
 
   /// Whether a rank belongs to one key alone, so that key_of finds it: not so for NaN and for a
   /// floating-point zero.
