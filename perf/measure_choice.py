@@ -3,9 +3,13 @@
 """Measures all rooms of a host on the shapes that choose.cpp was made by, for perf/choice.py to read. Rooms are measured
 by turns, several times each, since a machine is not equally fast all the time."""
 import argparse
+import glob
 import itertools
 import os
 import subprocess
+
+import choice
+import report
 
 INPUTS = "uniform,normal,ascending,descending,all_equal,leading_bits,bucket_killer"
 FEW_INPUTS = "uniform,ascending,bucket_killer"
@@ -49,7 +53,10 @@ GROUPS = {
 }
 
 
-TURNS = ["--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"]
+TURNS = ["--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"]
+REPETITIONS, REPETITIONS_OF_DOUBTFUL = 5, 20
+# A loss from which on a case is measured anew, and what is fast enough to be in question then: over the best room.
+DOUBTFUL, RIVAL = 1.05, 1.3
 
 
 def cases(group):
@@ -58,25 +65,52 @@ def cases(group):
         yield from itertools.product([rows], lengths.split(","), [k], types.split(","), inputs.split(","), [methods])
 
 
-def command(program, case, only, output):
+def command(program, case, output, repetitions=REPETITIONS):
     rows, n, k, key_type, keys, methods = case
-    return [program, "--backend=OpenMP", "--sorted=no", *TURNS, "--benchmark_out_format=json",
-            f"--method={only or 'automatic,' + methods}", f"--rows={rows}", f"--n={n}", f"--k={k}", f"--type={key_type}",
-            f"--input={keys}", f"--benchmark_out={output}"]
+    return [program, "--backend=OpenMP", "--sorted=no", *TURNS, f"--benchmark_repetitions={repetitions}",
+            "--benchmark_out_format=json", f"--method={methods}", f"--rows={rows}", f"--n={n}", f"--k={k}",
+            f"--type={key_type}", f"--input={keys}", f"--benchmark_out={output}"]
+
+
+def run(*arguments):
+    subprocess.run(command(*arguments), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def doubtful_cases(files):
+    """The workloads of some files in which the choice is behind, with the rooms that may be the best."""
+    for loss, row in choice.losses(report.read(files)):
+        if loss > DOUBTFUL:
+            _, best = choice.best_of(row)
+            rivals = [room for room, us in choice.times_of(row).items() if us <= RIVAL * best]
+            methods = dict.fromkeys(["automatic", row.measured["automatic"].algorithm, *rivals])
+            yield str(row.rows), str(row.n), str(row.k), row.type, row.input, ",".join(methods)
+
+
+def measure(arguments):
+    for group in arguments.groups:
+        for number, (*shape, methods) in enumerate(cases(group)):
+            output = os.path.join(arguments.folder, f"{group}-{number}.json")
+            run(arguments.program, (*shape, arguments.only or "automatic," + methods), output)
+
+
+def measure_doubtful(arguments):
+    """Of many rooms that are alike one comes out ahead by luck; with more repetitions fewer do."""
+    files = [file for group in arguments.groups for file in glob.glob(os.path.join(arguments.folder, group + "-*.json"))]
+    for number, case in enumerate(doubtful_cases(files)):
+        output = os.path.join(arguments.folder, f"doubtful-{arguments.groups[0]}-{number}.json")
+        run(arguments.program, case, output, REPETITIONS_OF_DOUBTFUL)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", help="perf_top_k")
     parser.add_argument("folder", help="where the JSON files go, which choice.py takes all together")
-    parser.add_argument("groups", nargs="*", default=GROUPS, help=f"some of {', '.join(GROUPS)} (all)")
+    parser.add_argument("groups", nargs="*", default=list(GROUPS), help=f"some of {', '.join(GROUPS)} (all)")
     parser.add_argument("--only", metavar="METHODS", help="measure these, for instance automatic after a change of the choice")
+    parser.add_argument("--doubtful", action="store_true", help="measure more often what the folder's files leave in doubt")
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
-    for group in arguments.groups:
-        for number, case in enumerate(cases(group)):
-            output = os.path.join(arguments.folder, f"{group}-{number}.json")
-            subprocess.run(command(arguments.program, case, arguments.only, output), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    (measure_doubtful if arguments.doubtful else measure)(arguments)
 
 
 if __name__ == "__main__":
