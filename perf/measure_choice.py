@@ -62,7 +62,8 @@ DOUBTFUL, RIVAL = 1.05, 1.3
 def cases(group):
     """The shapes of a group, and of each every workload apart: turns between workloads would make their keys anew."""
     for rows, lengths, k, types, inputs, methods in GROUPS[group]:
-        yield from itertools.product([rows], lengths.split(","), [k], types.split(","), inputs.split(","), [methods])
+        yield from itertools.product(
+            [rows], lengths.split(","), [k], types.split(","), inputs.split(","), ["automatic," + methods])
 
 
 def command(program, case, output, repetitions=REPETITIONS):
@@ -90,7 +91,7 @@ def measure(arguments):
     for group in arguments.groups:
         for number, (*shape, methods) in enumerate(cases(group)):
             output = os.path.join(arguments.folder, f"{group}-{number}.json")
-            run(arguments.program, (*shape, arguments.only or "automatic," + methods), output)
+            run(arguments.program, (*shape, arguments.only or methods), output)
 
 
 def measure_doubtful(arguments):

@@ -209,13 +209,13 @@ struct BestBlock {
 // The best of a block is cheap to know, and only one block is looked at again for where it is. What comes behind the best
 // of all numbers need not be read, unless the others are asked for.
 template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
-[[gnu::always_inline]] inline auto find_best_block(Bits const* keys, int count,
+[[gnu::always_inline]] inline auto find_best_block(Bits const* keys, int count, bool from_memory,
                                                    NumberOf const& number_of,
                                                    OtherOf const& other_of) {
   using Number = decltype(number_of(*keys));
   using Block = BestBlock<Number, decltype(other_of(*keys))>;
   constexpr int size = 512;
-  bool const fetches = gains_by_fetching_blocks();
+  bool const fetches = from_memory && gains_by_fetching_blocks();
   auto const greater = [](auto a, auto b) { return a > b ? a : b; };
   Block best;
   for (int first = 0; first < count; first += size) {
@@ -239,9 +239,10 @@ template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
 
 /// The place of the best of all keys by rank_of(key).
 template <bool Late, class Bits, class RankOf>
-[[gnu::always_inline]] inline int best_by(Bits const* keys, int count, RankOf const& rank_of) {
+[[gnu::always_inline]] inline int best_by(Bits const* keys, int count, bool from_memory,
+                                          RankOf const& rank_of) {
   auto const best =
-      find_best_block<Late, false>(keys, count, rank_of, [](Bits) { return Bits{0}; });
+      find_best_block<Late, false>(keys, count, from_memory, rank_of, [](Bits) { return Bits{0}; });
   Bits const* const from = keys + best.first;
   return best.first + place_of<Late>(best.end - best.first,
                                      [&](int i) { return rank_of(from[i]) == best.most; });
@@ -258,7 +259,7 @@ template <bool Late, class Bits, class Block>
 /// the better sign the one farthest from zero, and where a few keys have the other, the nearest. Or -1: there may be NaN,
 /// or zeros of both signs as the best, or keys of a sign that those few have not.
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline int best_number(Bits const* keys, int count,
+[[gnu::always_inline]] inline int best_number(Bits const* keys, int count, bool from_memory,
                                               RankMap<Bits> const& map) {
   using Signed = std::make_signed_t<Bits>;
   Bits const sign = map.minus_zero, infinity = map.infinity;
@@ -271,18 +272,18 @@ template <bool Late, class Bits>
   bool const largest = map.ordered(0) > map.ordered(sign);
   Bits const first = keys[0], middle = keys[count / 2], last = keys[count - 1];
   if (largest && (first & middle & last & sign) == 0) {
-    auto const best = find_best_block<Late, true>(keys, count, as_signed, as_unsigned);
+    auto const best = find_best_block<Late, true>(keys, count, from_memory, as_signed, as_unsigned);
     bool const are_numbers = best.most <= plus_infinity && best.other <= minus_infinity;
     bool const is_one_zero = best.most > 0 || best.other == 0;
     return are_numbers && is_one_zero ? place_in<Late>(best, keys, static_cast<Bits>(best.most))
                                       : -1;
   }
   if (!largest && ((first | middle | last) & sign) != 0) {
-    auto const best = find_best_block<Late, true>(keys, count, as_unsigned, as_signed);
+    auto const best = find_best_block<Late, true>(keys, count, from_memory, as_unsigned, as_signed);
     bool const are_numbers = best.most <= minus_infinity && best.other <= plus_infinity;
     return are_numbers && best.most > sign ? place_in<Late>(best, keys, best.most) : -1;
   }
-  auto const best = find_best_block<Late, true>(keys, count, complement, as_unsigned);
+  auto const best = find_best_block<Late, true>(keys, count, from_memory, complement, as_unsigned);
   Bits const nearest = complement(best.most), farthest = best.other;
   bool const are_numbers = static_cast<Bits>(farthest & map.magnitude) <= infinity;
   bool const have_one_sign = static_cast<Bits>((nearest ^ farthest) & sign) == 0;
@@ -290,12 +291,14 @@ template <bool Late, class Bits>
 }
 
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline int best_plain(Bits const* keys, int count,
-                                             RankMap<Bits> const& rank) {
+[[gnu::always_inline]] inline int best_plain(Bits const* keys, int count, RankMap<Bits> const& rank,
+                                             bool from_memory) {
   RankMap<Bits> const map = rank;
-  if (map.is_flip()) return best_by<Late>(keys, count, [&](Bits key) { return map.flipped(key); });
-  int const place = best_number<Late>(keys, count, map);
-  return place >= 0 ? place : best_by<Late>(keys, count, [&](Bits key) { return map(key); });
+  if (map.is_flip())
+    return best_by<Late>(keys, count, from_memory, [&](Bits key) { return map.flipped(key); });
+  int const place = best_number<Late>(keys, count, from_memory, map);
+  return place >= 0 ? place
+                    : best_by<Late>(keys, count, from_memory, [&](Bits key) { return map(key); });
 }
 
 /// Whether any two neighbors are such that is_wrong(here, next). Little is read where some are early on.
@@ -331,11 +334,20 @@ int end_of_sign(Bits const* keys, int count) {
                           keys);
 }
 
+/// Asks for the lines of a short row, which a search would else wait for one after the other.
+template <class Bits>
+[[gnu::always_inline]] inline void fetch_start(Bits const* keys, int count) {
+  constexpr int line = 64 / static_cast<int>(sizeof(Bits));
+  int const end = count < filter_block ? count : filter_block;
+  for (int i = 0; i < end; i += line) __builtin_prefetch(keys + i);
+}
+
 // Of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
 template <class Bits>
 [[gnu::always_inline]] inline Course course_plain(Bits const* keys, int count,
                                                   RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
+  fetch_start(keys, count);
   Bits const first = map.ordered(keys[0]), last = map.ordered(keys[count - 1]);
   if (!map.is_number(first) || !map.is_number(last)) return Course::none;
   Course const course = first > last ? Course::falls : Course::rises;
@@ -389,62 +401,64 @@ template <class Bits>
   for (int c = 0; c < classes; ++c) best[c] = best[c] == minus_zero ? zero : best[c];
 }
 
-#define KTOPK_HOST_LOOPS(suffix, attribute)                                                        \
-  template <class Bits>                                                                            \
-  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,           \
-                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {           \
-    digits_plain(keys, count, rank, digit, digits);                                                \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,            \
-                                Bits* ranks) {                                                     \
-    ranks_plain(keys, count, rank, ranks);                                                         \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                      \
-    return kth_plain(ranks, count, k);                                                             \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                       \
-    slots_plain(ranks, count, slots);                                                              \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {       \
-    extremes_plain(ranks, count, extremes);                                                        \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                      \
-    return reaching_plain(ranks, count, least);                                                    \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute int best_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, bool late) { \
-    return late ? best_plain<true>(keys, count, rank) : best_plain<false>(keys, count, rank);      \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute Course course_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank) {       \
-    return course_plain(keys, count, rank);                                                        \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  attribute void best_of_classes_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,  \
-                                          int classes, Bits* best) {                               \
-    best_of_classes_plain(keys, count, rank, classes, best);                                       \
-  }                                                                                                \
-  template <class Bits>                                                                            \
-  HostLoops<Bits> loops_##suffix() {                                                               \
-    HostLoops<Bits> loops{nullptr,                                                                 \
-                          nullptr,                                                                 \
-                          digits_##suffix<Bits>,                                                   \
-                          ranks_##suffix<Bits>,                                                    \
-                          kth_##suffix<Bits>,                                                      \
-                          slots_##suffix<Bits>,                                                    \
-                          extremes_##suffix<Bits>,                                                 \
-                          reaching_##suffix<Bits>,                                                 \
-                          best_##suffix<Bits>,                                                     \
-                          course_##suffix<Bits>,                                                   \
-                          best_of_classes_##suffix<Bits>,                                          \
-                          gains_by_streams()};                                                     \
-    set_filters_##suffix(loops);                                                                   \
-    return loops;                                                                                  \
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                       \
+  template <class Bits>                                                                           \
+  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
+                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {          \
+    digits_plain(keys, count, rank, digit, digits);                                               \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,           \
+                                Bits* ranks) {                                                    \
+    ranks_plain(keys, count, rank, ranks);                                                        \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                     \
+    return kth_plain(ranks, count, k);                                                            \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                      \
+    slots_plain(ranks, count, slots);                                                             \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {      \
+    extremes_plain(ranks, count, extremes);                                                       \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                     \
+    return reaching_plain(ranks, count, least);                                                   \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute int best_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, bool late,  \
+                              bool from_memory) {                                                 \
+    return late ? best_plain<true>(keys, count, rank, from_memory)                                \
+                : best_plain<false>(keys, count, rank, from_memory);                              \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute Course course_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank) {      \
+    return course_plain(keys, count, rank);                                                       \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  attribute void best_of_classes_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, \
+                                          int classes, Bits* best) {                              \
+    best_of_classes_plain(keys, count, rank, classes, best);                                      \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  HostLoops<Bits> loops_##suffix() {                                                              \
+    HostLoops<Bits> loops{nullptr,                                                                \
+                          nullptr,                                                                \
+                          digits_##suffix<Bits>,                                                  \
+                          ranks_##suffix<Bits>,                                                   \
+                          kth_##suffix<Bits>,                                                     \
+                          slots_##suffix<Bits>,                                                   \
+                          extremes_##suffix<Bits>,                                                \
+                          reaching_##suffix<Bits>,                                                \
+                          best_##suffix<Bits>,                                                    \
+                          course_##suffix<Bits>,                                                  \
+                          best_of_classes_##suffix<Bits>,                                         \
+                          gains_by_streams()};                                                    \
+    set_filters_##suffix(loops);                                                                  \
+    return loops;                                                                                 \
   }
 
 KTOPK_FILTERS(portable, , PlainStripe)

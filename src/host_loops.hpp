@@ -92,7 +92,8 @@ struct HostLoops {
   /// How many ranks reach `least`.
   int (*reaching)(Bits const* ranks, int count, Bits least);
   /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0
-  int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late);
+  /// \param from_memory  whether the keys are in no cache, as far as one can tell
+  int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late, bool from_memory);
   /// The course of count > 0 keys. Little is read of those that have none from early on.
   Course (*course)(Bits const* keys, int count, RankMap<Bits> const& rank);
   /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN

@@ -20,11 +20,10 @@ struct StretchPair {
   Stretch before, behind;
 };
 
-/// Whether the keys at some places all over a row are in order, which those of a row in order are, and few others.
+/// Whether the ranks of keys that are `apart` from each other never fall or never rise.
 template <class Bits>
-bool may_be_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
-  constexpr int looks = 16;
-  std::int64_t const apart = std::max<std::int64_t>(count / looks, 1);
+bool are_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count,
+                  std::int64_t apart) {
   Bits before = rank(keys[0]);
   bool rises = false, falls = false;
   for (std::int64_t i = apart; i < count && !(rises && falls); i += apart) {
@@ -34,6 +33,19 @@ bool may_be_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t c
     before = here;
   }
   return !(rises && falls);
+}
+
+/// Whether the first keys of a row are in order, which tells nearly as much of many rows as places all over them, and these
+/// would be waited for one after the other.
+template <class Bits>
+bool starts_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
+  return are_in_order(rank, keys, std::min<std::int64_t>(count, 16), 1);
+}
+
+/// Whether the keys at some places all over a row are in order, which those of a row in order are, and few others.
+template <class Bits>
+bool may_be_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
+  return are_in_order(rank, keys, count, std::max<std::int64_t>(count / 16, 1));
 }
 
 /// The k best of a row that is in the order `course`, 0 < k < count.

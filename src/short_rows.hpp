@@ -212,6 +212,13 @@ struct ShortRows {
 
   bool last_wins() const { return sink.map.flip == 0; }
 
+  /// Whether all rows together are more than the caches of a few cores hold.
+  bool comes_from_memory() const {
+    Shape const& shape = sink.problem.shape;
+    constexpr std::int64_t most_in_caches = 1 << 25;
+    return shape.rows * shape.n * static_cast<std::int64_t>(sizeof(Bits)) > most_in_caches;
+  }
+
   /// Writes the places of the k winners in ascending order to `hits`.
   bool find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
     if (k == count) {
@@ -219,7 +226,8 @@ struct ShortRows {
       return true;
     }
     if (k == 1) {
-      hits[0] = static_cast<std::uint16_t>(loops.best(from, count, sink.map.rank, last_wins()));
+      hits[0] = static_cast<std::uint16_t>(
+          loops.best(from, count, sink.map.rank, last_wins(), comes_from_memory()));
       return true;
     }
     bool const are_few = k <= count / few_share;
@@ -244,7 +252,7 @@ struct ShortRows {
 
   /// Whether the winners of a row lie in stretches, and in which.
   bool know_order(Bits const* from, int count, int k, StretchPair& winners) const {
-    if (!may_be_in_order(sink.map.rank, from, count)) return false;
+    if (!starts_in_order(sink.map.rank, from, count)) return false;
     Course const course = loops.course(from, count, sink.map.rank);
     if (course == Course::none) return false;
     winners = winners_in_order(course, sink.map.rank, from, count, k, last_wins());

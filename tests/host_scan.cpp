@@ -139,10 +139,11 @@ int wrong_bests(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
   auto const last = ranks.rend() - std::max_element(ranks.rbegin(), ranks.rend()) - 1;
   auto const count = static_cast<int>(keys.size());
   int wrong = 0;
-  for (auto const& loops : all_host_loops<Bits>()) {
-    wrong += loops.best(keys.data(), count, map, false) != first;
-    wrong += loops.best(keys.data(), count, map, true) != last;
-  }
+  for (auto const& loops : all_host_loops<Bits>())
+    for (bool from_memory : {false, true}) {
+      wrong += loops.best(keys.data(), count, map, false, from_memory) != first;
+      wrong += loops.best(keys.data(), count, map, true, from_memory) != last;
+    }
   return wrong;
 }
 

@@ -99,6 +99,8 @@ TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands
       auto const rising = bits_in<TestType>(Input::ascending, count);
       auto const falling = bits_in<TestType>(Input::descending, count);
       CAPTURE(count);
+      CHECK(starts_in_order(map, rising.data(), count));
+      CHECK(starts_in_order(map, falling.data(), count));
       CHECK(may_be_in_order(map, rising.data(), count));
       CHECK(may_be_in_order(map, falling.data(), count));
       CHECK(loops.course(rising.data(), count, map) == Course::rises);
