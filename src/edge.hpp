@@ -142,6 +142,18 @@ bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
   return true;
 }
 
+/// Whether two of a row's first keys have one rank, as of most rows in which many have.
+template <class Bits>
+bool starts_with_ties(RankMap<Bits> const& rank, Bits const* keys, int count) {
+  Bits before = rank(keys[0]);
+  for (int i = 1; i < std::min(count, 16); ++i) {
+    Bits const here = rank(keys[i]);
+    if (here == before) return true;
+    before = here;
+  }
+  return false;
+}
+
 /// The same without a range: two of a sample, between which the edge should be, leave few ranks (Floyd and Rivest,
 /// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
@@ -150,6 +162,7 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits con
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
   if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
+  if (!samples.leave_little() && !starts_with_ties(rank, keys, count)) return false;
   alignas(64) Bits sample[Samples::most];
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {

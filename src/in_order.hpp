@@ -35,8 +35,8 @@ bool are_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t coun
   return !(rises && falls);
 }
 
-/// Whether the first keys of a row are in order, which tells nearly as much of many rows as places all over them, and these
-/// would be waited for one after the other.
+/// Whether the first keys of a row are in order. Of most rows they tell as much as places all over it do, each of which
+/// would be waited for where it is in no cache.
 template <class Bits>
 bool starts_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
   return are_in_order(rank, keys, std::min<std::int64_t>(count, 16), 1);
