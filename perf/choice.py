@@ -62,12 +62,13 @@ def most_within(rows, within):
 
 
 def compact(rows, context):
-    """A short form of many measurements: medians in microseconds alone."""
+    """A short form of many measurements: medians in microseconds, and of how many repetitions of the choice."""
     cases = [
         {
             "workload": row.workload,
             "floor_us": round(row.floor_us, 2),
             "chosen": row.measured["automatic"].algorithm,
+            "repetitions": len(row.measured["automatic"].times),
             "median_us": {m: round(us, 2) for m, us in {**times_of(row), "automatic": chosen_us(row)}.items()},
         }
         for row in rows
