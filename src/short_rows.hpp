@@ -31,6 +31,8 @@ struct ShortRows {
   static constexpr int few_share = 8;  // an eighth of a row is few winners
   static constexpr int most_few = longest_row_alone / few_share;
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
+  static constexpr int most_chosen = longest_row_alone / 4;  // among so many hits, of a short row
+  static constexpr int most_raised = most_chosen / 4;
   static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
   template <class Group>
@@ -246,7 +248,7 @@ struct ShortRows {
       loops.ranks(from, count, sink.map.rank, ranks);
       edge = edge_of(loops, ranks, count, k);
     }
-    find_up_to(edge, from, count, k, hits);
+    find_up_to(edge, sink.map.rank, from, count, k, hits);
     return true;
   }
 
@@ -288,15 +290,36 @@ struct ShortRows {
   /// The same by way of the keys that reach a bar, unless there are too few or too many of them; where many share that
   /// rank, by way of those above it.
   bool find_reaching(Bar bar, Bits const* from, int count, int k, std::uint16_t* hits) const {
-    int const found = bar.may_be_reached() ? find_from(bar.least(), from, count, hits) : 0;
+    int const found = bar.may_be_reached() ? find_from(bar.least(), from, count, k, hits) : 0;
     if (found >= k) return choose_among(from, hits, found, k);
     return bar.is_shared && add_equals(from, count, bar.rank, found, k, hits);
   }
 
-  int find_from(Bits rank, Bits const* from, int count, std::uint16_t* hits) const {
+  /// Those that reach `least`, which rises as more are found than may be among the k best.
+  int find_from(Bits least, Bits const* from, int count, int k, std::uint16_t* hits) const {
+    int many = 6 * k;
     return by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
-      return loops.filter(from + first, length, sink.map.rank, ranks_from(rank), places);
+      auto const found = static_cast<int>(places - hits);
+      if (found >= many && found <= most_raised) {
+        least = std::max(least, kth_among(from, hits, found, k));
+        many = 2 * found;
+      }
+      return loops.filter(from + first, length, sink.map.rank, ranks_from(least), places);
     });
+  }
+
+  Bits kth_among(Bits const* from, std::uint16_t const* hits, int found, int k) const {
+    alignas(64) Bits ranks[most_raised];
+    take_ranks(from, hits, found, ranks);
+    return loops.kth(ranks, found, k).rank;
+  }
+
+  /// Copies the ranks of so many > 0 hits.
+  void take_ranks(Bits const* from, std::uint16_t const* hits, int found, Bits* ranks) const {
+    int filled = 0;
+    do ranks[filled] = from[hits[filled]];
+    while (++filled < found);
+    loops.ranks(ranks, found, sink.map.rank, ranks);
   }
 
   /// Calls find(first, length, places) for each block, and makes places in the row of those in the block.
@@ -315,16 +338,12 @@ struct ShortRows {
 
   /// Leaves the k best of `found` hits.
   bool choose_among(Bits const* from, std::uint16_t* hits, int found, int k) const {
-    constexpr int room = longest_row_alone / 4;
     if (found == k) return true;
-    if (found > room) return false;
-    alignas(64) Bits keys[room], ranks[room];
-    std::uint16_t winners[room + 1];
-    int filled = 0;
-    do keys[filled] = from[hits[filled]];
-    while (++filled < found);
-    loops.ranks(keys, found, sink.map.rank, ranks);
-    find_up_to(edge_of(loops, ranks, found, k), keys, found, k, winners);
+    if (found > most_chosen) return false;
+    alignas(64) Bits ranks[most_chosen];
+    std::uint16_t winners[most_chosen + 1];
+    take_ranks(from, hits, found, ranks);
+    find_up_to(edge_of(loops, ranks, found, k), {}, ranks, found, k, winners);
     for (int h = 0; h < k; ++h) hits[h] = hits[winners[h]];
     return true;
   }
@@ -360,12 +379,12 @@ struct ShortRows {
   }
 
   /// Writes the places of the k best of `count` to `hits`, of which the edge is known.
-  void find_up_to(Edge<Bits> const& edge, Bits const* from, int count, int k,
-                  std::uint16_t* hits) const {
+  void find_up_to(Edge<Bits> const& edge, RankMap<Bits> const& rank, Bits const* from, int count,
+                  int k, std::uint16_t* hits) const {
     if (edge.ties == count) return std::iota(hits, hits + k, last_wins() ? edge.surplus : 0);
     Borderline<Bits> borderline = borderline_at(edge);
     by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
-      return borderline.filter(loops, sink.map.rank, from + first, length, places);
+      return borderline.filter(loops, rank, from + first, length, places);
     });
   }
 
@@ -387,9 +406,7 @@ struct ShortRows {
     alignas(64) Bits ranks[most_counted_slots];
     alignas(64) Bits slots[most_counted_slots];
     std::uint16_t ordered[most_counted_slots];
-    int filled = 0;
-    do ranks[filled] = sink.map.rank(from[hits[filled]]);
-    while (++filled < k);
+    take_ranks(from, hits, k, ranks);
     loops.slots(ranks, k, slots);
     for (int h = 0; h < k; ++h) ordered[slots[h]] = hits[h];
     sink.put_hits(row, 0, from, ordered, k, 0);

@@ -407,6 +407,19 @@ TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone"
   verdict.close();
 }
 
+TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win", "[rooms]",
+                        Widths) {
+  testing::Verdict verdict;
+  std::size_t const n = 32'768;
+  std::vector<TestType> keys(n, TestType(0));
+  for (std::size_t i = 5; i < n; i += 10) keys[i] = TestType(2);
+  for (std::size_t better : {std::size_t{0}, std::size_t{3}}) {
+    for (std::size_t i = 0; i < better; ++i) keys[n - 2 - i] = TestType(3);
+    select_batches(keys, 1, n, {32}, verdict);
+  }
+  verdict.close();
+}
+
 /// So many rows that each has a thread to itself.
 TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[rooms]", Widths) {
   testing::Verdict verdict;
