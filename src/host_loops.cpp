@@ -237,22 +237,22 @@ template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
   return best;
 }
 
+/// The place of the first or last key of a block for which is_best(key), as there is one.
+template <bool Late, class Bits, class Block, class IsBest>
+[[gnu::always_inline]] inline int place_in(Block const& block, Bits const* keys,
+                                           IsBest const& is_best) {
+  Bits const* const from = keys + block.first;
+  return block.first +
+         place_of<Late>(block.end - block.first, [&](int i) { return is_best(from[i]); });
+}
+
 /// The place of the best of all keys by rank_of(key).
 template <bool Late, class Bits, class RankOf>
 [[gnu::always_inline]] inline int best_by(Bits const* keys, int count, bool from_memory,
                                           RankOf const& rank_of) {
   auto const best =
       find_best_block<Late, false>(keys, count, from_memory, rank_of, [](Bits) { return Bits{0}; });
-  Bits const* const from = keys + best.first;
-  return best.first + place_of<Late>(best.end - best.first,
-                                     [&](int i) { return rank_of(from[i]) == best.most; });
-}
-
-template <bool Late, class Bits, class Block>
-[[gnu::always_inline]] inline int place_in(Block const& block, Bits const* keys, Bits key) {
-  Bits const* const from = keys + block.first;
-  return block.first +
-         place_of<Late>(block.end - block.first, [&](int i) { return from[i] == key; });
+  return place_in<Late>(best, keys, [&](Bits key) { return rank_of(key) == best.most; });
 }
 
 /// The place of the best of floating-point numbers by their bits alone, as signed and as unsigned numbers: of those with
@@ -268,6 +268,7 @@ template <bool Late, class Bits>
   auto const as_signed = [](Bits key) { return static_cast<Signed>(key); };
   auto const as_unsigned = [](Bits key) { return key; };
   auto const complement = [](Bits key) { return static_cast<Bits>(~key); };
+  auto const is = [](Bits wanted) { return [wanted](Bits key) { return key == wanted; }; };
 
   bool const largest = map.ordered(0) > map.ordered(sign);
   Bits const first = keys[0], middle = keys[count / 2], last = keys[count - 1];
@@ -275,19 +276,19 @@ template <bool Late, class Bits>
     auto const best = find_best_block<Late, true>(keys, count, from_memory, as_signed, as_unsigned);
     bool const are_numbers = best.most <= plus_infinity && best.other <= minus_infinity;
     bool const is_one_zero = best.most > 0 || best.other == 0;
-    return are_numbers && is_one_zero ? place_in<Late>(best, keys, static_cast<Bits>(best.most))
+    return are_numbers && is_one_zero ? place_in<Late>(best, keys, is(static_cast<Bits>(best.most)))
                                       : -1;
   }
   if (!largest && ((first | middle | last) & sign) != 0) {
     auto const best = find_best_block<Late, true>(keys, count, from_memory, as_unsigned, as_signed);
     bool const are_numbers = best.most <= minus_infinity && best.other <= plus_infinity;
-    return are_numbers && best.most > sign ? place_in<Late>(best, keys, best.most) : -1;
+    return are_numbers && best.most > sign ? place_in<Late>(best, keys, is(best.most)) : -1;
   }
   auto const best = find_best_block<Late, true>(keys, count, from_memory, complement, as_unsigned);
   Bits const nearest = complement(best.most), farthest = best.other;
   bool const are_numbers = static_cast<Bits>(farthest & map.magnitude) <= infinity;
   bool const have_one_sign = static_cast<Bits>((nearest ^ farthest) & sign) == 0;
-  return are_numbers && have_one_sign ? place_in<Late>(best, keys, nearest) : -1;
+  return are_numbers && have_one_sign ? place_in<Late>(best, keys, is(nearest)) : -1;
 }
 
 template <bool Late, class Bits>

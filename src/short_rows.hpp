@@ -32,7 +32,7 @@ struct ShortRows {
   static constexpr int most_few = longest_row_alone / few_share;
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
   static constexpr int most_chosen = longest_row_alone / 4;  // among so many hits, of a short row
-  static constexpr int most_raised = most_chosen / 4;
+  static constexpr int most_raised = most_chosen / 4;        // by so many, since that takes time
   static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
   template <class Group>
