@@ -66,57 +66,55 @@ struct PlainStripe {
 };
 
 // The filters of HostLoops for one kind of processor.
-#define KTOPK_FILTERS(suffix, attribute, Stripe)                                                  \
-  template <bool fetches, bool by_ends, class Bits>                                               \
-  attribute int sift_##suffix(Bits const* keys, int count, Stripe<Bits, by_ends> stripe,          \
-                              std::uint16_t* hits) {                                              \
-    constexpr int size = stripe.size;                                                             \
-    int found = 0, i = 0;                                                                         \
-    for (; i + size <= count; i += size) {                                                        \
-      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                   \
-      found = stripe.add(keys + i, i, hits, found);                                               \
-    }                                                                                             \
-    for (; i < count; ++i) {                                                                      \
-      hits[found] = static_cast<std::uint16_t>(i);                                                \
-      found += stripe.range.has(stripe.map(keys[i]));                                             \
-    }                                                                                             \
-    return found;                                                                                 \
-  }                                                                                               \
-  template <bool fetches, bool by_ends, class Bits>                                               \
-  attribute int sift_streams_##suffix(Bits const* keys, std::int64_t apart,                       \
-                                      Stripe<Bits, by_ends> stripe, std::uint16_t* hits) {        \
-    constexpr int size = stripe.size;                                                             \
-    int found = 0;                                                                                \
-    for (int i = 0; i < filter_block; i += size)                                                  \
-      for (int s = 0; s < streams; ++s) {                                                         \
-        Bits const* const from = keys + s * apart + i;                                            \
-        if constexpr (fetches) fetch_ahead<Bits, size>(from);                                     \
-        found = stripe.add(from, s * filter_block + i, hits, found);                              \
-      }                                                                                           \
-    return found;                                                                                 \
-  }                                                                                               \
-  template <bool fetches, class Bits>                                                             \
-  int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,                     \
-                      RankRange<Bits> range, std::uint16_t* hits) {                               \
-    Sieve<Bits> const sieve(rank, range);                                                         \
-    if (sieve.by_ends())                                                                          \
-      return sift_##suffix<fetches, true, Bits>(keys, count, {rank, range, sieve}, hits);         \
-    return sift_##suffix<fetches, false, Bits>(keys, count, {rank, range, sieve}, hits);          \
-  }                                                                                               \
-  template <bool fetches, class Bits>                                                             \
-  int filter_streams_##suffix(Bits const* keys, std::int64_t apart, RankMap<Bits> const& rank,    \
-                              RankRange<Bits> range, std::uint16_t* hits) {                       \
-    Sieve<Bits> const sieve(rank, range);                                                         \
-    if (sieve.by_ends())                                                                          \
-      return sift_streams_##suffix<fetches, true, Bits>(keys, apart, {rank, range, sieve}, hits); \
-    return sift_streams_##suffix<fetches, false, Bits>(keys, apart, {rank, range, sieve}, hits);  \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  void set_filters_##suffix(HostLoops<Bits>& loops) {                                             \
-    bool const fetches = gains_by_fetching();                                                     \
-    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;          \
-    loops.filter_streams =                                                                        \
-        fetches ? filter_streams_##suffix<true, Bits> : filter_streams_##suffix<false, Bits>;     \
+#define KTOPK_FILTERS(suffix, attribute, Stripe)                                               \
+  template <bool fetches, bool by_ends, class Bits>                                            \
+  attribute int sift_##suffix(Bits const* keys, int count, Stripe<Bits, by_ends> stripe,       \
+                              std::uint16_t* hits) {                                           \
+    constexpr int size = stripe.size;                                                          \
+    int found = 0, i = 0;                                                                      \
+    for (; i + size <= count; i += size) {                                                     \
+      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                \
+      found = stripe.add(keys + i, i, hits, found);                                            \
+    }                                                                                          \
+    for (; i < count; ++i) {                                                                   \
+      hits[found] = static_cast<std::uint16_t>(i);                                             \
+      found += stripe.range.has(stripe.map(keys[i]));                                          \
+    }                                                                                          \
+    return found;                                                                              \
+  }                                                                                            \
+  template <bool by_ends, class Bits>                                                          \
+  attribute int sift_streams_##suffix(Bits const* keys, std::int64_t apart,                    \
+                                      Stripe<Bits, by_ends> stripe, std::uint16_t* hits) {     \
+    constexpr int size = stripe.size;                                                          \
+    int found = 0;                                                                             \
+    for (int i = 0; i < filter_block; i += size)                                               \
+      for (int s = 0; s < streams; ++s) {                                                      \
+        Bits const* const from = keys + s * apart + i;                                         \
+        found = stripe.add(from, s * filter_block + i, hits, found);                           \
+      }                                                                                        \
+    return found;                                                                              \
+  }                                                                                            \
+  template <bool fetches, class Bits>                                                          \
+  int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,                  \
+                      RankRange<Bits> range, std::uint16_t* hits) {                            \
+    Sieve<Bits> const sieve(rank, range);                                                      \
+    if (sieve.by_ends())                                                                       \
+      return sift_##suffix<fetches, true, Bits>(keys, count, {rank, range, sieve}, hits);      \
+    return sift_##suffix<fetches, false, Bits>(keys, count, {rank, range, sieve}, hits);       \
+  }                                                                                            \
+  template <class Bits>                                                                        \
+  int filter_streams_##suffix(Bits const* keys, std::int64_t apart, RankMap<Bits> const& rank, \
+                              RankRange<Bits> range, std::uint16_t* hits) {                    \
+    Sieve<Bits> const sieve(rank, range);                                                      \
+    if (sieve.by_ends())                                                                       \
+      return sift_streams_##suffix<true, Bits>(keys, apart, {rank, range, sieve}, hits);       \
+    return sift_streams_##suffix<false, Bits>(keys, apart, {rank, range, sieve}, hits);        \
+  }                                                                                            \
+  template <class Bits>                                                                        \
+  void set_filters_##suffix(HostLoops<Bits>& loops) {                                          \
+    bool const fetches = gains_by_fetching();                                                  \
+    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;       \
+    loops.filter_streams = filter_streams_##suffix<Bits>;                                      \
   }
 
 }  // namespace ktopk::detail

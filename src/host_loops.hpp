@@ -15,7 +15,7 @@ namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
 /// How many blocks of a row are read by turns where order does not matter and the processor gains by it: some cores ask
-/// memory for more at a time so than front to back.
+/// memory for more at a time so than front to back, unless they are told to ask ahead.
 inline constexpr int streams = 4;
 /// Where nothing is learned between blocks, longer ones spend less on beginning.
 inline constexpr int long_block = streams * filter_block;
