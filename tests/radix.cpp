@@ -464,6 +464,19 @@ TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[rooms]", W
   verdict.close();
 }
 
+/// Of those that share the best rank, the first are far from the front or the last far from the end.
+TEMPLATE_LIST_TEST_CASE("equal winners at one end of a long row", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  std::vector<TestType> keys(150'001, TestType(1));
+  std::fill_n(keys.begin(), 100'000, TestType(2));
+  for (std::int64_t k : {1000, 40'000}) {
+    select_one(keys, k, verdict);
+    std::reverse(keys.begin(), keys.end());
+    select_one(keys, k, verdict);
+  }
+  verdict.close();
+}
+
 TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[rooms]", Widths) {
   std::int64_t const n = 70'001;
   testing::Verdict verdict;

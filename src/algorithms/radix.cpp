@@ -487,7 +487,8 @@ struct RadixSelection {
       state.in_buffer = state.in_buffer || filtered;
       if constexpr (Group::is_host) {
         KOKKOS_IF_ON_HOST((finish_alone(state, row);))
-        if constexpr (aims_by_rank) KOKKOS_IF_ON_HOST((aim_again(group, state, row);))
+        if constexpr (aims_by_rank)
+          KOKKOS_IF_ON_HOST((settle_tie(state, row); aim_again(group, state, row);))
       }
     }
     group.barrier();
@@ -530,6 +531,26 @@ struct RadixSelection {
     std::int64_t const position = sink.map.flip != 0 ? state.need - 1 : size - state.need;
     state.floor =
         sink.map.join(sink.map.rank_of(state.floor), static_cast<std::uint64_t>(position));
+    state.left = state.need;
+    state.settled = true;
+  }
+
+  /// The same of keys that share a rank, where few have to be looked at until the k-th is found.
+  void settle_tie(RadixRow<Item>& state, std::int64_t row) const {
+    constexpr std::int64_t most = 32'768;
+    if (state.settled || state.in_buffer || !is_one_rank(state)) return;
+    Range const places = places_left(state, {0, source.size(row)});
+    std::int64_t const length = places.end - places.begin;
+    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
+    if (share * static_cast<double>(length) > static_cast<double>(most)) return;
+    bool const from_end = sink.map.flip == 0;
+    std::int64_t const looks = std::min(2 * most, length);
+    std::int64_t const begin = from_end ? places.end - looks : places.begin;
+    Bits const rank = sink.map.rank_of(state.floor);
+    std::int64_t const place =
+        source.reader(row).scan().place_of_tie(begin, begin + looks, rank, state.need, from_end);
+    if (place < 0) return;
+    state.floor = sink.map.join(rank, static_cast<std::uint64_t>(place));
     state.left = state.need;
     state.settled = true;
   }
