@@ -297,7 +297,7 @@ struct ShortRows {
 
   /// Those that reach `least`, which rises as more are found than may be among the k best.
   int find_from(Bits least, Bits const* from, int count, int k, std::uint16_t* hits) const {
-    int many = 6 * k;
+    int many = 6 * k;  // more than a bar by classes lets through of random keys
     return by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
       auto const found = static_cast<int>(places - hits);
       if (found >= many && found <= most_raised) {

@@ -503,9 +503,7 @@ struct RadixSelection {
     alignas(64) Item items[most];
     auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
     auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
-    state.floor = best_of(items, count, static_cast<int>(state.need));
-    state.left = state.need;
-    state.settled = true;
+    settle_at(state, best_of(items, count, static_cast<int>(state.need)));
   }
   /// The k-th best of items that are all distinct, of which the order is lost.
   static Item best_of(Item* items, int count, int k) {
@@ -526,13 +524,18 @@ struct RadixSelection {
     next_digit(state);
   }
 
+  /// The k-th is known.
+  KOKKOS_FUNCTION static void settle_at(RadixRow<Item>& state, Item kth) {
+    state.floor = kth;
+    state.left = state.need;
+    state.settled = true;
+  }
+
   /// All keys of the row are equal, so that the k-th is known by its position.
   KOKKOS_FUNCTION void settle_equal(RadixRow<Item>& state, std::int64_t size) const {
     std::int64_t const position = sink.map.flip != 0 ? state.need - 1 : size - state.need;
-    state.floor =
-        sink.map.join(sink.map.rank_of(state.floor), static_cast<std::uint64_t>(position));
-    state.left = state.need;
-    state.settled = true;
+    settle_at(state,
+              sink.map.join(sink.map.rank_of(state.floor), static_cast<std::uint64_t>(position)));
   }
 
   /// The same of keys that share a rank, where few have to be looked at until the k-th is found.
@@ -549,10 +552,7 @@ struct RadixSelection {
     Bits const rank = sink.map.rank_of(state.floor);
     std::int64_t const place =
         source.reader(row).scan().place_of_tie(begin, begin + looks, rank, state.need, from_end);
-    if (place < 0) return;
-    state.floor = sink.map.join(rank, static_cast<std::uint64_t>(place));
-    state.left = state.need;
-    state.settled = true;
+    if (place >= 0) settle_at(state, sink.map.join(rank, static_cast<std::uint64_t>(place)));
   }
 
   /// Writes every item from the threshold upwards.
