@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "algorithms/radix.hpp"
+#include "arrange.hpp"
+#include "counters.hpp"
+#include "group.hpp"
+#include "host_loops.hpp"
+#include "narrow_splitting.hpp"
+
+// What a group does with a row, or a part of it, in a search that narrows: it counts what reaches each splitter,
+// moves what is left to a list where that is little, and stores the winners.
+
+namespace ktopk::detail {
+
+/// What the memory of a search depends on.
+struct NarrowSizes {
+  std::int64_t rows;
+  std::int64_t longest;  // row, or the number of all keys where rows are ragged
+  std::int64_t average;
+};
+
+/// Memory of a search.
+template <class Item>
+struct NarrowScratch {
+  NarrowScratch() = default;
+  NarrowScratch(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways_)
+      : ways(ways_),
+        parts(parts_of_row(device, sizes.rows, sizes.longest)),
+        capacity(sizes.average / 8 + 64),
+        states(pieces.take<NarrowRow<Item>>(sizes.rows)),
+        splitters(pieces.take<Item>(sizes.rows * ways)),
+        counts(pieces.take<Count64>(sizes.rows * ways)),
+        lists(pieces.take<Item>(sizes.rows * 2 * capacity)),
+        verdicts(pieces.take<Verdict>(sizes.rows)),
+        rest(pieces.take<std::int64_t>(sizes.rows)) {}
+
+  KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
+    return lists + (2 * row + which) * capacity;
+  }
+
+  int ways = 0;
+  std::int64_t parts = 0;
+  std::int64_t capacity = 0;  // of each of a row's two lists
+  NarrowRow<Item>* states = nullptr;
+  Item* splitters = nullptr;  // of each row: the first unused, then ways - 1, ascending
+  Count64* counts = nullptr;  // of each row: items from each splitter up to the next
+  Item* lists = nullptr;
+  Verdict* verdicts = nullptr;   // where what is left lies: proven in list 0, else in the source
+  std::int64_t* rest = nullptr;  // how many winners are still to be taken from there
+  Verdict* unmoved = nullptr;    // of a source of lists: proven where what is left lies there
+};
+
+/// Puts winners in from the last slot on, so that whoever finishes has the first ones.
+template <class Bits, class Item>
+struct PutFromEnd {
+  WinnerSink<Bits, Item> sink;
+  std::int64_t row, k;
+  KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const {
+    sink.put(row, k - 1 - slot, item);
+  }
+};
+
+/// The items of a list, as KeySource::Reader gives those of the keys.
+template <class Item>
+struct ListReader {
+  Item const* items;
+  static constexpr bool reads_keys = false;
+  KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
+};
+
+/// What the rooms do with a row, or a part of it. Splitting::choose(group, ...) finds splitters.
+template <class Splitting, class Source, class Bits, class Item>
+struct Narrowing {
+  static constexpr int ways = Splitting::ways;
+
+  Source source;
+  NarrowScratch<Item> scratch;
+  WinnerSink<Bits, Item> sink;
+
+  // What a group shares: a count for each way and thread, a flag, then the probes of Splitting or the
+  // buffers of two Appenders.
+  static constexpr int shared_bytes =
+      ways * team_size * static_cast<int>(sizeof(unsigned)) + 16 +
+      std::max(Splitting::most_probes * static_cast<int>(sizeof(Item)), 2 * appender_bytes<Item>());
+
+  template <class Group>
+  using Counter = std::conditional_t<Group::is_host, Count64, unsigned>;
+
+  template <class Group>
+  KOKKOS_FUNCTION static int* flag(Group const& group) {
+    return group.template shared<int>(ways * sizeof(Counter<Group>) * group.size());
+  }
+  template <class Group>
+  KOKKOS_FUNCTION static Item* probes(Group const& group) {
+    return reinterpret_cast<Item*>(reinterpret_cast<std::byte*>(flag(group)) + 16);
+  }
+  template <class Group>
+  KOKKOS_FUNCTION static std::byte* buffer(Group const& group, int which) {
+    return reinterpret_cast<std::byte*>(probes(group)) + which * appender_bytes<Item>();
+  }
+  /// A thread's count for way w is at [w * group.size()].
+  template <class Group>
+  KOKKOS_FUNCTION static Counter<Group>* own_counts(Group const& group) {
+    return group.template shared<Counter<Group>>() + group.rank();
+  }
+
+  KOKKOS_FUNCTION NarrowRow<Item>& state_of(std::int64_t row) const { return scratch.states[row]; }
+  KOKKOS_FUNCTION Item* splitters_of(std::int64_t row) const {
+    return scratch.splitters + row * ways;
+  }
+  KOKKOS_FUNCTION ItemMap<Bits, Item> const& map() const { return sink.map; }
+
+  KOKKOS_FUNCTION void begin(std::int64_t row) const {
+    std::int64_t const n = source.size(row), k = source.active(row) ? source.wanted(row) : 0;
+    Item const last = static_cast<Item>(map().join(std::numeric_limits<Bits>::max(), 0) |
+                                        static_cast<Item>(map().position_mask));
+    state_of(row) = {Item{0}, last, k, n, n, 0, -1, 0, k == 0 || k >= n, false, 0, 0, 0, ~0ull, 0};
+    for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
+  }
+
+  /// Looks at part of a row for what the first splitters depend on.
+  template <class Group>
+  KOKKOS_FUNCTION void survey(Group const& group, std::int64_t row, std::int64_t part) const {
+    NarrowRow<Item>& state = state_of(row);
+    if constexpr (Splitting::surveys) {
+      Range const range = part_of(state.size, part, scratch.parts);
+      if (state.settled || range.begin == range.end) return;
+      Extremes<Bits> extremes;
+      if constexpr (Group::is_host && Source::Reader::reads_keys) {
+        KOKKOS_IF_ON_HOST((extremes = extremes_of(row, range);))
+      } else {
+        auto const read = source.reader(row);
+        each(group, range.begin, range.end, [&](std::int64_t i) {
+          Bits const rank = map().rank_of(read(i));
+          extremes.least = rank < extremes.least ? rank : extremes.least;
+          extremes.most = rank > extremes.most ? rank : extremes.most;
+        });
+      }
+      Kokkos::atomic_min(&state.least, static_cast<Count64>(extremes.least));
+      Kokkos::atomic_max(&state.most, static_cast<Count64>(extremes.most));
+      if (group.rank() == 0) tally(reads(state), range.end - range.begin);
+    }
+  }
+
+  Extremes<Bits> extremes_of(std::int64_t row, Range range) const {
+    Extremes<Bits> extremes;
+    Bits ranks[filter_block];
+    source.reader(row).scan().blocks(range.begin, range.end,
+                                     [&](Bits const* from, std::int64_t, int count) {
+                                       source.loops.ranks(from, count, map().rank, ranks);
+                                       source.loops.extremes(ranks, count, extremes);
+                                     });
+    return extremes;
+  }
+
+  /// The first splitters; by one group, after the survey.
+  template <class Group>
+  KOKKOS_FUNCTION void start(Group const& group, std::int64_t row) const {
+    NarrowRow<Item>& state = state_of(row);
+    if (state.settled) return;
+    if (Splitting::surveys && group.rank() == 0) {
+      state.low =
+          map().join(static_cast<Bits>(state.least), 0) & ~static_cast<Item>(map().position_mask);
+      state.high =
+          map().join(static_cast<Bits>(state.most), 0) | static_cast<Item>(map().position_mask);
+    }
+    group.barrier();
+    split(group, row);
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void split(Group const& group, std::int64_t row) const {
+    NarrowRow<Item> const& state = state_of(row);
+    if (state.list < 0)
+      Splitting::choose(group, state, source.reader(row), map(), splitters_of(row), probes(group));
+    else
+      Splitting::choose(group, state, reader(row, state.list), map(), splitters_of(row),
+                        probes(group));
+    group.barrier();
+  }
+
+  KOKKOS_FUNCTION ListReader<Item> reader(std::int64_t row, int list) const {
+    return {scratch.list(row, list)};
+  }
+
+  KOKKOS_FUNCTION static Count reads(NarrowRow<Item> const& state) {
+    return state.list < 0 && Source::Reader::reads_keys ? Count::keys_read : Count::items_read;
+  }
+
+  /// How many splitters an item reaches.
+  KOKKOS_FORCEINLINE_FUNCTION static int way_of(Item item, Item const* splitters) {
+    int way = 0;
+    for (int half = ways / 2; half > 0; half /= 2) way += item >= splitters[way + half] ? half : 0;
+    return way;
+  }
+
+  /// One pass over part of a row. The counts of all parts meet in scratch.counts.
+  template <class Group>
+  KOKKOS_FUNCTION void pass(Group const& group, std::int64_t row, std::int64_t part,
+                            std::int64_t parts) const {
+    NarrowRow<Item>& state = state_of(row);
+    Range const range = part_of(state.size, part, parts);
+    auto* const counts = own_counts(group);
+    for (int w = 0; w < ways; ++w) counts[w * group.size()] = 0;
+    if (state.list < 0)
+      read_part(group, row, source.reader(row), range, counts);
+    else
+      read_part(group, row, reader(row, state.list), range, counts);
+    group.barrier();
+    auto const* const all = group.template shared<Counter<Group>>();
+    each(group, 0, ways, [&](std::int64_t w) {
+      Count64 sum = 0;
+      for (int t = 0; t < group.size(); ++t) sum += all[w * group.size() + t];
+      if (sum > 0) Kokkos::atomic_add(&scratch.counts[row * ways + w], sum);
+    });
+    if (group.rank() == 0) tally(reads(state), range.end - range.begin);
+  }
+
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void read_part(Group const& group, std::int64_t row, Reader const& read,
+                                 Range range, Counter<Group>* counts) const {
+    Item splitters[ways] = {};
+    for (int w = 1; w < ways; ++w) splitters[w] = splitters_of(row)[w];
+    auto const count = [&](Item item) { ++counts[way_of(item, splitters) * group.size()]; };
+    if (state_of(row).moves) {
+      move(group, row, read, range, count);
+    } else if constexpr (Group::is_host && Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((count_keys(read.scan(), range, splitters, counts);))
+    } else {
+      each(group, range.begin, range.end, [&](std::int64_t i) { count(read(i)); });
+    }
+  }
+
+  /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
+  template <class Scan>
+  void count_keys(Scan const& scan, Range range, Item const* splitters, Count64* counts) const {
+    Bits ranks[filter_block];
+    Count64 reaching[ways + 1] = {};
+    scan.blocks(range.begin, range.end, [&](Bits const* from, std::int64_t first, int count) {
+      scan.loops.ranks(from, count, map().rank, ranks);
+      for (int w = 1; w < ways; ++w)
+        reaching[w] += static_cast<unsigned>(reaching_in(scan, ranks, first, count, splitters[w]));
+    });
+    reaching[0] = static_cast<Count64>(range.end - range.begin);
+    for (int w = 0; w < ways; ++w) counts[w] = reaching[w] - reaching[w + 1];
+  }
+
+  template <class Scan>
+  int reaching_in(Scan const& scan, Bits const* ranks, std::int64_t first, int count,
+                  Item splitter) const {
+    Bits const rank = map().rank_of(splitter);
+    auto const place = static_cast<std::uint64_t>(first);
+    bool const begins = map().join(rank, place) >= splitter;
+    bool const ends = map().join(rank, place + static_cast<unsigned>(count - 1)) >= splitter;
+    if (begins && ends) return scan.loops.reaching(ranks, count, rank);
+    int reaching = rank < std::numeric_limits<Bits>::max()
+                       ? scan.loops.reaching(ranks, count, static_cast<Bits>(rank + 1))
+                       : 0;
+    if (begins == ends) return reaching;
+    for (int i = 0; i < count; ++i)
+      reaching +=
+          ranks[i] == rank && map().join(rank, place + static_cast<unsigned>(i)) >= splitter;
+    return reaching;
+  }
+
+  /// Moves the interval's items to the other list and what is above it to the winners.
+  template <class Group, class Reader, class Visit>
+  KOKKOS_FUNCTION void move(Group const& group, std::int64_t row, Reader const& read, Range range,
+                            Visit const& count) const {
+    NarrowRow<Item>& state = state_of(row);
+    Item const low = state.low, high = state.high;
+    Appender<Item, Group> list(group, buffer(group, 0),
+                               {scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
+                               scratch.capacity);
+    Taker<Group> winners(group, buffer(group, 1), {sink, row, source.wanted(row)}, &state.taken,
+                         source.wanted(row));
+    auto const visit = [&](Item item) {
+      winners.add_if(item > high, item);
+      if (item < low || item > high) return;
+      list.add_if(true, item);
+      count(item);
+    };
+    visit_from(group, row, read, range, low, high, visit,
+               [&] { flush_fuller(group, list, winners); });
+    list.flush();
+    winners.flush();
+  }
+
+  template <class Group>
+  using Taker = Appender<Item, Group, PutFromEnd<Bits, Item>>;
+
+  /// Calls visit(item) for all items from `low` on, and for some others; a host takes what is surely
+  /// above `high` by whole blocks instead. settle() ends each stride of a team.
+  template <class Group, class Reader, class Visit, class Settle>
+  KOKKOS_FUNCTION void visit_from(Group const& group, [[maybe_unused]] std::int64_t row,
+                                  Reader const& read, Range range, [[maybe_unused]] Item low,
+                                  [[maybe_unused]] Item high, Visit const& visit,
+                                  Settle const& settle) const {
+    if constexpr (Group::is_host && Reader::reads_keys) {
+      KOKKOS_IF_ON_HOST((read.scan().split(
+          range.begin, range.end, low, high, visit,
+          [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+            take_hits(row, from, hits, found, first);
+          });))
+    } else {
+      each_together(group, range, 0, read, visit, settle);
+    }
+  }
+
+  void take_hits(std::int64_t row, Bits const* from, std::uint16_t const* hits, int found,
+                 std::int64_t first) const {
+    auto const before = static_cast<std::int64_t>(
+        Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<Count64>(found)));
+    sink.put_hits(row, source.wanted(row) - before - found, from, hits, found, first);
+  }
+
+  /// Ends a pass: the way that holds the k-th item is the next interval.
+  template <class Group>
+  KOKKOS_FUNCTION void advance(Group const& group, std::int64_t row) const {
+    NarrowRow<Item>& state = state_of(row);
+    group.barrier();
+    if (group.rank() == 0) {
+      if (state.moves) change_source(state);
+      choose_way(state, splitters_of(row), scratch.counts + row * ways);
+      std::int64_t const left = state.reaching - state.above;
+      state.settled = state.reaching == state.want;
+      state.moves = left <= scratch.capacity && 2 * left <= state.size;
+      ++state.pass;
+      for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
+      tally(Count::passes, 1);
+    }
+    group.barrier();
+    if (!state.settled) split(group, row);
+  }
+
+  KOKKOS_FUNCTION static void change_source(NarrowRow<Item>& state) {
+    state.list = state.list == 0 ? 1 : 0;
+    state.size = state.reaching - state.above;
+    state.want -= state.above;
+    state.reaching = state.size;
+    state.above = 0;
+    state.moved = 0;
+    tally(Count::items_written, state.size);
+  }
+
+  KOKKOS_FUNCTION static void choose_way(NarrowRow<Item>& state, Item const* splitters,
+                                         Count64 const* counts) {
+    std::int64_t reached = 0;
+    int w = ways - 1;
+    for (; w > 0; --w) {
+      std::int64_t const next = reached + static_cast<std::int64_t>(counts[w]);
+      if (next >= state.want) {
+        state.low = splitters[w];
+        state.reaching = next;
+        break;
+      }
+      reached = next;
+    }
+    if (w == ways - 1) return;
+    state.high = splitters[w + 1] - 1;
+    state.above = reached;
+  }
+
+  /// Stores the winners of a settled row; says what is left of another to radix, which reads list 0 or
+  /// the source.
+  template <class Group>
+  KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
+    NarrowRow<Item>& state = state_of(row);
+    if (part == 0 && group.rank() == 0) {
+      bool const in_list = state.list >= 0 || state.settled;
+      bool const done = state.settled;
+      auto const left = static_cast<Count64>(done ? 0 : state.size);
+      scratch.verdicts[row] = {left, in_list};
+      if (scratch.unmoved != nullptr) scratch.unmoved[row] = {left, !in_list};
+      scratch.rest[row] = done ? 0 : state.want;
+    }
+    Range const range = part_of(state.size, part, scratch.parts);
+    if (!state.settled) {
+      if (state.list == 1)
+        each(group, range.begin, range.end,
+             [&](std::int64_t i) { scratch.list(row, 0)[i] = scratch.list(row, 1)[i]; });
+      return;
+    }
+    if (state.want == 0) return;
+    if (group.rank() == 0) tally(reads(state), range.end - range.begin);
+    if (state.list < 0)
+      take(group, row, source.reader(row), range);
+    else
+      take(group, row, reader(row, state.list), range);
+  }
+
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void take(Group const& group, std::int64_t row, Reader const& read,
+                            Range range) const {
+    Item const low = state_of(row).low;
+    Taker<Group> winners(group, buffer(group, 0), {sink, row, source.wanted(row)},
+                         &state_of(row).taken, source.wanted(row));
+    visit_from(
+        group, row, read, range, low, low, [&](Item item) { winners.add_if(item >= low, item); },
+        [&] { flush_fuller(group, winners); });
+    winners.flush();
+  }
+
+  KOKKOS_FUNCTION bool goes_on(std::int64_t row) const {
+    return !state_of(row).settled && state_of(row).pass < Splitting::passes;
+  }
+};
+
+}  // namespace ktopk::detail
