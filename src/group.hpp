@@ -342,10 +342,11 @@ class Appender<Item, ThreadGroup, Put> {
     Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
     Put const put = m_put;  // a copy that no store can change stays in registers
     auto const puts = static_cast<int>(count < room_left ? count : room_left);
-    if constexpr (requires { put.many(std::int64_t{}, m_held, puts); })
-      put.many(static_cast<std::int64_t>(slot), m_held, puts);
-    else
+    if constexpr (requires { put.many(std::int64_t{}, m_held, puts); }) {
+      KOKKOS_IF_ON_HOST((put.many(static_cast<std::int64_t>(slot), m_held, puts);))
+    } else {
       for (int i = 0; i < puts; ++i) put(static_cast<std::int64_t>(slot) + i, m_held[i]);
+    }
     m_holds = 0;
     tally(Count::flushes, 1);
   }
