@@ -2,8 +2,6 @@
 #include "one_pass_launch.hpp"
 
 #include <limits>
-#include <stdexcept>
-#include <string>
 
 #include <cooperative_groups.h>
 
@@ -11,7 +9,10 @@
 #include <ktopk/detail/workspace.hpp>
 
 #include "block.cuh"
+#include "device.hpp"
+#include "digits.cuh"
 #include "one_pass_tuning.hpp"
+#include "stream.cuh"
 
 // sample: a warp's best sample competes.
 // stream: every block finds the order-th best of the warps, which is the threshold; one read of the
@@ -31,8 +32,8 @@ constexpr int held_items = tuning.held_bytes / static_cast<int>(sizeof(Item));
 template <class Item>
 constexpr int boundary_items = tuning.boundary_bytes / static_cast<int>(sizeof(Item));
 static_assert((tuning.sort_tile & (tuning.sort_tile - 1)) == 0);
-constexpr int digit_bits = 11;
-constexpr int digits = 1 << digit_bits;
+template <class Bits>
+using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
 
 /// What a run counts of a row, from zero.
 struct Counters {
@@ -104,12 +105,6 @@ struct Work {
 
 // ---- sample
 
-__device__ std::uint64_t scatter(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
 /// The best of a thread's samples: a few neighbors at a scattered place of a stratum. Neighboring strata
 /// go to different groups, so that a row in which position and rank go together is sampled as well as any.
 template <class Bits, class Item>
@@ -154,39 +149,6 @@ __device__ int shift_for(Item threshold, Item best, std::int64_t order) {
   int const spread = highest_bit(best - threshold) + 1 + further;
   return spread > digit_bits ? spread - digit_bits : 0;
 }
-
-/// A digit of items, bits low to high - 1, of those that agree in all bits above.
-template <class Item>
-struct Digit {
-  static constexpr int item_bits = 8 * sizeof(Item);
-  Item prefix;
-  int high, low;
-
-  __device__ Digit(Item prefix_, int high_)
-      : prefix(prefix_), high(high_), low(high_ > digit_bits ? high_ - digit_bits : 0) {}
-
-  __device__ bool agrees(Item item) const { return high == item_bits || (item >> high) == prefix; }
-  __device__ unsigned of(Item item) const {
-    return static_cast<unsigned>(item >> low) & ((1u << (high - low)) - 1);
-  }
-  /// The next digit of the items that have `value` here.
-  __device__ Digit next(int value) const {
-    return {static_cast<Item>(prefix << (high - low) | static_cast<Item>(value)), low};
-  }
-  /// The least of the items that agree.
-  __device__ Item floor() const { return high < item_bits ? prefix << high : Item{0}; }
-
-  /// Counts the items that each(visit) visits; all threads of the block call it.
-  template <class Each>
-  __device__ void count(unsigned* histogram, Each const& each) const {
-    for (int i = threadIdx.x; i < digits; i += blockDim.x) histogram[i] = 0;
-    __syncthreads();
-    each([&](Item item) {
-      if (agrees(item)) atomicAdd(&histogram[of(item)], 1u);
-    });
-    __syncthreads();
-  }
-};
 
 /// A thread's share of the groups, in registers.
 template <class Item>
@@ -238,48 +200,6 @@ __device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan)
 }
 
 // ---- stream
-
-/// 16 bytes of keys, left packed: keys of 8 and 16 bits in registers of their own would not fit.
-template <class Bits>
-struct Vector {
-  static constexpr int size = 16 / sizeof(Bits);
-  unsigned word[4];
-
-  __device__ static Vector load_streaming(Bits const* keys) {
-    uint4 const raw = __ldcs(reinterpret_cast<uint4 const*>(keys));
-    return {{raw.x, raw.y, raw.z, raw.w}};
-  }
-
-  /// The greatest of all keys with `flip` applied.
-  __device__ Bits greatest(Bits flip) const {
-    if constexpr (sizeof(Bits) == 8) {
-      Bits const low = (static_cast<Bits>(word[1]) << 32 | word[0]) ^ flip;
-      Bits const high = (static_cast<Bits>(word[3]) << 32 | word[2]) ^ flip;
-      return low > high ? low : high;
-    } else if constexpr (sizeof(Bits) == 4) {
-      return max(max(word[0] ^ flip, word[1] ^ flip), max(word[2] ^ flip, word[3] ^ flip));
-    } else {
-      unsigned const halves = greatest_halves(flip);
-      return static_cast<Bits>(max(halves >> 16, halves & 0xffffu));
-    }
-  }
-
- private:
-  /// The greatest of the keys in the upper halves of the words, and of those in the lower ones.
-  __device__ unsigned greatest_halves(Bits flip) const {
-    constexpr bool bytes = sizeof(Bits) == 1;
-    unsigned const flips = flip * (bytes ? 0x01010101u : 0x00010001u);
-    unsigned best = 0;
-    for (unsigned const w : word) {
-      unsigned const keys = w ^ flips;
-      if constexpr (bytes)
-        best = __vmaxu2(best, __vmaxu2(keys & 0x00ff00ffu, keys >> 8 & 0x00ff00ffu));
-      else
-        best = __vmaxu2(best, keys);
-    }
-    return best;
-  }
-};
 
 /// What a block finds, and what an item must reach to be kept. The stream itself needs all registers, so
 /// whatever only a hit needs is here.
@@ -336,115 +256,6 @@ class Keeper {
   Held<Item>& m_held;
 };
 
-/// The stream's test, of two operations a key, which lets all through that may reach a rank: keys on
-/// that rank's side of zero compare in order once flipped as its key is, and those on the other side all
-/// pass or all fail.
-template <class Bits>
-struct QuickTest {
-  Bits flip;   // of keys, so that unsigned order is theirs near the threshold
-  Bits least;  // of flipped keys
-
-  __device__ QuickTest(RankMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
-    if (rank.magnitude != 0) {
-      Bits const minus_zero = rank.ordered(rank.minus_zero);
-      if (least == rank(0) && minus_zero < least) least = minus_zero;
-      Bits const best = rank.ordered(best_infinity(rank));
-      if (least > best) least = static_cast<Bits>(best + 1);
-    }
-    flip = static_cast<Bits>(rank.key_of(least) ^ least);
-  }
-
-  __device__ static Bits best_infinity(RankMap<Bits> const& rank) {
-    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
-    bool const largest = (rank.always & sign) != 0;
-    return static_cast<Bits>(rank.infinity | (largest ? Bits{0} : sign));
-  }
-};
-
-/// Finds, where NaN wins, the NaNs whose sign makes them fail the quick test: two operations more.
-template <class Bits>
-struct NanTest {
-  Bits flip;
-  Bits above;
-
-  __device__ explicit NanTest(RankMap<Bits> const& rank) {
-    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
-    flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
-    above = static_cast<Bits>(rank.infinity | sign);
-  }
-};
-
-/// Which parts of a row can win a tie with the threshold, by position.
-template <class Item>
-struct TieCut {
-  std::uint64_t cut;
-  bool low_positions_win;
-
-  template <class Bits>
-  __device__ TieCut(ItemMap<Bits, Item> const& map, Item threshold)
-      : cut(map.position(threshold)), low_positions_win(map.flip != 0) {}
-  __device__ bool in(std::int64_t begin, std::int64_t end) const {
-    return low_positions_win ? static_cast<std::uint64_t>(begin) <= cut
-                             : static_cast<std::uint64_t>(end) > cut;
-  }
-};
-
-/// A row as the stream reads it: 16-byte vectors, but for a few keys before and behind them.
-template <class Bits>
-struct AlignedRow {
-  static constexpr int width = Vector<Bits>::size;
-  Bits const* keys;
-  std::int64_t head;
-  std::int64_t vectors;
-
-  __device__ AlignedRow(Bits const* row_keys, std::int64_t n) {
-    auto const misaligned = reinterpret_cast<std::uintptr_t>(row_keys) % 16;
-    head = misaligned == 0 ? 0 : static_cast<std::int64_t>((16 - misaligned) / sizeof(Bits));
-    vectors = (n - head) / width;
-    keys = row_keys + head;
-  }
-};
-
-/// A thread's share of a tile, all of it in flight together.
-template <class Bits>
-struct Tile {
-  static constexpr int in_flight = tuning.vectors_in_flight;
-  static constexpr int width = Vector<Bits>::size;
-  static constexpr std::int64_t size = std::int64_t{tuning.threads} * in_flight;
-
-  Vector<Bits> vectors[in_flight];
-
-  __device__ static std::int64_t place(std::int64_t first, int v) {
-    return first + v * tuning.threads + threadIdx.x;
-  }
-
-  __device__ void load(AlignedRow<Bits> const& row, std::int64_t first) {
-    if (first + size <= row.vectors) {
-#pragma unroll
-      for (int v = 0; v < in_flight; ++v)
-        vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
-    } else {
-#pragma unroll
-      for (int v = 0; v < in_flight; ++v)
-        if (place(first, v) < row.vectors)
-          vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
-    }
-  }
-
-  /// A bit for every vector in which a key passes; of vectors behind the row's end it means nothing.
-  template <bool NanWins>
-  __device__ unsigned hits(QuickTest<Bits> const& test, NanTest<Bits> const& nan_test) const {
-    unsigned bits = 0;
-#pragma unroll
-    for (int v = 0; v < in_flight; ++v) {
-      bool const hit = vectors[v].greatest(test.flip) >= test.least ||
-                       (NanWins && vectors[v].greatest(nan_test.flip) > nan_test.above);
-      bits |= static_cast<unsigned>(hit) << v;
-    }
-    return bits;
-  }
-};
-
 /// Notes where a key passes, to look at it when the block has read its share: a warp that looked at once
 /// would have no load in flight meanwhile. The keys are read again then: to keep them would take registers
 /// that the stream needs. Only what there is no room for is looked at now.
@@ -454,7 +265,7 @@ __device__ void note_hits(AlignedRow<Bits> const& row, std::int64_t first, unsig
   constexpr int width = Vector<Bits>::size;
 #pragma unroll 1
   for (; hits != 0; hits &= hits - 1) {
-    std::int64_t const vector = Tile<Bits>::place(first, __ffs(static_cast<int>(hits)) - 1);
+    std::int64_t const vector = RowTile<Bits>::place(first, __ffs(static_cast<int>(hits)) - 1);
     if (vector >= row.vectors) return;
     unsigned const slot = claim(&held.hits);
     if (slot < tuning.held_hits) {
@@ -483,8 +294,8 @@ __device__ void offer_noted(AlignedRow<Bits> const& row, Held<Item>& held,
 template <bool NanWins, class Bits, class Item>
 __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row, Held<Item>& held,
                            Keeper<Bits, Item>& keeper) {
-  constexpr std::int64_t size = Tile<Bits>::size;
-  constexpr int width = Tile<Bits>::width;
+  constexpr std::int64_t size = RowTile<Bits>::size;
+  constexpr int width = RowTile<Bits>::width;
   Item const threshold = held.bar.item;
   Bits const least = w.map.rank_of(threshold);
   QuickTest<Bits> const tie_test(w.map.rank, least);
@@ -498,7 +309,7 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
     QuickTest<Bits> quick = test;
     quick.flip = tie ? tie_test.flip : test.flip;
     quick.least = tie ? tie_test.least : test.least;
-    Tile<Bits> tile;
+    RowTile<Bits> tile;
     tile.load(row, first);
     unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
     if (hits != 0) note_hits(row, first, hits, held, keeper);
@@ -523,10 +334,10 @@ __device__ void prefetch_first_tiles(AlignedRow<Bits> const& row) {
   constexpr int line = 128 / 16;
   if (threadIdx.x % line != 0) return;
   for (int t = 0; t < tuning.prefetched_tiles; ++t) {
-    std::int64_t const first = (blockIdx.x + std::int64_t{t} * gridDim.x) * Tile<Bits>::size;
-    if (first + Tile<Bits>::size > row.vectors) return;
-    for (int v = 0; v < Tile<Bits>::in_flight; ++v)
-      prefetch(row.keys + Tile<Bits>::place(first, v) * Tile<Bits>::width);
+    std::int64_t const first = (blockIdx.x + std::int64_t{t} * gridDim.x) * RowTile<Bits>::size;
+    if (first + RowTile<Bits>::size > row.vectors) return;
+    for (int v = 0; v < RowTile<Bits>::in_flight; ++v)
+      prefetch(row.keys + RowTile<Bits>::place(first, v) * RowTile<Bits>::width);
   }
 }
 
@@ -800,12 +611,6 @@ __global__ void __launch_bounds__(256) store_missing(Work<Bits, Item> const w) {
 
 // ---- host side
 
-void check(cudaError_t error, char const* what) {
-  if (error != cudaSuccess)
-    throw std::runtime_error(std::string("ktopk::cuda::one_pass: ") + what + ": " +
-                             cudaGetErrorString(error));
-}
-
 template <class Bits, class Item>
 std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
                     Options const& options) {
@@ -818,12 +623,6 @@ std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
   w.winners = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
   w.spare = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
   return pieces.bytes();
-}
-
-int processors(int device) {
-  int count = 0;
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "device");
-  return count;
 }
 
 /// How many blocks of a kernel the device holds at once.
@@ -897,21 +696,6 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   sort_and_store(stream, w);
   check(cudaGetLastError(), "launch");
 }
-
-/// A device set for the scope.
-class OnDevice {
- public:
-  explicit OnDevice(int device) {
-    check(cudaGetDevice(&m_before), "device");
-    if (m_before != device) check(cudaSetDevice(device), "device");
-  }
-  ~OnDevice() { cudaSetDevice(m_before); }
-  OnDevice(OnDevice const&) = delete;
-  OnDevice& operator=(OnDevice const&) = delete;
-
- private:
-  int m_before = 0;
-};
 
 }  // namespace
 

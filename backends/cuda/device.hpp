@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+// What every host side of a kernel needs of the device it launches on.
+
+namespace ktopk::detail::cuda {
+
+/// \throws std::runtime_error where CUDA reports an error
+inline void check(cudaError_t error, char const* what) {
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string("ktopk::cuda: ") + what + ": " +
+                             cudaGetErrorString(error));
+}
+
+inline int processors(int device) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "device");
+  return count;
+}
+
+/// A device set for the scope.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    check(cudaGetDevice(&m_before), "device");
+    if (m_before != device) check(cudaSetDevice(device), "device");
+  }
+  ~OnDevice() { cudaSetDevice(m_before); }
+  OnDevice(OnDevice const&) = delete;
+  OnDevice& operator=(OnDevice const&) = delete;
+
+ private:
+  int m_before = 0;
+};
+
+}  // namespace ktopk::detail::cuda

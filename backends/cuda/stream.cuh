@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <ktopk/detail/rank.hpp>
+
+// How a row is read once: 16 bytes a load, several loads in flight, and a test that lets through what may reach
+// a threshold.
+
+namespace ktopk::detail::cuda {
+
+/// A well-mixed number: the finalizer of SplitMix64.
+__device__ inline std::uint64_t scatter(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// 16 bytes of keys, left packed: keys of 8 and 16 bits in registers of their own would not fit.
+template <class Bits>
+struct Vector {
+  static constexpr int size = 16 / sizeof(Bits);
+  unsigned word[4];
+
+  __device__ static Vector load_streaming(Bits const* keys) {
+    uint4 const raw = __ldcs(reinterpret_cast<uint4 const*>(keys));
+    return {{raw.x, raw.y, raw.z, raw.w}};
+  }
+
+  /// The greatest of all keys with `flip` applied.
+  __device__ Bits greatest(Bits flip) const {
+    if constexpr (sizeof(Bits) == 8) {
+      Bits const low = (static_cast<Bits>(word[1]) << 32 | word[0]) ^ flip;
+      Bits const high = (static_cast<Bits>(word[3]) << 32 | word[2]) ^ flip;
+      return low > high ? low : high;
+    } else if constexpr (sizeof(Bits) == 4) {
+      return max(max(word[0] ^ flip, word[1] ^ flip), max(word[2] ^ flip, word[3] ^ flip));
+    } else {
+      unsigned const halves = greatest_halves(flip);
+      return static_cast<Bits>(max(halves >> 16, halves & 0xffffu));
+    }
+  }
+
+ private:
+  /// The greatest of the keys in the upper halves of the words, and of those in the lower ones.
+  __device__ unsigned greatest_halves(Bits flip) const {
+    constexpr bool bytes = sizeof(Bits) == 1;
+    unsigned const flips = flip * (bytes ? 0x01010101u : 0x00010001u);
+    unsigned best = 0;
+    for (unsigned const w : word) {
+      unsigned const keys = w ^ flips;
+      if constexpr (bytes)
+        best = __vmaxu2(best, __vmaxu2(keys & 0x00ff00ffu, keys >> 8 & 0x00ff00ffu));
+      else
+        best = __vmaxu2(best, keys);
+    }
+    return best;
+  }
+};
+
+/// The stream's test, of two operations a key, which lets all through that may reach a rank: keys on
+/// that rank's side of zero compare in order once flipped as its key is, and those on the other side all
+/// pass or all fail.
+template <class Bits>
+struct QuickTest {
+  Bits flip;   // of keys, so that unsigned order is theirs near the threshold
+  Bits least;  // of flipped keys
+
+  __device__ QuickTest(RankMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
+    if (rank.magnitude != 0) {
+      Bits const minus_zero = rank.ordered(rank.minus_zero);
+      if (least == rank(0) && minus_zero < least) least = minus_zero;
+      Bits const best = rank.ordered(best_infinity(rank));
+      if (least > best) least = static_cast<Bits>(best + 1);
+    }
+    flip = static_cast<Bits>(rank.key_of(least) ^ least);
+  }
+
+  __device__ static Bits best_infinity(RankMap<Bits> const& rank) {
+    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
+    bool const largest = (rank.always & sign) != 0;
+    return static_cast<Bits>(rank.infinity | (largest ? Bits{0} : sign));
+  }
+};
+
+/// Finds, where NaN wins, the NaNs whose sign makes them fail the quick test: two operations more.
+template <class Bits>
+struct NanTest {
+  Bits flip;
+  Bits above;
+
+  __device__ explicit NanTest(RankMap<Bits> const& rank) {
+    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
+    flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
+    above = static_cast<Bits>(rank.infinity | sign);
+  }
+};
+
+/// Which parts of a row can win a tie with the threshold, by position.
+template <class Item>
+struct TieCut {
+  std::uint64_t cut;
+  bool low_positions_win;
+
+  template <class Bits>
+  __device__ TieCut(ItemMap<Bits, Item> const& map, Item threshold)
+      : cut(map.position(threshold)), low_positions_win(map.flip != 0) {}
+  __device__ bool in(std::int64_t begin, std::int64_t end) const {
+    return low_positions_win ? static_cast<std::uint64_t>(begin) <= cut
+                             : static_cast<std::uint64_t>(end) > cut;
+  }
+};
+
+/// A row as the stream reads it: 16-byte vectors, but for a few keys before and behind them.
+template <class Bits>
+struct AlignedRow {
+  static constexpr int width = Vector<Bits>::size;
+  Bits const* keys;
+  std::int64_t head;
+  std::int64_t vectors;
+
+  __device__ AlignedRow(Bits const* row_keys, std::int64_t n) {
+    auto const misaligned = reinterpret_cast<std::uintptr_t>(row_keys) % 16;
+    head = misaligned == 0 ? 0 : static_cast<std::int64_t>((16 - misaligned) / sizeof(Bits));
+    head = head < n ? head : n;
+    vectors = (n - head) / width;
+    keys = row_keys + head;
+  }
+};
+
+/// A thread's share of a tile of `Threads` times `InFlight` vectors, all of it in flight together.
+template <class Bits, int Threads, int InFlight>
+struct Tile {
+  static constexpr int in_flight = InFlight;
+  static constexpr int width = Vector<Bits>::size;
+  static constexpr std::int64_t size = std::int64_t{Threads} * InFlight;
+
+  Vector<Bits> vectors[in_flight];
+
+  __device__ static std::int64_t place(std::int64_t first, int v) {
+    return first + v * Threads + threadIdx.x;
+  }
+
+  __device__ void load(AlignedRow<Bits> const& row, std::int64_t first) {
+    if (first + size <= row.vectors) {
+#pragma unroll
+      for (int v = 0; v < in_flight; ++v)
+        vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
+    } else {
+#pragma unroll
+      for (int v = 0; v < in_flight; ++v)
+        if (place(first, v) < row.vectors)
+          vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
+    }
+  }
+
+  /// A bit for every vector in which a key passes; of vectors behind the row's end it means nothing.
+  template <bool NanWins>
+  __device__ unsigned hits(QuickTest<Bits> const& test, NanTest<Bits> const& nan_test) const {
+    unsigned bits = 0;
+#pragma unroll
+    for (int v = 0; v < in_flight; ++v) {
+      bool const hit = vectors[v].greatest(test.flip) >= test.least ||
+                       (NanWins && vectors[v].greatest(nan_test.flip) > nan_test.above);
+      bits |= static_cast<unsigned>(hit) << v;
+    }
+    return bits;
+  }
+};
+
+}  // namespace ktopk::detail::cuda
