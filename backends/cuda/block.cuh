@@ -48,6 +48,25 @@ __device__ Item warp_max(Item item) {
   return item;
 }
 
+/// The greatest of a warp's keys.
+template <class Bits>
+__device__ Bits warp_greatest(Bits key) {
+  if constexpr (sizeof(Bits) == 8) {
+    return warp_max(static_cast<Item64>(key));
+  } else {
+#if __CUDA_ARCH__ >= 800
+    return static_cast<Bits>(__reduce_max_sync(full_warp, key));
+#else
+    return static_cast<Bits>(warp_max(static_cast<Item64>(key)));
+#endif
+  }
+}
+
+template <class Bits>
+__device__ Bits warp_least(Bits key) {
+  return static_cast<Bits>(~warp_greatest(static_cast<Bits>(~key)));
+}
+
 __device__ inline int highest_bit(Item64 item) {
   return 63 - __clzll(static_cast<long long>(item));
 }
@@ -105,38 +124,49 @@ struct Place {
   unsigned long long here;   ///< in this one
 };
 
-/// Finds the bin of the need-th best; need is at least 1 and at most the sum of the counts.
-/// All threads of the block call it and get the answer.
+/// Calls visit(bin, above, here) for every bin from the highest on, each by one thread of the block: how many are in
+/// higher bins, and how many in this one. All threads of the block call it; a bin is read before any is visited.
 /// \tparam Bins  a multiple of the number of threads
 /// \param count  what is in a bin, as function of its number
-template <int Bins, int Threads, class Count>
-__device__ Place block_find(unsigned long long need, Count const& count) {
+template <int Bins, int Threads, class Count, class Visit>
+__device__ void block_descend(Count const& count, Visit const& visit) {
+  using Sum = decltype(count(0));
   constexpr int each = Bins / Threads;
   static_assert(Bins % Threads == 0 && Threads % 32 == 0);
-  __shared__ unsigned long long warp_sums[Threads / 32];
-  __shared__ Place found;
-  unsigned long long counts[each];
-  unsigned long long sum = 0;
+  __shared__ Sum warp_sums[Threads / 32];
+  Sum counts[each];
+  Sum sum = 0;
+#pragma unroll
   for (int i = 0; i < each; ++i) {
     counts[i] = count(Bins - 1 - (static_cast<int>(threadIdx.x) * each + i));
     sum += counts[i];
   }
-  unsigned long long inclusive = sum;
+  Sum inclusive = sum;
   int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int offset = 1; offset < 32; offset *= 2) {
-    unsigned long long const lower = __shfl_up_sync(full_warp, inclusive, offset);
+    Sum const lower = __shfl_up_sync(full_warp, inclusive, offset);
     if (lane >= offset) inclusive += lower;
   }
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
-  unsigned long long above = inclusive - sum;
+  Sum above = inclusive - sum;
 #pragma unroll
   for (int w = 0; w < Threads / 32; ++w) above += w < warp ? warp_sums[w] : 0;
+#pragma unroll
   for (int i = 0; i < each; ++i) {
-    if (above < need && need <= above + counts[i])
-      found = {Bins - 1 - (static_cast<int>(threadIdx.x) * each + i), above, counts[i]};
+    visit(Bins - 1 - (static_cast<int>(threadIdx.x) * each + i), above, counts[i]);
     above += counts[i];
   }
+}
+
+/// Finds the bin of the need-th best; need is at least 1 and at most the sum of the counts.
+/// All threads of the block call it and get the answer. \see block_descend
+template <int Bins, int Threads, class Count>
+__device__ Place block_find(unsigned long long need, Count const& count) {
+  __shared__ Place found;
+  block_descend<Bins, Threads>(count, [&](int bin, auto above, auto here) {
+    if (above < need && need <= above + here) found = {bin, above, here};
+  });
   __syncthreads();
   Place const result = found;
   __syncthreads();

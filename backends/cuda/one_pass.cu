@@ -310,7 +310,7 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
     quick.flip = tie ? tie_test.flip : test.flip;
     quick.least = tie ? tie_test.least : test.least;
     RowTile<Bits> tile;
-    tile.load(row, first);
+    tile.load(row.keys, first, row.vectors);
     unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
     if (hits != 0) note_hits(row, first, hits, held, keeper);
     __syncwarp();  // without it a warp that had a hit may stay apart, at half the speed

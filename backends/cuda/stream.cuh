@@ -28,6 +28,22 @@ struct Vector {
     return {{raw.x, raw.y, raw.z, raw.w}};
   }
 
+  /// Calls visit(key, i) for all keys.
+  template <class Visit>
+  __device__ void visit(Visit const& visit) const {
+    if constexpr (sizeof(Bits) == 8) {
+      visit(static_cast<Bits>(word[1]) << 32 | word[0], 0);
+      visit(static_cast<Bits>(word[3]) << 32 | word[2], 1);
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+#pragma unroll
+      for (int w = 0; w < 4; ++w)
+#pragma unroll 1
+        for (int i = 0; i < in_word; ++i)
+          visit(static_cast<Bits>(word[w] >> (i * 8 * sizeof(Bits))), w * in_word + i);
+    }
+  }
+
   /// The greatest of all keys with `flip` applied.
   __device__ Bits greatest(Bits flip) const {
     if constexpr (sizeof(Bits) == 8) {
@@ -134,25 +150,33 @@ template <class Bits, int Threads, int InFlight>
 struct Tile {
   static constexpr int in_flight = InFlight;
   static constexpr int width = Vector<Bits>::size;
-  static constexpr std::int64_t size = std::int64_t{Threads} * InFlight;
+  static constexpr int size = Threads * InFlight;
 
   Vector<Bits> vectors[in_flight];
 
-  __device__ static std::int64_t place(std::int64_t first, int v) {
-    return first + v * Threads + threadIdx.x;
+  template <class Place>
+  __device__ static Place place(Place first, int v) {
+    return first + v * Threads + static_cast<int>(threadIdx.x);
   }
 
-  __device__ void load(AlignedRow<Bits> const& row, std::int64_t first) {
-    if (first + size <= row.vectors) {
+  /// Loads those of the tile's vectors that stand before `end`; the others are zeros.
+  template <class Place>
+  __device__ void load(Bits const* keys, Place first, Place end) {
 #pragma unroll
-      for (int v = 0; v < in_flight; ++v)
-        vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
-    } else {
+    for (int v = 0; v < in_flight; ++v)
+      vectors[v] = place(first, v) < end
+                       ? Vector<Bits>::load_streaming(keys + std::int64_t{place(first, v)} * width)
+                       : Vector<Bits>{};
+  }
+
+  /// Vector v, without an array that is indexed while the program runs.
+  __device__ Vector<Bits> pick(int v) const {
+    Vector<Bits> picked = vectors[0];
 #pragma unroll
-      for (int v = 0; v < in_flight; ++v)
-        if (place(first, v) < row.vectors)
-          vectors[v] = Vector<Bits>::load_streaming(row.keys + place(first, v) * width);
-    }
+    for (int i = 1; i < in_flight; ++i)
+#pragma unroll
+      for (int w = 0; w < 4; ++w) picked.word[w] = v == i ? vectors[i].word[w] : picked.word[w];
+    return picked;
   }
 
   /// A bit for every vector in which a key passes; of vectors behind the row's end it means nothing.

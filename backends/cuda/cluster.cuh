@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+// Blocks of a cluster (sm_90 and newer), which see each other's shared memory.
+
+namespace ktopk::detail::cuda {
+
+/// Says that this block is here; what its threads wrote before is visible to those that wait.
+__device__ inline void cluster_arrive() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#endif
+}
+
+/// Returns when all blocks of the cluster have arrived.
+__device__ inline void cluster_wait() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+__device__ inline void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
+
+/// Where the cluster's first block has what this block has at `mine`, in its shared memory.
+template <class T>
+__device__ T* of_leader(T* mine) {
+#if __CUDA_ARCH__ >= 900
+  std::uint64_t theirs;
+  asm("mapa.u64 %0, %1, 0;" : "=l"(theirs) : "l"(reinterpret_cast<std::uint64_t>(mine)));
+  return reinterpret_cast<T*>(theirs);
+#else
+  return mine;
+#endif
+}
+
+}  // namespace ktopk::detail::cuda

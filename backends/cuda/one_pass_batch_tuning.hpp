@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace ktopk::detail::cuda {
+
+/// What may be tuned in the one_pass of batches.
+struct OnePassBatchTuning {
+  int threads = 512;           ///< of a block
+  int short_threads = 256;     ///< of a block that has short rows to itself
+  int short_row = 8192;        ///< keys of a short row, at most
+  int blocks = 3;              ///< of `threads`, that a processor holds; of short_threads twice as many
+  int vectors_in_flight = 4;   ///< 16-byte loads that a thread issues before it looks at any
+  int bins = 2048;             ///< of the histogram of kept items
+  int boundary = 256;          ///< items, up to which each is ranked against all others
+  int crowded = 64;            ///< items of a bin, above which a network sorts instead
+  int most_parts = 16;         ///< blocks that share a row: sm_90's largest cluster
+  int least_part = 2048;       ///< keys that are worth a block
+  int keys_a_sample = 64;      ///< of a row: threads take more samples of longer rows
+  int most_rounds = 8;         ///< samples of a thread
+  float most_order = 0.75f;    ///< of the samples; a threshold beyond is none
+  int tail_order = 8;          ///< of the threshold, up to which the bins reach eight times as far
+  int sparse_order = 32;       ///< likewise, twice as far
+
+  friend constexpr bool operator==(OnePassBatchTuning const&, OnePassBatchTuning const&) = default;
+};
+
+inline constexpr OnePassBatchTuning one_pass_batch_tuning{};
+
+/// Adjacent keys that a thread samples together; each competes by itself with those of other threads.
+inline constexpr int sample_neighbors = 4;
+
+/// How often a thread of `threads` samples a row of n keys: the best of its samples competes.
+constexpr int sample_rounds(std::int64_t n, int threads) {
+  constexpr OnePassBatchTuning t = one_pass_batch_tuning;
+  std::int64_t const round = std::int64_t{threads} * sample_neighbors * t.keys_a_sample;
+  std::int64_t const rounds = (n + round - 1) / round;
+  return static_cast<int>(std::clamp<std::int64_t>(rounds, 1, t.most_rounds));
+}
+
+/// Room for what reaches the threshold: 5 standard deviations above what is expected, and the bin's width.
+inline int kept_capacity(std::int64_t n, std::int64_t k, int threads) {
+  double const groups = static_cast<double>(threads) * sample_neighbors;
+  double const ratio = static_cast<double>(n) / (groups * sample_rounds(n, threads));
+  double const expected = static_cast<double>(k) / ratio;
+  double const order = expected + 4 * std::sqrt(expected) + 4;
+  double const share = order / groups;
+  if (share > one_pass_batch_tuning.most_order) return static_cast<int>(std::min<std::int64_t>(n, 1 << 20));
+  double const kept = -groups * std::log1p(-share) * ratio;
+  double const room = kept * (1.07 + 5 / std::sqrt(order)) + 64;
+  return static_cast<int>(std::min(room, static_cast<double>(n)));
+}
+
+}  // namespace ktopk::detail::cuda
