@@ -21,7 +21,9 @@ struct Shape {
   int index_bytes = 8;
   bool ragged = false;     ///< rows differ in length; n is then the number of all keys
   bool k_per_row = false;  ///< rows differ in k
-  bool packed = true;      ///< neighbors in a row are neighbors in memory
+  /// Neighbors in a row are neighbors in memory. Where an algorithm is to be chosen, one that suits such keys is;
+  /// no workspace depends on it.
+  bool packed = true;
 
   /// Keys of all rows together.
   constexpr std::int64_t keys() const { return ragged ? n : rows * n; }

@@ -20,7 +20,8 @@ namespace ktopk {
 template <class Exec>
 using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
-/// Bytes that a call of this shape needs: exact, and the same for every call of the shape.
+/// Bytes that a call of this shape needs: exact, and the same for every call of the shape, whatever the layout of its
+/// Views. So `packed` of the shape counts for nothing here.
 /// For one_pass it is bounded in n, and on hosts none for rows of middle length; for radix at most n / 4 items of 8 bytes a row (16 for keys of 64
 /// bits); for sort two items a key.
 template <detail::ExecutionSpace Exec>
@@ -63,7 +64,7 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
 /// with the index -1 (largest value if unsigned) and the worst key: the lowest value or -infinity for
 /// Order::largest, the highest or +infinity for Order::smallest. No rows, n = 0 and k = 0 are valid.
 ///
-/// Cost: allocates workspace_bytes(exec, shape, options) and frees it at its end, which on a device
+/// Cost: allocates no more than workspace_bytes(exec, shape, options) and frees it at its end, which on a device
 /// waits for the instance (Kokkos's deallocation does); use a Plan or the overload with a workspace to
 /// stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
 /// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents
