@@ -305,14 +305,14 @@ TEST_CASE("a Plan called with Views of another shape", "[errors]") {
   auto const plan = [&](std::int64_t rows, std::int64_t n, std::int64_t k) {
     return Plan<Exec>(batch.exec, make_shape<float>(rows, n, k));
   };
-  auto const rows = plan(2, 10, 4);
+  auto rows = plan(2, 10, 4);
   rejects([&] { rows(batch.keys, batch.values, batch.indices); },
           {"ktopk::Plan", "rows", "3", "2"});
-  auto const n = plan(3, 9, 4);
+  auto n = plan(3, 9, 4);
   rejects([&] { n(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "n is", "10", "9"});
-  auto const k = plan(3, 10, 3);
+  auto k = plan(3, 10, 3);
   rejects([&] { k(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "k is", "4", "3"});
-  Plan<Exec> const wide(batch.exec, make_shape<double>(3, 10, 4));
+  Plan<Exec> wide(batch.exec, make_shape<double>(3, 10, 4));
   rejects([&] { wide(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "key", "4", "8"});
   batch.check_untouched();
 }
