@@ -174,7 +174,7 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   if (call.problem.shape.rows == 0) return;
   Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
-      layout_bytes(exec, call.problem.shape, options));
+      check_needed(call.function, layout_bytes(exec, call.problem.shape, options)));
   select_with(exec, call, options, workspace.data());
 }
 

@@ -32,7 +32,7 @@ class Plan {
     m_options.algorithm = detail::select_algorithm(exec, shape, options);
     m_workspace = Workspace<Exec>(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Plan::workspace"),
-        ktopk::workspace_bytes(exec, shape, m_options));
+        detail::check_needed("ktopk::Plan", detail::call_bytes(exec, shape, m_options)));
   }
   Plan(Plan&&) = default;
   Plan& operator=(Plan&&) = default;

@@ -28,7 +28,7 @@ template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
   detail::check_options("ktopk::workspace_bytes", options);
-  return detail::call_bytes(exec, shape, options);
+  return detail::check_needed("ktopk::workspace_bytes", detail::call_bytes(exec, shape, options));
 }
 
 namespace detail {
