@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "src/algorithms/radix_digits.hpp"
 #include "src/short_rows.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"
@@ -293,6 +294,29 @@ TEST_CASE("pieces of a row begin where lines do", "[rooms]") {
         }
         REQUIRE(next == n);
       }
+}
+
+TEST_CASE("there are lists for the most passes that there can be", "[rooms]") {
+  int most = 0;
+  auto const visit = [&]<class Bits, bool OfKeys>(std::int64_t n) {
+    with_item_type<Bits>(n, [&](auto item) {
+      auto const map = make_item_map<decltype(item)>(RankMap<Bits>{}, n, Ties::any);
+      for (int digit_bits : {8, 11})
+        for (bool on_host : {false, true})
+          most = std::max(
+              most,
+              RadixDigits<Bits, decltype(item), OfKeys>{map, digit_bits}.most_passes(on_host));
+    });
+  };
+  for (std::int64_t n = 1; n <= longest_row; n *= 2)
+    for (std::int64_t near : {n - 1, n, n + 1}) {
+      visit.template operator()<std::uint8_t, true>(near);
+      visit.template operator()<std::uint32_t, true>(near);
+      visit.template operator()<std::uint64_t, true>(near);
+      visit.template operator()<std::uint64_t, false>(near);
+    }
+  // One for each pass and one behind the last, and one of the rows to gather from.
+  CHECK(most + 2 == RadixSchedule::most_lists);
 }
 
 TEST_CASE("a great many groups are launched in portions", "[rooms]") {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <ktopk/detail/checks.hpp>
+
 #include "../group.hpp"
 #include "../short_rows.hpp"
 
@@ -175,8 +177,15 @@ struct RadixSchedule {
     KOKKOS_FUNCTION void operator()(std::int64_t i) const { counts[i] = 0; }
   };
 
-  /// More than there are digits in an item.
-  static constexpr int most_lists = 20;
+  /// Digits of an item: of its rank, of its position, and one more where a host's digit ends at a block of positions.
+  /// None has fewer bits than `fewest_digit_bits`, but for the last of each.
+  static constexpr int fewest_digit_bits = 8, most_rank_bits = 64;
+  static constexpr int most_digits =
+      most_rank_bits / fewest_digit_bits + position_bits_for(longest_row) / fewest_digit_bits + 1;
+  static constexpr int most_aimed_in_vain = 2;
+  /// One of the rows to gather from, one for each pass, and one behind the last.
+  static constexpr int most_lists = 1 + most_digits + most_aimed_in_vain + 1;
+  static_assert(position_bits_for(longest_row) % fewest_digit_bits == 0);
 
   std::int64_t groups = 0;
   std::int64_t least = 0;
