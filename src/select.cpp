@@ -32,11 +32,19 @@ template <template <class> class Algorithm, class Exec>
 inline constexpr bool is_tuned =
     !std::is_same_v<typename backend_for<Algorithm, Exec>::type, Generic>;
 
+template <template <class> class Algorithm, class Exec>
+bool is_served_by_tuned(Shape const& shape, Options const& options) {
+  if constexpr (is_tuned<Algorithm, Exec>)
+    return tuned_room<Algorithm, Exec>::supports(shape, options);
+  else
+    return false;
+}
+
 /// Calls visit(room) with the room that serves the shape: tuned if it can, else generic, else radix.
 template <template <class> class Algorithm, class Exec, class Visit>
 void with_room(Exec const&, Shape const& shape, Options const& options, Visit const& visit) {
   if constexpr (is_tuned<Algorithm, Exec>)
-    if (tuned_room<Algorithm, Exec>::supports(shape, options))
+    if (is_served_by_tuned<Algorithm, Exec>(shape, options))
       return visit(tuned_room<Algorithm, Exec>{});
   if (Algorithm<Generic>::supports(shape, options)) return visit(Algorithm<Generic>{});
   visit(Radix<Generic>{});
@@ -44,8 +52,9 @@ void with_room(Exec const&, Shape const& shape, Options const& options, Visit co
 
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
-  return options.algorithm == Algorithm::automatic ? choose(device_of(exec), shape, options)
-                                                   : options.algorithm;
+  if (options.algorithm != Algorithm::automatic) return options.algorithm;
+  TunedRooms const tuned{is_served_by_tuned<OnePass, Exec>(shape, options)};
+  return choose(device_of(exec), shape, options, tuned);
 }
 
 template <class Exec, class Visit>
