@@ -12,9 +12,9 @@ devices_of() {
     # One host backend halves what is to be compiled, and is a Kokkos that users have, too.
     asan) echo OpenMP ;;
     threads | tsan) echo Threads ;;
-    cuda) echo Serial Cuda ;;
+    cuda | portable) echo Serial Cuda ;;
     hip) echo Serial HIP ;;
-    *) die "no preset '$1' (there are serial, openmp, threads, cuda, hip, asan, tsan)" ;;
+    *) die "no preset '$1' (there are serial, openmp, threads, cuda, portable, hip, asan, tsan)" ;;
   esac
 }
 
@@ -95,7 +95,7 @@ use_kokkos() {
   version=${version:-$our_kokkos}
   compiler=$(basename "$CXX")-$("$CXX" -dumpfullversion -dumpversion)
   case $preset in
-    cuda) compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p') ;;
+    cuda | portable) compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p') ;;
     hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p') ;;
   esac
   kokkos=$cache/kokkos-$version/$compiler-$(IFS=-; echo "${devices[*]}")${sanitizer:+-$sanitizer}
@@ -104,7 +104,7 @@ use_kokkos() {
       pip_venv
       step "getting the source of Kokkos $version (about 10 s)" fetch_kokkos "$version"
     fi
-    step "building Kokkos $version with ${devices[*]} (about $([[ $preset == cuda ]] && echo 80 || echo 30) s on 2 cores)" \
+    step "building Kokkos $version with ${devices[*]} (about $([[ ${devices[-1]} == Cuda ]] && echo 80 || echo 30) s on 2 cores)" \
       build_kokkos "$cache/src/kokkos-$version" "$kokkos" "$sanitizer" "${devices[@]}"
   fi
   say "Kokkos for $preset: $version in $kokkos"

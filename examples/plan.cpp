@@ -30,7 +30,7 @@ int main() {
   Signal const signal("signal", channels, samples);
   Kokkos::View<int**, Kokkos::LayoutRight> const where("where", channels, peaks);
 
-  ktopk::Plan<Exec> const plan(exec, ktopk::make_shape<double, int>(channels, samples, peaks));
+  ktopk::Plan<Exec> plan(exec, ktopk::make_shape<double, int>(channels, samples, peaks));
   std::printf("%s, with a workspace of %zu bytes\n", ktopk::name(plan.algorithm()),
               plan.workspace_bytes());
 

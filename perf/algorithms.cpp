@@ -19,7 +19,7 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   auto const indices = make_places<Exec, Index>("ktopk::perf::indices", c);
   Options const options{
       .sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
-  Plan<Exec> const plan(exec, make_shape<T, Index>(c.rows, c.n, c.k), options);
+  Plan<Exec> plan(exec, make_shape<T, Index>(c.rows, c.n, c.k), options);
   measure<Exec, T>(state, exec, keys, [] {}, [&] { plan(keys, values, indices); });
   state.SetLabel(name(plan.algorithm()));
   verify(exec, c, keys, values, indices);

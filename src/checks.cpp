@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
 #include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/workspace.hpp>
 
 #include "instantiate.hpp"
 
@@ -20,6 +22,14 @@ KTOPK_INLINE void require_equal(char const* function, char const* what, std::int
                          std::to_string(wanted));
 }
 
+/// Whether 64 bits number the places of all rows; no size is negative.
+inline void check_product(char const* function, char const* of_each, std::int64_t rows,
+                          std::int64_t each) {
+  if (each > 0 && rows > std::numeric_limits<std::int64_t>::max() / each)
+    reject(function, "rows = " + std::to_string(rows) + " times " + of_each + " = " +
+                         std::to_string(each) + " is more than 2^63 - 1");
+}
+
 KTOPK_INLINE void check_sizes(char const* function, Shape const& shape) {
   if (shape.rows < 0 || shape.n < 0 || shape.k < 0)
     reject(function, "negative size: rows = " + std::to_string(shape.rows) +
@@ -30,6 +40,11 @@ KTOPK_INLINE void check_sizes(char const* function, Shape const& shape) {
   if (shape.n > longest_row)
     reject(function, "n = " + std::to_string(shape.n) + " is larger than the longest row " +
                          std::to_string(longest_row));
+  if (shape.rows > most_rows)
+    reject(function, "rows = " + std::to_string(shape.rows) +
+                         " are more than the most there may be, " + std::to_string(most_rows));
+  if (!shape.ragged) check_product(function, "n", shape.rows, shape.n);
+  check_product(function, "k", shape.rows, shape.k);
 }
 
 KTOPK_INLINE void check_options(char const* function, Options const& options) {
@@ -69,6 +84,11 @@ KTOPK_INLINE void check_workspace(char const* function, std::size_t given, std::
   if (given < needed)
     reject(function, "the workspace holds " + std::to_string(given) + " bytes but " +
                          std::to_string(needed) + " are needed");
+}
+
+KTOPK_INLINE std::size_t check_needed(char const* function, std::size_t needed) {
+  if (needed >= Pieces::most) reject(function, "a workspace of 2^63 bytes or more is needed");
+  return needed;
 }
 
 KTOPK_INLINE void check_disjoint(char const* function, std::initializer_list<Extent> extents) {

@@ -9,12 +9,21 @@
 
 namespace ktopk::detail {
 
-/// The tuned one_pass where it serves. Of the generic rooms sort is the fastest for a row that few teams
+/// Whether the tuned one_pass, where it serves, is the fastest: for batches always, for few long rows as long as what is
+/// kept is little beside the row. A block has a ragged row to itself, which takes long where it is very long.
+inline bool is_for_tuned_one_pass(Shape const& shape) {
+  constexpr std::int64_t least = 512, long_row = 1 << 20;
+  std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
+  if (length < least || (shape.ragged && 2 * length > long_row)) return false;
+  return length < long_row || shape.rows > 64 || shape.k * 512 <= shape.n;
+}
+
+/// Of the portable implementations sort is the fastest for a row that few teams
 /// share, where launches are what counts, and radix beyond; bitonic for small k in rows that a team has to
 /// itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
-inline Algorithm choose_on_device(Device const& device, Shape const& shape, bool one_pass) {
-  bool const few_long_rows = shape.rows <= 64 && shape.packed && shape.n >= (1 << 17);
-  if (one_pass && few_long_rows && shape.k * 512 <= shape.n) return Algorithm::one_pass;
+inline Algorithm choose_on_device(Device const& device, Shape const& shape,
+                                  TunedRooms const& tuned) {
+  if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;
   if (shape.ragged) return Algorithm::radix;
   if (parts_of_row(device, shape.rows, shape.n) > 1)
     return shape.n <= (1 << 17) ? Algorithm::sort : Algorithm::radix;
@@ -45,18 +54,19 @@ inline bool are_rows_in_cache(Device const& device, Shape const& shape) {
 
 /// What, with few exceptions, is least slower than the fastest on the worst input for it, of all measured:
 /// nothing is known of the keys here. \see perf/results/host-choice*.json
-inline Algorithm choose_on_host(Device const& device, Shape const& shape, bool one_pass) {
+inline Algorithm choose_on_host(Device const& device, Shape const& shape, Options const& options) {
   if (shape.ragged || are_rows_in_cache(device, shape)) return Algorithm::radix;
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  return one_pass && are_few_winners(shape) ? Algorithm::one_pass : Algorithm::radix;
+  bool const one_pass = are_few_winners(shape) && OnePass<Generic>::supports(shape, options);
+  return one_pass ? Algorithm::one_pass : Algorithm::radix;
 }
 
-KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options) {
-  bool const one_pass = OnePass<Generic>::supports(shape, options);
-  return device.host ? choose_on_host(device, shape, one_pass)
-                     : choose_on_device(device, shape, one_pass);
+KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options,
+                              TunedRooms const& tuned) {
+  return device.host ? choose_on_host(device, shape, options)
+                     : choose_on_device(device, shape, tuned);
 }
 
 }  // namespace ktopk::detail

@@ -5,7 +5,13 @@
 
 namespace ktopk::detail {
 
+/// Which tuned rooms of the device's backend serve a shape.
+struct TunedRooms {
+  bool one_pass = false;
+};
+
 /// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.
-Algorithm choose(Device const& device, Shape const& shape, Options const& options);
+Algorithm choose(Device const& device, Shape const& shape, Options const& options,
+                 TunedRooms const& tuned);
 
 }  // namespace ktopk::detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <Kokkos_Core.hpp>
@@ -62,10 +63,10 @@ class TeamGroup {
  public:
   static constexpr bool is_host = false;
 
-  KOKKOS_FUNCTION TeamGroup(Member const& member, std::byte* shared)
-      : m_member(member), m_shared(shared) {}
+  KOKKOS_FUNCTION TeamGroup(Member const& member, std::int64_t first, std::byte* shared)
+      : m_member(member), m_first(first), m_shared(shared) {}
 
-  KOKKOS_FUNCTION std::int64_t index() const { return m_member.league_rank(); }
+  KOKKOS_FUNCTION std::int64_t index() const { return m_first + m_member.league_rank(); }
   KOKKOS_FUNCTION int rank() const { return m_member.team_rank(); }
   KOKKOS_FUNCTION int size() const { return m_member.team_size(); }
   KOKKOS_FUNCTION void barrier() const { m_member.team_barrier(); }
@@ -80,6 +81,7 @@ class TeamGroup {
 
  private:
   Member const& m_member;
+  std::int64_t m_first;
   std::byte* m_shared;
 };
 
@@ -104,11 +106,12 @@ template <class Body>
 struct OnTeams {
   Body body;
   int shared_bytes;
+  std::int64_t first = 0;  // of the groups
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto* const shared = static_cast<std::byte*>(
         member.team_shmem().get_shmem_aligned(static_cast<std::size_t>(shared_bytes), 16));
-    body(TeamGroup<Member>(member, shared));
+    body(TeamGroup<Member>(member, first, shared));
   }
 };
 
@@ -146,6 +149,16 @@ void call_alone(char const* label, Exec const& exec, Body const& body) {
   if (is_watched) Kokkos::Tools::endParallelFor(kernel);
 }
 
+/// Calls body(first, count) for parts of 0 .. total, each of at most `most`.
+template <class Body>
+void for_each_portion(std::int64_t total, std::int64_t most, Body const& body) {
+  for (std::int64_t first = 0; first < total; first += most)
+    body(first, total - first < most ? total - first : most);
+}
+
+/// Of one launch. Some devices number no more threads, and a TeamPolicy counts its teams by an int.
+inline constexpr std::int64_t most_teams = std::numeric_limits<int>::max() / team_size;
+
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own.
 template <class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
@@ -160,9 +173,11 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
                                                                             shares.threads());
     Kokkos::parallel_for(label, policy, on_threads);
   } else {
-    Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(groups), team_size);
-    policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));
-    Kokkos::parallel_for(label, as_argument(policy), OnTeams<Body>{body, shared_bytes});
+    for_each_portion(groups, most_teams, [&](std::int64_t first, std::int64_t count) {
+      Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(count), team_size);
+      policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));
+      Kokkos::parallel_for(label, as_argument(policy), OnTeams<Body>{body, shared_bytes, first});
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
+#include <array>
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
@@ -31,11 +32,19 @@ template <template <class> class Algorithm, class Exec>
 inline constexpr bool is_tuned =
     !std::is_same_v<typename backend_for<Algorithm, Exec>::type, Generic>;
 
+template <template <class> class Algorithm, class Exec>
+bool is_served_by_tuned(Shape const& shape, Options const& options) {
+  if constexpr (is_tuned<Algorithm, Exec>)
+    return tuned_room<Algorithm, Exec>::supports(shape, options);
+  else
+    return false;
+}
+
 /// Calls visit(room) with the room that serves the shape: tuned if it can, else generic, else radix.
 template <template <class> class Algorithm, class Exec, class Visit>
 void with_room(Exec const&, Shape const& shape, Options const& options, Visit const& visit) {
   if constexpr (is_tuned<Algorithm, Exec>)
-    if (tuned_room<Algorithm, Exec>::supports(shape, options))
+    if (is_served_by_tuned<Algorithm, Exec>(shape, options))
       return visit(tuned_room<Algorithm, Exec>{});
   if (Algorithm<Generic>::supports(shape, options)) return visit(Algorithm<Generic>{});
   visit(Radix<Generic>{});
@@ -43,8 +52,9 @@ void with_room(Exec const&, Shape const& shape, Options const& options, Visit co
 
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
-  return options.algorithm == Algorithm::automatic ? choose(device_of(exec), shape, options)
-                                                   : options.algorithm;
+  if (options.algorithm != Algorithm::automatic) return options.algorithm;
+  TunedRooms const tuned{is_served_by_tuned<OnePass, Exec>(shape, options)};
+  return choose(device_of(exec), shape, options, tuned);
 }
 
 template <class Exec, class Visit>
@@ -65,15 +75,27 @@ void with_chosen_room(Exec const& exec, Shape const& shape, Options const& optio
   }
 }
 
+/// A shape with its keys packed, and with gaps between them.
+inline std::array<Shape, 2> both_layouts(Shape shape) {
+  shape.packed = true;
+  Shape with_gaps = shape;
+  with_gaps.packed = false;
+  return {shape, with_gaps};
+}
+
 template <class Exec>
 Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
-  Algorithm served = wanted_algorithm(exec, shape, options);
-  with_chosen_room(exec, shape, options, [&](auto room) {
-    if constexpr (std::is_same_v<decltype(room), Radix<Generic>>) served = Algorithm::radix;
-  });
+  Options wanted = options;
+  wanted.algorithm = wanted_algorithm(exec, shape, options);
+  Algorithm served = wanted.algorithm;
+  for (Shape const& layout : both_layouts(shape))
+    with_chosen_room(exec, layout, wanted, [&](auto room) {
+      if constexpr (std::is_same_v<decltype(room), Radix<Generic>>) served = Algorithm::radix;
+    });
   return served;
 }
 
+/// What the shape's own layout needs.
 template <class Exec>
 std::size_t select_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   if (shape.rows == 0 || shape.k == 0) return 0;
@@ -111,11 +133,17 @@ inline std::int64_t wanted_bytes(Shape const& shape) {
 }
 
 template <class Exec>
-std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
+std::size_t layout_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   Pieces total;
   total.take<std::byte>(wanted_bytes(shape));
   total.take<std::byte>(static_cast<std::int64_t>(select_bytes(exec, shape, options)));
   return total.bytes();
+}
+
+template <class Exec>
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
+  auto const [packed, with_gaps] = both_layouts(shape);
+  return std::max(layout_bytes(exec, packed, options), layout_bytes(exec, with_gaps, options));
 }
 
 /// An asynchronous copy of what only the host can read.
@@ -146,7 +174,7 @@ template <class Exec, class Bits>
 void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
                std::size_t size) {
   if (call.problem.shape.rows == 0) return;
-  check_workspace(call.function, size, call_bytes(exec, call.problem.shape, options));
+  check_workspace(call.function, size, layout_bytes(exec, call.problem.shape, options));
   select_with(exec, call, options, buffer);
 }
 
@@ -155,7 +183,7 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   if (call.problem.shape.rows == 0) return;
   Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
-      call_bytes(exec, call.problem.shape, options));
+      check_needed(call.function, layout_bytes(exec, call.problem.shape, options)));
   select_with(exec, call, options, workspace.data());
 }
 

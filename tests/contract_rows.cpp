@@ -49,6 +49,42 @@ void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string c
   }
 }
 
+/// Rows of any offsets, and the same rows one behind the other, as the oracle takes them.
+template <class T>
+struct LyingOffsets {
+  Question<T> asked, meant;
+
+  LyingOffsets(std::vector<T> const& keys, std::vector<std::int64_t> const& offsets,
+               std::int64_t width)
+      : asked{keys, offsets, {}, width}, meant{{}, {0}, {}, width} {
+    auto const size = static_cast<std::int64_t>(keys.size());
+    for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+      std::int64_t const begin = std::clamp<std::int64_t>(offsets[row], 0, size);
+      std::int64_t const end =
+          std::clamp<std::int64_t>(offsets[row + 1], begin, std::max(begin, size));
+      meant.keys.insert(meant.keys.end(), keys.begin() + begin, keys.begin() + end);
+      meant.begins.push_back(std::ssize(meant.keys));
+      meant.ks.push_back(width);
+    }
+    asked.ks = meant.ks;
+  }
+};
+
+template <class T>
+void ask_lying(LyingOffsets<T> const& rows, Options options, Verdict& verdict) {
+  auto const truth = solve(rows.meant, options);
+  for_each_space([&](auto const& exec) {
+    RowsCall<std::decay_t<decltype(exec)>, T, std::int64_t> call(exec, rows.asked);
+    for (Algorithm algorithm : all_algorithms()) {
+      options.algorithm = algorithm;
+      verdict.expect(rows.meant, truth, call.ragged_rows_counted(options), options, [&] {
+        return std::string(exec.name()) + ", rows = " + std::to_string(rows.meant.rows()) +
+               ", keys = " + std::to_string(rows.asked.keys.size());
+      });
+    }
+  });
+}
+
 struct Size {
   std::int64_t rows, longest, width;
 };
@@ -180,6 +216,38 @@ TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
           }
       }
   });
+}
+
+TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contract][rows]",
+                        Widths) {
+  Verdict verdict;
+  std::int64_t const far = std::int64_t{1} << 62;
+  auto const keys = make_keys<TestType>(Input::random_bits, 1000, 400);
+  for (std::vector<std::int64_t> const& offsets :
+       {std::vector<std::int64_t>{0, 200, 100, 400, 5000, 5000},
+        {-300, 50, -7, 1000, 990, 1010, 20},
+        {1000, 999, 1001, 0, 1000, -1, 1000},
+        {far, -far, far},
+        {-far, far, -far},
+        {-5, -1},
+        {1001, 1002}})
+    for (Options const& options : two_options<TestType>(400 + offsets.size()))
+      ask_lying(LyingOffsets<TestType>(keys, offsets, 30), options, verdict);
+  verdict.close();
+}
+
+/// More and longer rows than there are keys for, had each key only one row: they are too many for groups to share, and
+/// for the buffer.
+TEST_CASE("long rows that overlap", "[contract][rows]") {
+  Verdict verdict;
+  for (auto [n, rows, width] : {std::tuple(150'000, 40, 2000), std::tuple(20'000, 1200, 100),
+                                std::tuple(300'000, 7, 40'000)}) {
+    std::vector<std::int64_t> offsets;
+    for (int row = 0; row <= rows; ++row) offsets.push_back(row % 2 == 0 ? row : n - row);
+    auto const keys = make_keys<float>(Input::normal, n, 401);
+    ask_lying(LyingOffsets<float>(keys, offsets, width), {}, verdict);
+  }
+  verdict.close();
 }
 
 TEST_CASE("ragged rows of every other key", "[contract][rows]") {

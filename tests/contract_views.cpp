@@ -2,36 +2,12 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/run.hpp"
+#include "support/placed.hpp"
 
 namespace ktopk::testing {
 namespace {
 
 using Some = std::tuple<std::uint8_t, float>;
-
-/// rows x columns elements somewhere in an array.
-struct Placement {
-  std::int64_t rows, columns, first, row_stride, column_stride;
-
-  std::int64_t at(std::int64_t row, std::int64_t column) const {
-    return first + row * row_stride + column * column_stride;
-  }
-  std::int64_t size() const { return first + rows * columns * 4 + 8; }
-};
-
-enum Way { right, left, part_of_right, part_of_left, every_other, every_other_down };
-constexpr int ways = 6;
-
-Placement place(int way, std::int64_t rows, std::int64_t columns) {
-  switch (way) {
-    case right: return {rows, columns, 0, columns, 1};
-    case left: return {rows, columns, 0, 1, rows};
-    case part_of_right: return {rows, columns, columns + 3, columns + 1, 1};
-    case part_of_left: return {rows, columns, 3 * rows, 1, rows + 2};
-    case every_other: return {rows, columns, 1, 2 * columns, 2};
-    default: return {rows, columns, 5, 2, 2 * rows + 1};
-  }
-}
 
 /// An array in which a View lies; all the rest of it must stay marked.
 template <class Exec, class T>
@@ -39,49 +15,23 @@ class Placed {
  public:
   explicit Placed(Placement const& where) : m_where(where), m_buffer(where.size() * sizeof(T)) {}
 
-  void write(std::vector<T> const& items) {
-    std::vector<T> all(m_where.size());
-    for (std::int64_t i = 0; i < m_where.rows * m_where.columns; ++i)
-      all[m_where.at(i / m_where.columns, i % m_where.columns)] = items[i];
-    m_buffer.upload(all);
-  }
+  void write(std::vector<T> const& items) { m_buffer.upload(lay_out(m_where, items)); }
 
   std::vector<T> read() {
     auto const all = m_buffer.template download<T>(m_where.size());
-    std::vector<T> items;
-    std::vector<bool> inside(all.size());
-    for (std::int64_t row = 0; row < m_where.rows; ++row)
-      for (std::int64_t column = 0; column < m_where.columns; ++column) {
-        items.push_back(all[m_where.at(row, column)]);
-        inside[m_where.at(row, column)] = true;
-      }
-    T mark;
-    std::memset(&mark, 0xa5, sizeof mark);
     bool touched = !m_buffer.untouched_from(all.size() * sizeof(T));
-    for (std::size_t i = 0; i < all.size(); ++i) touched |= !inside[i] && !same_bits(all[i], mark);
+    auto items = take_out(m_where, all, touched);
     CHECK_FALSE(touched);
     return items;
   }
 
-  auto strided() const {
-    return view<Kokkos::LayoutStride>(Kokkos::LayoutStride(m_where.rows, m_where.row_stride,
-                                                           m_where.columns, m_where.column_stride));
-  }
-
-  /// `Layout` is the layout of the placement: right or left.
   template <class Layout>
-  auto packed() const {
-    return view<Layout>(Layout(m_where.rows, m_where.columns));
+  auto view() const {
+    return placed_view<T, Layout>(m_buffer, m_where);
   }
+  auto strided() const { return view<Kokkos::LayoutStride>(); }
 
  private:
-  template <class Layout>
-  auto view(Layout const& layout) const {
-    return Kokkos::View<T**, Layout, typename Exec::memory_space,
-                        Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-        m_buffer.template as<T>() + m_where.first, layout);
-  }
-
   Placement m_where;
   Buffer<Exec> m_buffer;
 };
@@ -92,47 +42,80 @@ struct Scene {
   Placed<Exec, T> keys, values;
   Placed<Exec, std::int64_t> indices;
 
-  Answer<T> answer() { return {values.read(), indices.read(), {}}; }
-
-  template <class Layout>
-  void ask_packed(Exec const& exec, Options const& options) {
-    top_k(exec, keys.template packed<Layout>(), values.template packed<Layout>(),
-          indices.template packed<Layout>(), options);
-    exec.fence();
+  Scene(Question<T> const& question, int of_keys, int of_values, int of_indices)
+      : keys(place(of_keys, question.rows(), question.length(0))),
+        values(place(of_values, question.rows(), question.width)),
+        indices(place(of_indices, question.rows(), question.width)) {
+    keys.write(question.keys);
   }
 
-  void ask_strided(Exec const& exec, Options const& options) {
-    top_k(exec, keys.strided(), values.strided(), indices.strided(), options);
+  /// Calls select(keys, values, indices), then takes the answer.
+  template <class Layout, class Select>
+  Answer<T> ask(Exec const& exec, Layout, Select const& select) {
+    select(keys.template view<Layout>(), values.template view<Layout>(),
+           indices.template view<Layout>());
     exec.fence();
+    return {values.read(), indices.read(), {}};
   }
 };
 
+/// Asks by top_k, and by one Plan for all ways.
 template <class Exec, class T>
-void ask_every_way(Exec const& exec, Question<T> const& question, std::int64_t n,
+void ask_every_way(Exec const& exec, Question<T> const& question, Algorithm algorithm,
                    Verdict& verdict) {
-  auto const truth = solve(question, {});
-  std::int64_t const rows = question.rows(), k = question.width;
+  Options const options{.algorithm = algorithm};
+  auto const truth = solve(question, options);
+  std::int64_t const rows = question.rows(), n = question.length(0);
+  Plan<Exec> plan(exec, make_shape<T>(rows, n, question.width), options);
+  auto const by_call = [&](auto const&... views) { top_k(exec, views..., options); };
+  auto const by_plan = [&](auto const&... views) { plan(views...); };
   for (int of_keys = 0; of_keys < ways; ++of_keys)
-    for (int of_values = 0; of_values < ways; ++of_values)
-      for (Algorithm algorithm : all_algorithms()) {
-        int const of_indices = of_keys < 2 ? of_values : (of_keys + of_values) % ways;
-        Scene<Exec, T> scene{Placed<Exec, T>(place(of_keys, rows, n)),
-                             Placed<Exec, T>(place(of_values, rows, k)),
-                             Placed<Exec, std::int64_t>(place(of_indices, rows, k))};
-        scene.keys.write(question.keys);
-        Options const options{.algorithm = algorithm};
-        if (of_keys == right && of_values == right)
-          scene.template ask_packed<Kokkos::LayoutRight>(exec, options);
-        else if (of_keys == left && of_values == left)
-          scene.template ask_packed<Kokkos::LayoutLeft>(exec, options);
-        else
-          scene.ask_strided(exec, options);
-        verdict.expect(question, truth, scene.answer(), options, [&] {
-          return std::string(Exec::name()) + ", keys by way " + std::to_string(of_keys) +
-                 ", values by way " + std::to_string(of_values) +
+    for (int of_values = 0; of_values < ways; ++of_values) {
+      int const of_indices = of_keys < 2 ? of_values : (of_keys + of_values) % ways;
+      auto const ask = [&](char const* how, auto const& select) {
+        Scene<Exec, T> scene(question, of_keys, of_values, of_indices);
+        with_layout(of_keys == of_values ? of_keys : int{every_other}, [&](auto layout) {
+          verdict.expect(question, truth, scene.ask(exec, layout, select), options, [&] {
+            return std::string(Exec::name()) + ", " + how + ", keys by way " +
+                   std::to_string(of_keys) + ", values by way " + std::to_string(of_values) +
+                   ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n);
+          });
+        });
+      };
+      ask("by a call", by_call);
+      ask("by a Plan", by_plan);
+    }
+}
+
+/// One Plan and one workspace, made for packed rows, and in turn what else a Plan may meet.
+template <class Exec, class T>
+void ask_in_one_workspace(Exec const& exec, Question<T> const& question, Algorithm algorithm,
+                          Verdict& verdict) {
+  Options const options{.algorithm = algorithm};
+  auto const truth = solve(question, options);
+  std::int64_t const rows = question.rows(), n = question.length(0);
+  Shape const shape = make_shape<T>(rows, n, question.width);
+  Plan<Exec> plan(exec, shape, options);
+  Algorithm const planned = plan.algorithm();
+  Workspace<Exec> const workspace("test::workspace", workspace_bytes(exec, shape, options));
+  auto const by_plan = [&](auto const&... views) { plan(views...); };
+  auto const in_workspace = [&](auto const&... views) {
+    top_k(exec, views..., options, workspace);
+  };
+  for (int way : {right, left, every_other_down, part_of_right}) {
+    Scene<Exec, T> scene(question, way, way, way);
+    auto const check = [&](char const* how, auto const& select) {
+      with_layout(way, [&](auto layout) {
+        verdict.expect(question, truth, scene.ask(exec, layout, select), options, [&] {
+          return std::string(Exec::name()) + ", " + how + ", by way " + std::to_string(way) +
                  ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n);
         });
-      }
+      });
+    };
+    check("by a Plan", by_plan);
+    check("in a workspace", in_workspace);
+  }
+  CHECK(plan.algorithm() == planned);
 }
 
 }  // namespace
@@ -142,9 +125,27 @@ TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract]
   for_each_space([&](auto const& exec) {
     for (auto [rows, n, k] : {std::tuple(1, 700, 5), std::tuple(4, 300, 300), std::tuple(9, 33, 7),
                               std::tuple(2, 20'000, 30)})
-      ask_every_way(exec,
-                    uniform_question(make_keys<TestType>(Input::uniform, rows * n, 11), rows, n, k),
-                    n, verdict);
+      for (Algorithm algorithm : all_algorithms())
+        ask_every_way(
+            exec, uniform_question(make_keys<TestType>(Input::uniform, rows * n, 11), rows, n, k),
+            algorithm, verdict);
+  });
+  verdict.close();
+}
+
+/// A Plan and workspace_bytes do not know how keys will lie. Of the shapes that the choice is left for, some are given
+/// to another algorithm, or on a GPU to another backend, where keys have gaps.
+TEST_CASE("one Plan and one workspace serve every layout", "[contract][views]") {
+  Verdict verdict;
+  auto const question_of = [](std::int64_t rows, std::int64_t n, std::int64_t k) {
+    return uniform_question(make_keys<float>(Input::uniform, rows * n, 23), rows, n, k);
+  };
+  for_each_space([&](auto const& exec) {
+    for (Algorithm algorithm : all_algorithms())
+      ask_in_one_workspace(exec, question_of(3, 1 << 18, 32), algorithm, verdict);
+    for (auto [rows, n, k] :
+         {std::tuple(8, 1 << 20, 32), std::tuple(8, 100'000, 400), std::tuple(40, 9000, 700)})
+      ask_in_one_workspace(exec, question_of(rows, n, k), Algorithm::automatic, verdict);
   });
   verdict.close();
 }
@@ -232,7 +233,7 @@ TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]")
         Kokkos::View<int**, Memory> const indices("test::indices", rows, 0);
         CHECK_NOTHROW(top_k(exec, keys, values, indices, options));
         CHECK_NOTHROW(top_k(keys, nothing, indices, options));
-        Plan<Exec> const plan(exec, make_shape<float, int>(rows, n, 0), options);
+        Plan<Exec> plan(exec, make_shape<float, int>(rows, n, 0), options);
         CHECK_NOTHROW(plan(keys, values, indices));
         Kokkos::View<int*, Memory> const counts("test::counts", rows);
         Kokkos::deep_copy(counts, 5);

@@ -227,6 +227,54 @@ TEST_CASE("rows longer than 2^40", "[errors]") {
   CHECK(still_marked(values));
 }
 
+/// These extents are a claim too.
+TEST_CASE("more than 2^31 - 1 rows", "[errors]") {
+  Kokkos::View<std::int8_t*, Memory> const some("test::some", 8);
+  std::int64_t const most = std::numeric_limits<std::int32_t>::max();
+  Borrowed<std::int8_t**> const keys(some.data(), most + 1, 1),
+      values(some.data() + 4, most + 1, 1);
+  std::vector<std::string> const numbers{"rows", std::to_string(most + 1), std::to_string(most)};
+  auto const with = [&](std::string const& function) {
+    auto parts = numbers;
+    parts.push_back(function);
+    return parts;
+  };
+  rejects([&] { top_k(Exec(), keys, values, nothing); }, with("ktopk::top_k"));
+  rejects([&] { Plan<Exec>(Exec(), make_shape<std::int8_t>(most + 1, 1, 1)); },
+          with("ktopk::Plan"));
+  rejects([&] { (void)workspace_bytes(Exec(), make_shape<std::int8_t>(most + 1, 0, 0)); },
+          with("ktopk::workspace_bytes"));
+  Shape ragged_rows = make_shape<std::int8_t>(most + 1, 1, 1);
+  ragged_rows.ragged = true;
+  rejects([&] { Plan<Exec>(Exec(), ragged_rows); }, with("ktopk::Plan"));
+  CHECK_NOTHROW(workspace_bytes(Exec(), make_shape<std::int8_t>(most, 1, 1)));
+}
+
+TEST_CASE("more keys or winners than 64 bits number", "[errors]") {
+  std::int64_t const rows = std::int64_t{1} << 30, n = std::int64_t{1} << 33;
+  Options const heap{.algorithm = Algorithm::heap};  // needs a workspace only where groups share rows
+  rejects([&] { (void)workspace_bytes(Exec(), make_shape<float>(rows, n, 1)); },
+          {"ktopk::workspace_bytes", std::to_string(rows), "n = " + std::to_string(n), "2^63"});
+  rejects([&] { Plan<Exec>(Exec(), make_shape<float>(rows, n, 1)); },
+          {"ktopk::Plan", std::to_string(rows), "n = " + std::to_string(n)});
+  CHECK_NOTHROW(workspace_bytes(Exec(), make_shape<float>(rows, n - 1, 1), heap));
+  Shape shape = make_shape<float>(rows, n, n);
+  shape.ragged = true;
+  rejects([&] { (void)workspace_bytes(Exec(), shape); },
+          {"ktopk::workspace_bytes", std::to_string(rows), "k = " + std::to_string(n), "2^63"});
+  shape.k = 1;
+  CHECK_NOTHROW(workspace_bytes(Exec(), shape));
+}
+
+/// Sort needs two items of 16 bytes a key.
+TEST_CASE("a workspace of more bytes than can be", "[errors]") {
+  Shape const shape = make_shape<double>(1 << 20, std::int64_t{1} << 40, 1);
+  Options const sort{.algorithm = Algorithm::sort};
+  rejects([&] { (void)workspace_bytes(Exec(), shape, sort); },
+          {"ktopk::workspace_bytes", "workspace", "2^63 bytes"});
+  rejects([&] { Plan<Exec>(Exec(), shape, sort); }, {"ktopk::Plan", "workspace", "2^63 bytes"});
+}
+
 TEST_CASE("a workspace too small", "[errors]") {
   Row const row;
   Options const sort{.algorithm = Algorithm::sort};
@@ -305,14 +353,14 @@ TEST_CASE("a Plan called with Views of another shape", "[errors]") {
   auto const plan = [&](std::int64_t rows, std::int64_t n, std::int64_t k) {
     return Plan<Exec>(batch.exec, make_shape<float>(rows, n, k));
   };
-  auto const rows = plan(2, 10, 4);
+  auto rows = plan(2, 10, 4);
   rejects([&] { rows(batch.keys, batch.values, batch.indices); },
           {"ktopk::Plan", "rows", "3", "2"});
-  auto const n = plan(3, 9, 4);
+  auto n = plan(3, 9, 4);
   rejects([&] { n(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "n is", "10", "9"});
-  auto const k = plan(3, 10, 3);
+  auto k = plan(3, 10, 3);
   rejects([&] { k(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "k is", "4", "3"});
-  Plan<Exec> const wide(batch.exec, make_shape<double>(3, 10, 4));
+  Plan<Exec> wide(batch.exec, make_shape<double>(3, 10, 4));
   rejects([&] { wide(batch.keys, batch.values, batch.indices); }, {"ktopk::Plan", "key", "4", "8"});
   batch.check_untouched();
 }

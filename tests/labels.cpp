@@ -150,9 +150,9 @@ TEST_CASE("a Plan allocates once and its call does nothing but kernels", "[label
     using Exec = std::decay_t<decltype(space)>;
     Scene<Exec> const scene;
     Exec const exec = other_instance<Exec>();
-    auto const plan = [&] {
+    auto plan = [&] {
       Recorder const record;
-      Plan<Exec> const made(exec, scene.shape, options);
+      Plan<Exec> made(exec, scene.shape, options);
       check_labels(record.all(Event::Kind::allocation));
       return made;
     }();

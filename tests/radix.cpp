@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "src/algorithms/radix_digits.hpp"
 #include "src/short_rows.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"
@@ -294,6 +295,69 @@ TEST_CASE("pieces of a row begin where lines do", "[rooms]") {
         REQUIRE(next == n);
       }
 }
+
+TEST_CASE("there are lists for the most passes that there can be", "[rooms]") {
+  int most = 0;
+  auto const visit = [&]<class Bits, bool OfKeys>(std::int64_t n) {
+    with_item_type<Bits>(n, [&](auto item) {
+      auto const map = make_item_map<decltype(item)>(RankMap<Bits>{}, n, Ties::any);
+      for (int digit_bits : {8, 11})
+        for (bool on_host : {false, true})
+          most = std::max(
+              most,
+              RadixDigits<Bits, decltype(item), OfKeys>{map, digit_bits}.most_passes(on_host));
+    });
+  };
+  for (std::int64_t n = 1; n <= longest_row; n *= 2)
+    for (std::int64_t near : {n - 1, n, n + 1}) {
+      visit.template operator()<std::uint8_t, true>(near);
+      visit.template operator()<std::uint32_t, true>(near);
+      visit.template operator()<std::uint64_t, true>(near);
+      visit.template operator()<std::uint64_t, false>(near);
+    }
+  // One for each pass and one behind the last, and one of the rows to gather from.
+  CHECK(most + 2 == RadixSchedule::most_lists);
+}
+
+TEST_CASE("a great many groups are launched in portions", "[rooms]") {
+  std::vector<std::pair<std::int64_t, std::int64_t>> portions;
+  auto const cut = [&](std::int64_t total, std::int64_t most) {
+    portions.clear();
+    for_each_portion(total, most, [&](auto... portion) { portions.emplace_back(portion...); });
+    return portions;
+  };
+  using Portions = decltype(portions);
+  CHECK(cut(0, 10) == Portions{});
+  CHECK(cut(10, 10) == Portions{{0, 10}});
+  CHECK(cut(11, 10) == Portions{{0, 10}, {10, 1}});
+  CHECK(cut(25, 10) == Portions{{0, 10}, {10, 10}, {20, 5}});
+  CHECK(cut(most_teams + 7, most_teams) == Portions{{0, most_teams}, {most_teams, 7}});
+}
+
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+/// Sees the last of more groups than are launched at once.
+struct SeeLast {
+  std::int64_t groups;
+  std::int64_t* seen;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const before_last = groups - 1 - group.index();
+    if (group.rank() == 0 && before_last < 4) Kokkos::atomic_add(&seen[before_last], group.index());
+  }
+};
+
+TEST_CASE("groups that are launched in portions have numbers of their own", "[rooms]") {
+  for_each_space([](auto const& exec) {
+    using Memory = typename std::decay_t<decltype(exec)>::memory_space;
+    Kokkos::View<std::int64_t*, Memory> const seen("test::seen", 4);
+    std::int64_t const groups = 2 * most_teams + 2;
+    launch("test::groups", exec, groups, 0, SeeLast{groups, seen.data()});
+    exec.fence();
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), seen);
+    for (int i = 0; i < 4; ++i) CHECK(host(i) == groups - 1 - i);
+  });
+}
+#endif
 
 TEST_CASE("every line of every row falls to one group", "[rooms]") {
   std::uint64_t seed = 0;

@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "support/run.hpp"
 
@@ -35,7 +37,7 @@ class Worker {
     Kokkos::deep_copy(m_indices, -7);
   }
 
-  void enqueue() const { m_plan(m_keys, m_values, m_indices); }
+  void enqueue() { m_plan(m_keys, m_values, m_indices); }
 
   void judge(Verdict& verdict, char const* what) const {
     m_exec.fence();
@@ -103,6 +105,32 @@ TEST_CASE("a Plan's calls follow each other with other keys", "[streams]") {
   verdict.close();
 }
 
+TEST_CASE("a Plan has its workspace to itself, and moves with it", "[streams]") {
+  Verdict verdict;
+  for_each_space([&](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    using Memory = typename Exec::memory_space;
+    using Keys = Kokkos::View<float*, Memory>;
+    using Indices = Kokkos::View<int*, Memory>;
+    static_assert(!std::is_copy_constructible_v<Plan<Exec>> &&
+                  !std::is_copy_assignable_v<Plan<Exec>>);
+    static_assert(std::is_move_constructible_v<Plan<Exec>> &&
+                  std::is_move_assignable_v<Plan<Exec>>);
+    static_assert(std::is_invocable_v<Plan<Exec>&, Keys const&, Keys const&, Indices const&>);
+    static_assert(
+        !std::is_invocable_v<Plan<Exec> const&, Keys const&, Keys const&, Indices const&>);
+    Options const options{.algorithm = Algorithm::sort};
+    Worker<Exec> first(exec, options, 30);
+    Worker<Exec> second(std::move(first));
+    second.enqueue();
+    second.judge(verdict, "moved");
+    first = Worker<Exec>(exec, options, 31);
+    first.enqueue();
+    first.judge(verdict, "assigned");
+  });
+  verdict.close();
+}
+
 #if defined(KOKKOS_ENABLE_SERIAL) || defined(KOKKOS_ENABLE_OPENMP) || \
     defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 TEST_CASE("two host threads, each with an instance", "[streams]") {
@@ -111,7 +139,7 @@ TEST_CASE("two host threads, each with an instance", "[streams]") {
     if constexpr (serves_two_threads<Exec>)
       for (Algorithm algorithm : all_algorithms()) {
         auto const instances = Kokkos::Experimental::partition_space(exec, 1, 1);
-        Worker<Exec> const a(instances[0], {.algorithm = algorithm}, 1),
+        Worker<Exec> a(instances[0], {.algorithm = algorithm}, 1),
             b(instances[1], {.algorithm = algorithm}, 2);
         std::thread other([&] {
           for (int round = 0; round < 5; ++round) b.enqueue();

@@ -6,9 +6,11 @@
 
 #include <ktopk/detail/backend.hpp>
 
+#include "one_pass_batch_launch.hpp"
 #include "one_pass_launch.hpp"
 
-// The claim on one_pass for Kokkos::Cuda: packed uniform rows, few enough to share the device.
+// one_pass for Kokkos::Cuda: few long rows are shared by all blocks of the device, one after the other; of a batch each
+// row has a block or a cluster to itself.
 
 namespace ktopk::detail {
 
@@ -16,16 +18,26 @@ template <>
 struct OnePass<Cuda> {
   static constexpr char const* label = "ktopk::cuda::one_pass";
   static bool supports(Shape const& shape, Options const&) {
-    return cuda::one_pass_supports(shape);
+    return cuda::one_pass_supports(shape) || cuda::one_pass_batch_supports(shape);
   }
   static std::size_t workspace_bytes(Device const&, Shape const& shape, Options const& options) {
-    return cuda::one_pass_workspace_bytes(shape, options);
+    return is_batch(shape) ? 0 : cuda::one_pass_workspace_bytes(shape, options);
   }
   template <class Bits>
   static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
                   void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
-    cuda::one_pass(exec.cuda_device(), exec.cuda_stream(), problem, options, workspace);
+    if (is_batch(problem.shape))
+      cuda::one_pass_batch(exec.cuda_device(), exec.cuda_stream(), problem, options);
+    else
+      cuda::one_pass(exec.cuda_device(), exec.cuda_stream(), problem, options, workspace);
+  }
+
+ private:
+  /// Rows of 2^20 keys and more are worth the launches of the kernels that share the device.
+  static bool is_batch(Shape const& shape) {
+    if (!cuda::one_pass_batch_supports(shape)) return false;
+    return shape.n < (1 << 20) || !cuda::one_pass_supports(shape);
   }
 };
 

@@ -618,10 +618,17 @@ bool has_clusters(int device) {
   return major >= 9;
 }
 
+/// The mean where rows differ.
+std::int64_t length_of(Shape const& shape) {
+  return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
+}
+
 int parts_of_row(Shape const& shape, int processors) {
+  std::int64_t const length = length_of(shape);
+  std::int64_t const blocks = std::int64_t{processors} * (length >= tuning.long_row ? 2 : 1);
   int parts = 1;
-  while (parts < tuning.most_parts && shape.rows * parts <= processors &&
-         shape.n >= 2 * parts * std::int64_t{tuning.least_part})
+  while (parts < tuning.most_parts && shape.rows * parts * 2 <= blocks &&
+         length >= parts * 2 * std::int64_t{tuning.least_part})
     parts *= 2;
   return parts;
 }
@@ -664,7 +671,9 @@ void launch(int device, cudaStream_t stream, Batch<Bits, Item> const& batch) {
   check(cudaLaunchKernelEx(&config, kernel, batch), "launch");
 }
 
-bool are_short(Shape const& shape) { return !shape.ragged && shape.n <= tuning.short_row; }
+bool are_short(Shape const& shape) {
+  return !shape.ragged && shape.n <= tuning.short_row && shape.rows >= tuning.many_rows;
+}
 
 template <class Bits, class Item>
 void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options) {

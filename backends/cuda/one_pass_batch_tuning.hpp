@@ -12,13 +12,15 @@ struct OnePassBatchTuning {
   int threads = 512;           ///< of a block
   int short_threads = 256;     ///< of a block that has short rows to itself
   int short_row = 8192;        ///< keys of a short row, at most
-  int blocks = 3;              ///< of `threads`, that a processor holds; of short_threads twice as many
+  int many_rows = 1024;        ///< of which short ones are given small blocks
+  int blocks = 2;              ///< of `threads`, that a processor holds; of short_threads twice as many
   int vectors_in_flight = 4;   ///< 16-byte loads that a thread issues before it looks at any
   int bins = 2048;             ///< of the histogram of kept items
   int boundary = 256;          ///< items, up to which each is ranked against all others
   int crowded = 64;            ///< items of a bin, above which a network sorts instead
   int most_parts = 16;         ///< blocks that share a row: sm_90's largest cluster
   int least_part = 2048;       ///< keys that are worth a block
+  int long_row = 1 << 19;      ///< keys of a row that is shared though not every block has a processor to itself
   int keys_a_sample = 64;      ///< of a row: threads take more samples of longer rows
   int most_rounds = 8;         ///< samples of a thread
   float most_order = 0.75f;    ///< of the samples; a threshold beyond is none

@@ -37,8 +37,8 @@ std::optional<double> time_algorithm(Exec const& exec, Matrix<Exec> const& dista
   if (k > info.largest_k) return std::nullopt;
   auto const rows = static_cast<std::int64_t>(distances.extent(0));
   Matrix<Exec> const indices("neighbors", rows, k);
-  ktopk::Plan<Exec> const plan(exec, ktopk::make_shape<std::int32_t, std::int32_t>(rows, rows, k),
-                               nearest(info.algorithm));
+  ktopk::Plan<Exec> plan(exec, ktopk::make_shape<std::int32_t, std::int32_t>(rows, rows, k),
+                         nearest(info.algorithm));
   return median_ms([&] {
     plan(distances, ktopk::nothing, indices);
     exec.fence();

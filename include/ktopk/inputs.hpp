@@ -23,8 +23,10 @@ struct Ragged {
 
 /// Rows of differing length: row r holds keys(offsets(r)) .. keys(offsets(r + 1) - 1).
 /// \param keys     rank-1 View of all keys
-/// \param offsets  rank-1 View of rows + 1 ascending int32 or int64, accessible to the execution space;
-///                 it is read on the device, so its values cannot be checked
+/// \param offsets  rank-1 View of rows + 1 ascending int32 or int64, accessible to the execution space
+/// Offsets are read on the device, so their values cannot be checked. Whatever they are, no key outside `keys` is
+/// read: an offset below 0 counts as 0, one beyond the number of keys as that number, and a row that then ends
+/// before it begins is empty. Rows may overlap.
 /// Takes the place of `keys` in every call. Indices count from the begin of their row.
 template <class Keys, class Offsets>
 Ragged<Keys, Offsets> ragged(Keys const& keys, Offsets const& offsets) {

@@ -14,12 +14,16 @@ namespace ktopk {
 /// The constructor picks the algorithm and allocates the workspace; a call enqueues kernels on the
 /// instance and does nothing else: no allocation, no fence, no read-back. A call can be captured in a
 /// CUDA graph and replayed. Calls of one Plan share its workspace, so they must follow each other on
-/// its instance.
+/// its instance; a call is not const, and one Plan does not serve two threads at a time. For the same reason a Plan
+/// is moved, never copied; one that was moved from may only be destroyed or assigned to.
+///
+/// Algorithm and workspace depend on the shape alone: they are the same for Views of every layout and stride.
 template <detail::ExecutionSpace Exec>
 class Plan {
  public:
   /// \param shape  from make_shape; with `ragged` set and n no smaller than the number of all keys
-  ///               for ragged rows, with `k_per_row` set for a k for each row
+  ///               for ragged rows, with `k_per_row` set for a k for each row; `packed` cleared tells the choice
+  ///               that most keys will have gaps between them
   /// \throws std::invalid_argument for k > n (unless ragged) and for sizes out of range
   Plan(Exec const& exec, Shape const& shape, Options const& options = {})
       : m_exec(exec), m_shape(shape), m_options(options) {
@@ -28,32 +32,38 @@ class Plan {
     m_options.algorithm = detail::select_algorithm(exec, shape, options);
     m_workspace = Workspace<Exec>(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Plan::workspace"),
-        ktopk::workspace_bytes(exec, shape, m_options));
+        detail::check_needed("ktopk::Plan", detail::call_bytes(exec, shape, m_options)));
   }
+  Plan(Plan&&) = default;
+  Plan& operator=(Plan&&) = default;
+  Plan(Plan const&) = delete;
+  Plan& operator=(Plan const&) = delete;
 
-  /// As top_k with these Views. Layouts and strides may differ from call to call.
+  /// As top_k with these Views. Layouts and strides may differ from call to call: the Plan's algorithm serves them
+  /// all, in the workspace that it has.
   /// \throws std::invalid_argument where the Views are not of the Plan's shape
   template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
-  void operator()(Keys const& keys, Values const& values, Indices const& indices) const {
+  void operator()(Keys const& keys, Values const& values, Indices const& indices) {
     run(keys, values, indices, nothing);
   }
 
   template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices,
             detail::PerRowArgument Rows>
   void operator()(Keys const& keys, Values const& values, Indices const& indices,
-                  Rows const& per_row) const {
+                  Rows const& per_row) {
     run(keys, values, indices, per_row);
   }
 
-  /// The one that serves: never automatic, and radix where the one asked for does not serve the shape.
+  /// The one that serves every call: never automatic, and radix where the one asked for does not serve the shape in
+  /// every layout.
   Algorithm algorithm() const { return m_options.algorithm; }
+  /// What ktopk::workspace_bytes tells for this algorithm.
   std::size_t workspace_bytes() const { return m_workspace.size(); }
   Shape const& shape() const { return m_shape; }
 
  private:
   template <class Keys, class Values, class Indices, class Rows>
-  void run(Keys const& keys, Values const& values, Indices const& indices,
-           Rows const& per_row) const {
+  void run(Keys const& keys, Values const& values, Indices const& indices, Rows const& per_row) {
     char const* const function = "ktopk::Plan";
     auto const call = detail::collapse<Exec>(function, keys, values, indices, per_row, m_options);
     Shape const& given = call.problem.shape;

@@ -21,7 +21,9 @@ struct Shape {
   int index_bytes = 8;
   bool ragged = false;     ///< rows differ in length; n is then the number of all keys
   bool k_per_row = false;  ///< rows differ in k
-  bool packed = true;      ///< neighbors in a row are neighbors in memory
+  /// Neighbors in a row are neighbors in memory. Where an algorithm is to be chosen, one that suits such keys is;
+  /// no workspace depends on it.
+  bool packed = true;
 
   /// Keys of all rows together.
   constexpr std::int64_t keys() const { return ragged ? n : rows * n; }
@@ -72,22 +74,33 @@ struct Problem {
   std::int64_t value_row = 0, value_step = 1;
   void* indices = nullptr;
   std::int64_t index_row = 0, index_step = 1;
-  IntegerArray offsets;  // ragged: row r holds the keys offsets[r] .. offsets[r + 1]
+  IntegerArray offsets;  // ragged: row r holds the keys row_begin(r) .. row_begin(r + 1)
   IntegerArray wanted;   // how many each row asks for
   IntegerArray counts;   // out: how many of a row's winners are real
 
+  /// Where a row begins among all keys, for `row` up to the number of rows. Nobody checks offsets: one outside
+  /// the keys counts as the end that it is nearer to. So rows whose offsets descend may overlap others.
+  KTOPK_FUNCTION std::int64_t row_begin(std::int64_t row) const {
+    if (!offsets) return row * shape.n;
+    std::int64_t const offset = offsets[row];
+    return offset < 0 ? 0 : offset < shape.n ? offset : shape.n;
+  }
+  /// A row that ends before it begins is empty.
   KTOPK_FUNCTION std::int64_t length(std::int64_t row) const {
-    return offsets ? offsets[row + 1] - offsets[row] : shape.n;
+    if (!offsets) return shape.n;
+    std::int64_t const begin = row_begin(row), end = row_begin(row + 1);
+    return begin < end ? end - begin : 0;
   }
   /// How many winners the row really has.
   KTOPK_FUNCTION std::int64_t winners(std::int64_t row) const {
-    std::int64_t const most = length(row) < shape.k ? length(row) : shape.k;
+    std::int64_t const keys_in_row = length(row);
+    std::int64_t const most = keys_in_row < shape.k ? keys_in_row : shape.k;
     if (!wanted) return most;
     std::int64_t const asked = wanted[row] < 0 ? 0 : wanted[row];
     return asked < most ? asked : most;
   }
   KTOPK_FUNCTION Bits const* row_keys(std::int64_t row) const {
-    return keys + (offsets ? offsets[row] * key_step : row * key_row);
+    return keys + (offsets ? row_begin(row) * key_step : row * key_row);
   }
   KTOPK_FUNCTION void store(std::int64_t row, std::int64_t slot, Bits key,
                             std::uint64_t position) const {

@@ -20,14 +20,15 @@ namespace ktopk {
 template <class Exec>
 using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
-/// Bytes that a call of this shape needs: exact, and the same for every call of the shape.
+/// Bytes that a call of this shape needs: exact, and the same for every call of the shape, whatever the layout of its
+/// Views. So `packed` of the shape counts for nothing here.
 /// For one_pass it is bounded in n, and on hosts none for rows of middle length; for radix at most n / 4 items of 8 bytes a row (16 for keys of 64
 /// bits); for sort two items a key.
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
   detail::check_options("ktopk::workspace_bytes", options);
-  return detail::call_bytes(exec, shape, options);
+  return detail::check_needed("ktopk::workspace_bytes", detail::call_bytes(exec, shape, options));
 }
 
 namespace detail {
@@ -63,7 +64,7 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
 /// with the index -1 (largest value if unsigned) and the worst key: the lowest value or -infinity for
 /// Order::largest, the highest or +infinity for Order::smallest. No rows, n = 0 and k = 0 are valid.
 ///
-/// Cost: allocates workspace_bytes(exec, shape, options) and frees it at its end, which on a device
+/// Cost: allocates no more than workspace_bytes(exec, shape, options) and frees it at its end, which on a device
 /// waits for the instance (Kokkos's deallocation does); use a Plan or the overload with a workspace to
 /// stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
 /// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents

@@ -66,17 +66,27 @@ struct RadixSelection {
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
     auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
-    state = {least, most | places, 0, 0, all, false, false, need, size, 0, 0, 0, written};
+    Range const room = room_for(row, size);
+    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, written};
     digits().next(state);
   }
 
-  /// The row's part of the buffer.
+  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
+  KOKKOS_FUNCTION Range room_for(std::int64_t row, std::int64_t size) const {
+    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
+    if (scratch.buffer == nullptr) return {0, 0};
+    if (!scratch.schedule.claims_are_limited) {
+      std::int64_t const first = source.first(row);
+      return {first / share, (first + size) / share};
+    }
+    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
+    std::int64_t const end = begin + size / share;
+    return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
+  }
   KOKKOS_FUNCTION RadixBuffer<Item> buffer_of(std::int64_t row) const {
     if (scratch.buffer == nullptr) return {nullptr, 0};
-    std::int64_t const first = source.first(row);
-    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
-    std::int64_t const begin = first / share;
-    return {scratch.buffer + begin, (first + source.size(row)) / share - begin};
+    Range const room = scratch.row_states[row].room;
+    return {scratch.buffer + room.begin, room.end - room.begin};
   }
 
   /// Whether the pass also moves what may still win to the buffer.
@@ -276,7 +286,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
   int const shared = radix_shared_bytes<Item>(selection.scratch.digit_bits);
-  if (schedule.capacity > 0) schedule.clear(exec);
+  schedule.clear(exec);
   launch("ktopk::radix::row", exec, scratch.row_groups, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
   if (scratch.shared_rows == 0) return;

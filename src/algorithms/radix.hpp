@@ -35,6 +35,7 @@ struct RadixRow {
   std::int64_t need;  // winners still to be found among floor .. ceiling
   std::int64_t left;  // how many items those are
   std::int64_t slot;  // of the histogram that groups share
+  Range room;         // of the row in the buffer
   unsigned arrived;   // groups done with the pass
   Count64 filled;     // items in the buffer
   Count64 emitted;    // winners written
@@ -77,9 +78,7 @@ struct KeySource {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.length(row); }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
   KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
-  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const {
-    return problem.offsets ? problem.offsets[row] : row * problem.shape.n;
-  }
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return problem.row_begin(row); }
   KOKKOS_FUNCTION Reader reader(std::int64_t row) const {
     return {problem.row_keys(row), problem.key_step, map, loops};
   }
@@ -149,6 +148,7 @@ struct RadixScratch {
       : RadixScratch(pieces, device, shape.rows, shape.n, shared_rows_from(device, shape),
                      buffered ? shape.keys() / buffer_share + 1 : 0) {
     if (device.host && shape.ragged) row_groups = std::min(rows, 4 * groups_on(device));
+    if (shape.ragged && rows > 1) schedule.limit_claims(pieces);
   }
 
   static constexpr std::int64_t buffer_share = 4;

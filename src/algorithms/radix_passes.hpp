@@ -74,13 +74,26 @@ struct RadixRows {
 
   template <class Group>
   KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row) const {
-    if (selection.is_shared(row)) {
+    if (selection.is_shared(row) && is_admitted(group)) {
       share(group, row);
     } else if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((select_on_host(group, row);))
     } else {
       select(selection, group, row);
     }
+  }
+
+  /// Whether there is a place among the shared rows for one more. Together.
+  template <class Group>
+  KOKKOS_FUNCTION bool is_admitted(Group const& group) const {
+    RadixSchedule const& schedule = selection.scratch.schedule;
+    if (!schedule.claims_are_limited) return true;
+    auto* const flag = group.template shared<int>();
+    if (group.rank() == 0) *flag = schedule.claim(RadixClaim::shared_row, 1) < schedule.capacity;
+    group.barrier();
+    bool const admitted = *flag != 0;
+    group.barrier();
+    return admitted;
   }
 
   /// Enlists the row and clears the histogram that is its own from now on.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <ktopk/detail/checks.hpp>
+
 #include "../group.hpp"
 #include "../short_rows.hpp"
 
@@ -123,7 +125,8 @@ struct RadixTaskList {
   std::int64_t groups = 0;
   std::int64_t least = 0;  // lines that are worth a group; a task counts for no fewer
 
-  static constexpr int line_bits = 40;
+  // As many as 2^14 rows of 2^40 keys have: rows may overlap.
+  static constexpr int line_bits = 48;
   static constexpr Count64 one_task = Count64{1} << line_bits;
 
   /// Returns the task's place in the list.
@@ -144,6 +147,9 @@ struct RadixTaskList {
   }
 };
 
+/// What rows that share it take from what there is.
+enum class RadixClaim { shared_row, buffered_item };
+
 /// The lists of a selection: one for each pass, of which only this and the next are kept, and one of the
 /// rows to gather from.
 struct RadixSchedule {
@@ -161,26 +167,54 @@ struct RadixSchedule {
   }
   RadixTaskList of_gather() const { return {appended, tasks, groups, least}; }
 
-  /// Before anything is appended.
+  /// For rows that may overlap, as those do whose offsets descend: together they may ask for more than there is, and
+  /// who comes too late goes without.
+  void limit_claims(Pieces& pieces) {
+    claims_are_limited = true;
+    claimed = pieces.take<Count64>(claim_kinds);
+  }
+  /// How much was claimed before. By one thread, where claims are limited.
+  KOKKOS_FUNCTION std::int64_t claim(RadixClaim what, std::int64_t amount) const {
+    return static_cast<std::int64_t>(
+        Kokkos::atomic_fetch_add(&claimed[static_cast<int>(what)], static_cast<Count64>(amount)));
+  }
+
+  /// Before anything is appended or claimed.
   template <class Exec>
   void clear(Exec const& exec) const {
+    std::int64_t const lists = capacity > 0 ? most_lists : 0;
+    Clear const body{appended, claimed, lists};
+    std::int64_t const counts = lists + (claims_are_limited ? claim_kinds : 0);
     if constexpr (runs_at_once<Exec>)
-      std::fill_n(appended, most_lists, Count64{0});
+      for (std::int64_t i = 0; i < counts; ++i) body(i);
     else
-      launch_each("ktopk::radix::clear", exec, most_lists, Clear{appended});
+      launch_each("ktopk::radix::clear", exec, counts, body);
   }
 
   struct Clear {
-    Count64* counts;
-    KOKKOS_FUNCTION void operator()(std::int64_t i) const { counts[i] = 0; }
+    Count64 *appended, *claimed;
+    std::int64_t lists;
+    KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+      (i < lists ? appended[i] : claimed[i - lists]) = 0;
+    }
   };
 
-  /// More than there are digits in an item.
-  static constexpr int most_lists = 20;
+  /// Digits of an item: of its rank, of its position, and one more where a host's digit ends at a block of positions.
+  /// None has fewer bits than `fewest_digit_bits`, but for the last of each.
+  static constexpr int fewest_digit_bits = 8, most_rank_bits = 64;
+  static constexpr int most_digits =
+      most_rank_bits / fewest_digit_bits + position_bits_for(longest_row) / fewest_digit_bits + 1;
+  static constexpr int most_aimed_in_vain = 2;
+  /// One of the rows to gather from, one for each pass, and one behind the last.
+  static constexpr int most_lists = 1 + most_digits + most_aimed_in_vain + 1;
+  static_assert(position_bits_for(longest_row) % fewest_digit_bits == 0);
 
   std::int64_t groups = 0;
   std::int64_t least = 0;
   std::int64_t capacity = 0;
+  static constexpr int claim_kinds = 2;
+  bool claims_are_limited = false;
+  Count64* claimed = nullptr;
   Count64* appended = nullptr;
   RadixTask* tasks = nullptr;
 };

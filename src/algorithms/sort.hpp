@@ -13,7 +13,8 @@ namespace ktopk::detail {
 template <>
 struct Sort<Generic> {
   static constexpr char const* label = "ktopk::sort";
-  static bool supports(Shape const&, Options const&) { return true; }
+  /// Not ragged rows: they may overlap, and then have more keys together than there are.
+  static bool supports(Shape const& shape, Options const&) { return !shape.ragged; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

@@ -19,7 +19,7 @@ Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t wi
   return narrow;
 }
 
-/// Asks every algorithm on one space for every k by every options, and checks the answers.
+/// Asks every algorithm on one space for every k by every options, by top_k and by a Plan, and checks the answers.
 template <class Exec, class T>
 void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Answer<T> const& truth,
              std::int64_t most, Verdict& verdict) {
@@ -30,11 +30,15 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
     for (Algorithm algorithm : all_algorithms()) {
       options.algorithm = algorithm;
       auto const outputs = static_cast<Outputs>((k + static_cast<int>(algorithm)) % 3);
-      verdict.expect(question, expected, call(k, options, outputs), options, [&] {
+      auto const what = [&](char const* how) {
         return std::string(Exec::name()) + ", " + given.what +
                ", rows = " + std::to_string(given.rows) + ", n = " + std::to_string(given.n) +
-               ", k = " + std::to_string(k) + ", " + name(outputs);
-      });
+               ", k = " + std::to_string(k) + ", " + how;
+      };
+      verdict.expect(question, expected, call(k, options, outputs), options,
+                     [&] { return what(name(outputs)); });
+      verdict.expect(question, expected, call.by_plan(k, options), options,
+                     [&] { return what("by a Plan"); });
     }
   }
 }

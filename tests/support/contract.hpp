@@ -17,7 +17,8 @@ struct UniformCase {
   std::vector<Options> options;
 };
 
-/// Asks every algorithm on every space for every k by every options, and checks the answers.
+/// Asks every algorithm on every space for every k by every options, by top_k and by a Plan whose Views are laid out
+/// another way each time, and checks the answers.
 template <class T>
 void hold_to_contract(UniformCase<T> const& given, Verdict& verdict);
 

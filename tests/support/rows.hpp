@@ -72,7 +72,7 @@ class RowsCall {
         m_question.rows(), static_cast<std::int64_t>(m_question.keys.size()), m_question.width);
     shape.ragged = true;
     shape.k_per_row = true;
-    Plan<Exec> const plan(m_exec, shape, options);
+    Plan<Exec> plan(m_exec, shape, options);
     plan(ragged(all_keys(), offsets()), values(), indices(), per_row(wanted(), counts()));
     return fetch(true);
   }

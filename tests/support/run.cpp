@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/run.hpp"
 
+#include "support/placed.hpp"
+
 namespace ktopk::testing {
+namespace {
+
+/// How a Plan's Views are laid out, by turns.
+constexpr int layouts[] = {right, left, every_other_down, part_of_right};
+
+/// So much that outputs may be laid out in any way.
+std::int64_t room(std::int64_t rows, std::int64_t columns) {
+  std::int64_t most = 0;
+  for (int way : layouts) most = std::max(most, place(way, rows, columns).size());
+  return most;
+}
+
+template <class T, class Exec>
+std::vector<T> read_placed(Buffer<Exec>& buffer, Placement const& where) {
+  auto const all = buffer.template download<T>(where.size());
+  bool touched = !buffer.untouched_from(all.size() * sizeof(T));
+  auto items = take_out(where, all, touched);
+  if (touched) FAIL("written outside of a View");
+  return items;
+}
+
+}  // namespace
 
 template <class Exec, class T>
 UniformCall<Exec, T>::UniformCall(Exec const& exec, std::vector<T> const& keys, std::int64_t rows,
                                   std::int64_t n, std::int64_t most)
     : m_exec(exec),
+      m_host_keys(keys),
       m_rows(rows),
       m_n(n),
       m_keys(keys.size() * sizeof(T)),
-      m_values(rows * most * sizeof(T)),
-      m_indices(rows * most * sizeof(std::int64_t)) {
+      m_values(room(rows, most) * sizeof(T)),
+      m_indices(room(rows, most) * sizeof(std::int64_t)) {
   m_keys.upload(keys);
 }
 
@@ -28,6 +53,34 @@ Answer<T> UniformCall<Exec, T>::operator()(std::int64_t k, Options const& option
   if (outputs == Outputs::indices) top_k(m_exec, keys, nothing, indices, options);
   m_exec.fence();
   return fetch(m_rows * k, outputs);
+}
+
+template <class Exec, class T>
+Buffer<Exec> const& UniformCall<Exec, T>::keys_laid_out(int way) {
+  if (way == right) return m_keys;
+  auto const found = m_laid_out.find(way);
+  if (found != m_laid_out.end()) return found->second;
+  Placement const where = place(way, m_rows, m_n);
+  auto& buffer = m_laid_out.emplace(way, where.size() * sizeof(T)).first->second;
+  buffer.upload(lay_out(where, m_host_keys));
+  return buffer;
+}
+
+template <class Exec, class T>
+Answer<T> UniformCall<Exec, T>::by_plan(std::int64_t k, Options const& options) {
+  auto const draw = random_bits(static_cast<std::uint64_t>(1000 * m_n + k), m_turn++);
+  int const way = layouts[draw % std::size(layouts)];
+  auto const keys = place(way, m_rows, m_n), outputs = place(way, m_rows, k);
+  auto const& key_buffer = keys_laid_out(way);
+  m_values.clear();
+  m_indices.clear();
+  Plan<Exec> plan(m_exec, make_shape<T>(m_rows, m_n, k), options);
+  with_layout(way, [&]<class Layout>(Layout) {
+    plan(placed_view<T const, Layout>(key_buffer, keys), placed_view<T, Layout>(m_values, outputs),
+         placed_view<std::int64_t, Layout>(m_indices, outputs));
+  });
+  m_exec.fence();
+  return {read_placed<T>(m_values, outputs), read_placed<std::int64_t>(m_indices, outputs), {}};
 }
 
 template <class Exec, class T>

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -157,7 +158,7 @@ std::vector<std::int64_t> signed_indices(std::vector<I> const& indices) {
   return all;
 }
 
-/// The same rows asked again and again, for any k up to `most`. Compiled once for all tests.
+/// The same rows asked again and again, for any k up to `most`, by top_k or by a Plan. Compiled once for all tests.
 template <class Exec, class T>
 class UniformCall {
  public:
@@ -165,13 +166,19 @@ class UniformCall {
               std::int64_t most);
 
   Answer<T> operator()(std::int64_t k, Options const& options, Outputs outputs = Outputs::both);
+  /// By a Plan, with keys and outputs laid out another way from call to call.
+  Answer<T> by_plan(std::int64_t k, Options const& options);
 
  private:
   Answer<T> fetch(std::size_t places, Outputs outputs);
+  Buffer<Exec> const& keys_laid_out(int way);
 
   Exec m_exec;
+  std::vector<T> m_host_keys;
   std::int64_t m_rows, m_n;
   Buffer<Exec> m_keys, m_values, m_indices;
+  std::map<int, Buffer<Exec>> m_laid_out;
+  std::uint64_t m_turn = 0;
 };
 
 /// Checks answers without the cost of a Catch2 message for each that is right, and gives up after the tenth wrong one.

@@ -16,6 +16,7 @@
 namespace ktopk::detail {
 
 inline constexpr std::int64_t longest_row = std::int64_t{1} << 40;
+inline constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
 
 [[noreturn]] void reject(char const* function, std::string const& what);
 void require_equal(char const* function, char const* what, std::int64_t is, std::int64_t wanted);
@@ -25,6 +26,8 @@ void check_last_position(char const* function, std::int64_t n, std::uint64_t lar
 void check_offsets(char const* function, std::size_t entries);
 void check_host_wanted(char const* function, std::int64_t length, IntegerArray const& wanted);
 void check_workspace(char const* function, std::size_t given, std::size_t needed);
+/// Returns `needed`.
+std::size_t check_needed(char const* function, std::size_t needed);
 
 template <class I>
 void check_index_range(char const* function, std::int64_t n) {

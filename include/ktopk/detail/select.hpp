@@ -21,12 +21,12 @@ struct Call {
   IntegerArray host_wanted;  ///< the k of each row, where only the host can read them
 };
 
-/// Bytes of workspace that a call of this shape needs.
+/// Bytes of workspace that a call of this shape needs, whether its keys are packed or not: the more of the two.
 template <class Exec>
 std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options);
 
 /// Selects on `exec`, in a buffer of at least call_bytes.
-/// \throws std::invalid_argument where `size` is smaller
+/// \throws std::invalid_argument where `size` is less than the call needs
 template <class Exec, class Bits>
 void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
                std::size_t size);
@@ -35,7 +35,8 @@ void select_in(Exec const& exec, Call<Bits> const& call, Options const& options,
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options);
 
-/// The algorithm that serves the shape: never `automatic`.
+/// The algorithm that serves the shape, never `automatic`: the one that suits the layout that the shape tells, if it
+/// serves the other layout too, else radix. Asked for by this name, it serves every layout.
 template <class Exec>
 Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options);
 

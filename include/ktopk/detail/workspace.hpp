@@ -11,6 +11,8 @@ namespace ktopk::detail {
 class Pieces {
  public:
   static constexpr std::size_t alignment = 256;
+  /// What takes more counts as this, of which no machine has as much.
+  static constexpr std::size_t most = std::size_t{1} << 63;
 
   Pieces() = default;
   explicit Pieces(void* buffer) : m_base(aligned(reinterpret_cast<std::uintptr_t>(buffer))) {}
@@ -18,7 +20,8 @@ class Pieces {
   template <class T>
   T* take(std::int64_t count) {
     std::size_t const begin = m_used;
-    m_used = aligned(m_used + static_cast<std::size_t>(count) * sizeof(T));
+    bool const fits = static_cast<std::size_t>(count) <= (most - begin) / sizeof(T);
+    m_used = fits ? aligned(begin + static_cast<std::size_t>(count) * sizeof(T)) : most;
     return m_base ? reinterpret_cast<T*>(m_base + begin) : nullptr;
   }
 

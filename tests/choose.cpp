@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "src/choose.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+// The choice is a pure function, so that of a GPU is tested without one.
+
+namespace ktopk::detail {
+namespace {
+
+constexpr Device gpu{false, 132 * 2048};
+
+}  // namespace
+
+TEST_CASE("a GPU is given one_pass only where a tuned one serves", "[choose]") {
+  for (std::int64_t rows : {1, 8, 64, 200})
+    for (std::int64_t n : {1 << 12, 1 << 17, 1 << 20, 1 << 26})
+      for (std::int64_t k : {1, 32, 256, 2048})
+        for (bool packed : {false, true}) {
+          Shape shape = make_shape<float>(rows, n, k);
+          shape.packed = packed;
+          CAPTURE(rows, n, k, packed);
+          CHECK(choose(gpu, shape, {}, {.one_pass = false}) != Algorithm::one_pass);
+        }
+  Shape const long_rows = make_shape<float>(8, 1 << 20, 32);
+  CHECK(choose(gpu, long_rows, {}, {.one_pass = true}) == Algorithm::one_pass);
+}
+
+TEST_CASE("where a tuned one_pass serves, it is given few winners", "[choose]") {
+  std::int64_t const n = 1 << 20;
+  CHECK(choose(gpu, make_shape<float>(1, n, n / 512), {}, {.one_pass = true}) ==
+        Algorithm::one_pass);
+  CHECK(choose(gpu, make_shape<float>(1, n, n / 512 + 1), {}, {.one_pass = true}) ==
+        Algorithm::radix);
+}
+
+}  // namespace ktopk::detail
