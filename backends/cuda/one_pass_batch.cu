@@ -360,8 +360,8 @@ class RowSelection {
       RowTile tile;
       tile.load(keys, first, end);
       unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
-      if (hits != 0 && !offer_hits(tile, first, end, hits)) break;
-      __syncwarp();
+      bool const full = hits != 0 && !offer_hits(tile, first, end, hits);
+      if (__any_sync(full_warp, full)) break;  // a lane that left alone would be waited for
     }
   }
 
