@@ -15,12 +15,11 @@ inline bool is_for_tuned_one_pass(Shape const& shape) {
   constexpr std::int64_t least = 512, long_row = 1 << 20;
   std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
   if (length < least || (shape.ragged && 2 * length > long_row)) return false;
-  return length < long_row || shape.rows > 64 || shape.k * 512 <= shape.n;
+  return length < long_row || shape.rows >= 8 || shape.k * 512 <= shape.n;
 }
 
-/// Of the portable implementations sort is the fastest for a row that few teams
-/// share, where launches are what counts, and radix beyond; bitonic for small k in rows that a team has to
-/// itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
+/// Of the portable implementations sort is the fastest for a row that few teams share, where launches are what counts,
+/// and radix beyond; bitonic for small k in rows that a team has to itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
 inline Algorithm choose_on_device(Device const& device, Shape const& shape,
                                   TunedRooms const& tuned) {
   if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;

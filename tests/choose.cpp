@@ -34,4 +34,16 @@ TEST_CASE("where a tuned one_pass serves, it is given few winners", "[choose]") 
         Algorithm::radix);
 }
 
+TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long ragged rows", "[choose]") {
+  for (std::int64_t rows : {8, 100, 4096})
+    for (std::int64_t n : {512, 1 << 15, 1 << 20})
+      for (bool ragged : {false, true}) {
+        Shape shape = make_shape<float>(rows, ragged ? rows * n : n, n / 4);
+        shape.ragged = ragged;
+        CAPTURE(rows, n, ragged);
+        bool const one_pass = choose(gpu, shape, {}, {.one_pass = true}) == Algorithm::one_pass;
+        CHECK(one_pass == (!ragged || n < 1 << 20));
+      }
+}
+
 }  // namespace ktopk::detail

@@ -34,10 +34,11 @@ struct OnePass<Cuda> {
   }
 
  private:
-  /// Rows of 2^20 keys and more are worth the launches of the kernels that share the device.
+  /// Few long rows are worth the launches of the kernels that share the device.
   static bool is_batch(Shape const& shape) {
     if (!cuda::one_pass_batch_supports(shape)) return false;
-    return shape.n < (1 << 20) || !cuda::one_pass_supports(shape);
+    std::int64_t const shared_from = shape.rows < 8 ? 1 << 20 : 1 << 22;
+    return shape.n < shared_from || !cuda::one_pass_supports(shape);
   }
 };
 
