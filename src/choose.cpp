@@ -22,6 +22,7 @@ inline bool is_for_tuned_one_pass(Shape const& shape) {
 /// and radix beyond; bitonic for small k in rows that a team has to itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
 inline Algorithm choose_on_device(Device const& device, Shape const& shape,
                                   TunedRooms const& tuned) {
+  if (tuned.bisection) return Algorithm::bisection;
   if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;
   if (shape.ragged) return Algorithm::radix;
   if (parts_of_row(device, shape.rows, shape.n) > 1)

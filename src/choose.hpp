@@ -8,6 +8,7 @@ namespace ktopk::detail {
 /// Which tuned rooms of the device's backend serve a shape.
 struct TunedRooms {
   bool one_pass = false;
+  bool bisection = false;
 };
 
 /// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.

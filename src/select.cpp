@@ -53,7 +53,8 @@ void with_room(Exec const&, Shape const& shape, Options const& options, Visit co
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   if (options.algorithm != Algorithm::automatic) return options.algorithm;
-  TunedRooms const tuned{is_served_by_tuned<OnePass, Exec>(shape, options)};
+  TunedRooms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(shape, options),
+                         .bisection = is_served_by_tuned<Bisection, Exec>(shape, options)};
   return choose(device_of(exec), shape, options, tuned);
 }
 

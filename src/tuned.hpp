@@ -6,5 +6,6 @@
 // The claims of all tuned rooms that this build holds.
 
 #if KTOPK_ENABLE_CUDA_TUNED
+#include "../backends/cuda/bisection.hpp"
 #include "../backends/cuda/one_pass.hpp"
 #endif

@@ -46,4 +46,10 @@ TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long 
       }
 }
 
+TEST_CASE("where a tuned bisection serves, it is chosen", "[choose]") {
+  Shape const short_rows = make_shape<float>(1 << 16, 256, 32);
+  CHECK(choose(gpu, short_rows, {}, {.one_pass = true, .bisection = true}) == Algorithm::bisection);
+  CHECK(choose(gpu, short_rows, {}, {.one_pass = true}) == Algorithm::bitonic);
+}
+
 }  // namespace ktopk::detail

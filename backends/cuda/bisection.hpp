@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <ktopk/detail/backend.hpp>
+
+#include "bisection_launch.hpp"
+
+// Specializes bisection for Kokkos::Cuda: rows that one warp or a part of it holds, exact.
+
+namespace ktopk::detail {
+
+template <>
+struct Bisection<Cuda> {
+  static constexpr char const* label = "ktopk::cuda::bisection";
+  static bool supports(Shape const& shape, Options const& options) {
+    return cuda::bisection_supports(shape, options);
+  }
+  static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
+  template <class Bits>
+  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
+                  void*) {
+    Kokkos::Profiling::ScopedRegion const region(label);
+    cuda::bisection(exec.cuda_device(), exec.cuda_stream(), problem, options);
+  }
+};
+
+template <>
+struct backend_for<Bisection, Kokkos::Cuda> {
+  using type = Cuda;
+};
+
+static_assert(Room<Bisection<Cuda>, Kokkos::Cuda, std::uint32_t>);
+
+}  // namespace ktopk::detail

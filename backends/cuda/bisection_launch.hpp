@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
+
+// The entry of bisection.cu: no Kokkos on either side of it.
+
+namespace ktopk::detail::cuda {
+
+bool bisection_supports(Shape const& shape, Options const& options);
+
+/// Enqueues the selection on the stream. Allocates nothing, waits for nothing, needs no workspace.
+/// \throws std::runtime_error where CUDA refuses a launch
+template <class Bits>
+void bisection(int device, cudaStream_t stream, Problem<Bits> const& problem,
+               Options const& options);
+
+}  // namespace ktopk::detail::cuda

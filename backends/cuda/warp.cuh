@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_fp16.h>
+
+#include "block.cuh"
+
+// What the specializations share on the level of a warp and of a part of it.
+
+namespace ktopk::detail::cuda {
+
+__device__ inline unsigned shuffle_xor(unsigned x, int mask) {
+  return __shfl_xor_sync(full_warp, x, mask);
+}
+__device__ inline float shuffle_xor(float x, int mask) {
+  return __shfl_xor_sync(full_warp, x, mask);
+}
+
+/// The greatest of what `Lanes` neighboring lanes hold.
+template <int Lanes, class T>
+__device__ __forceinline__ T lanes_max(T x) {
+#pragma unroll
+  for (int mask = 1; mask < Lanes; mask *= 2) {
+    T const other = shuffle_xor(x, mask);
+    x = other > x ? other : x;
+  }
+  return x;
+}
+
+template <int Lanes, class T>
+__device__ __forceinline__ T lanes_min(T x) {
+#pragma unroll
+  for (int mask = 1; mask < Lanes; mask *= 2) {
+    T const other = shuffle_xor(x, mask);
+    x = other < x ? other : x;
+  }
+  return x;
+}
+
+/// The sum of what the lanes before this one hold, of `Lanes` neighbors.
+template <int Lanes>
+__device__ __forceinline__ int lanes_before(int x) {
+  int before = 0;
+#pragma unroll
+  for (int mask = 1; mask < Lanes; mask *= 2) {
+    int const other = __shfl_xor_sync(full_warp, x, mask);
+    if ((threadIdx.x & mask) != 0) before += other;
+    x += other;
+  }
+  return before;
+}
+
+// ---- two fp16 numbers in a register
+
+__device__ __forceinline__ unsigned bits_of_pair(__half2 pair) {
+  return *reinterpret_cast<unsigned*>(&pair);
+}
+__device__ __forceinline__ __half2 pair_of_bits(unsigned bits) {
+  return *reinterpret_cast<__half2*>(&bits);
+}
+
+/// 1 for each half that reaches the threshold's, otherwise 0.
+__device__ __forceinline__ unsigned reaches(unsigned pair, unsigned threshold) {
+  return bits_of_pair(__hge2(pair_of_bits(pair), pair_of_bits(threshold)));
+}
+
+/// Sums over a quad of lanes, of which every lane has its part.
+struct QuadSum {
+  float before;  ///< of the lanes of the quad before this one
+  float all;     ///< of the quad
+};
+
+/// Sums fp16 numbers over quads of lanes by the tensor cores, exactly up to 2^24.
+class QuadAdder {
+ public:
+  /// The multiplier whose even columns add the lanes before, its odd ones all lanes.
+  __device__ __forceinline__ static unsigned multiplier() {
+    unsigned const lane = threadIdx.x % 32, column = lane / 4;
+    constexpr unsigned ones = 0x3c003c00u;
+    return column % 2 == 1 || lane % 4 < column / 2 ? ones : 0u;
+  }
+  __device__ __forceinline__ explicit QuadAdder(unsigned multiplier_) : m_multiplier(multiplier_) {}
+
+  /// Adds the eight numbers in four registers.
+  __device__ __forceinline__ void add(unsigned const (&pairs)[4]) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %8}, {%0, %1, %2, %3};"
+        : "+f"(m_sums[0]), "+f"(m_sums[1]), "+f"(m_sums[2]), "+f"(m_sums[3])
+        : "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3]), "r"(m_multiplier));
+#else
+    add_half(pairs[0], pairs[1]);
+    add_half(pairs[2], pairs[3]);
+#endif
+  }
+  __device__ __forceinline__ QuadSum sum() const {
+    return {m_sums[0] + m_sums[2], m_sums[1] + m_sums[3]};
+  }
+
+ private:
+  __device__ __forceinline__ void add_half(unsigned first, unsigned second) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(m_sums[0]), "+f"(m_sums[1]), "+f"(m_sums[2]), "+f"(m_sums[3])
+        : "r"(first), "r"(second), "r"(m_multiplier));
+  }
+
+  unsigned m_multiplier;
+  float m_sums[4] = {};
+};
+
+// ---- bulk copies to shared memory, from sm_90 on
+
+__device__ __forceinline__ unsigned shared_address(void const* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+/// Waits for bytes that are copied to shared memory, one set of copies after the other.
+class CopyBarrier {
+ public:
+  __device__ __forceinline__ explicit CopyBarrier(std::uint64_t* barrier)
+      : m_address(shared_address(barrier)) {}
+
+  /// By one thread, before any other call.
+  __device__ __forceinline__ void init() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "mbarrier.init.shared::cta.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(
+            m_address)
+        : "memory");
+#endif
+  }
+  /// By one thread, before the copies of a set begin.
+  __device__ __forceinline__ void expect(unsigned bytes) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(m_address),
+                 "r"(bytes)
+                 : "memory");
+#endif
+  }
+  /// Begins a copy; addresses and bytes are multiples of 16.
+  __device__ __forceinline__ void copy(void* to, void const* from, unsigned bytes) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(m_address)
+        : "memory");
+#endif
+  }
+  /// Returns when a set's bytes have come; `turn` is 0 and 1 in turn.
+  __device__ __forceinline__ void wait(unsigned turn) const {
+#if __CUDA_ARCH__ >= 900
+    unsigned come = 0;
+    while (come == 0)
+      asm volatile(
+          "{\n\t.reg .pred come;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 come, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, come;\n\t}"
+          : "=r"(come)
+          : "r"(m_address), "r"(turn)
+          : "memory");
+#endif
+  }
+
+ private:
+  unsigned m_address;
+};
+
+}  // namespace ktopk::detail::cuda
