@@ -176,7 +176,7 @@ int lanes_for(int device, Shape const& shape) {
 }  // namespace
 
 bool bisection_supports(Shape const& shape, Options const& options) {
-  return !shape.ragged && shape.n <= bisection_longest_row && shape.k <= bisection_longest_row &&
+  return !shape.ragged && shape.key_bytes <= 4 && shape.n <= bisection_longest_row && shape.k <= bisection_longest_row &&
          options.max_iterations == 0 && options.epsilon == 0;
 }
 
