@@ -165,14 +165,18 @@ struct PairReader {
 /// bracket to less. `careful` also serves where the bracket is narrow beside its place, or very narrow.
 struct LinearScale {
   static constexpr unsigned least = 0x1000;  // of the bracket's low end: 2^-11
+  static constexpr unsigned most = 0x3c00;   // 1
 
   float factor, offset;
   float unit, careful_factor, careful_offset;
   bool is_simple;
 
   __device__ __forceinline__ LinearScale(Bracket<float> const& bracket, float sign) {
-    float const range = bracket.high - bracket.low, zoom = range < 0x1p-60f ? 0x1p64f : 1;
-    careful_factor = power_for(range * zoom);
+    bool const big = fmaxf(fabsf(bracket.low), fabsf(bracket.high)) > 0x1p120f;
+    bool const tiny = bracket.high - bracket.low < 0x1p-60f && fabsf(bracket.low) < 1;
+    float const zoom = big ? 0x1p-8f : tiny ? 0x1p64f : 1;
+    float const range = bracket.high * zoom - bracket.low * zoom;
+    careful_factor = power_for(range);
     careful_offset = -bracket.low * zoom;
     unit = sign * zoom;
     factor = sign * careful_factor;

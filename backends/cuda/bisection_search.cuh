@@ -38,11 +38,9 @@ class RowSearch {
   __device__ __forceinline__ void run() {
     set_codes();
     bisect();
-    while (true) {
-      bool const crowded = is_crowded();
-      if (!__any_sync(full_warp, crowded)) return;
-      narrow(crowded);
-      bisect();
+    while (__any_sync(full_warp, is_crowded())) {
+      narrow(is_crowded());
+      bisect_again();
     }
   }
 
@@ -99,7 +97,7 @@ class RowSearch {
   /// Likewise in a loop, for what is seldom done.
   template <class Visit>
   __device__ __forceinline__ void each_chunk_in_turn(Visit const& visit) const {
-#pragma unroll 1
+#pragma unroll 2
     for (int j = 0; j < chunks; ++j) visit(j, m_row[m_lane + j * Lanes]);
   }
 
@@ -174,10 +172,10 @@ class RowSearch {
     return Bracket<T>{low, stretched ? low + (next - low) * 4 : high, high};
   }
 
-  /// Of the best keys of a lane's quarters the second from below: where the best are without two far ones.
+  /// Of the best keys of a lane's quarters the second: where the best are without a far one.
   template <class Reader, class T>
   __device__ __forceinline__ static T second_of_four(Reader const& read, T a, T b, T c, T d) {
-    return read.min(read.min(read.max(a, b), read.max(c, d)),
+    return read.max(read.min(read.max(a, b), read.max(c, d)),
                     read.max(read.min(a, b), read.min(c, d)));
   }
 
@@ -213,18 +211,20 @@ class RowSearch {
     Bracket<float> bracket =
         smallest ? find_bracket(FloatReader<true>{}) : find_bracket(FloatReader<false>{});
     if (m_k == 0) bracket = {0, 1, INFINITY};
-    bool const is_nan = bracket.low != bracket.low && m_work.map.rank.nan_rank != 0;
+    bool const nan_first = m_work.map.rank.nan_rank != 0;
+    bool const is_nan = bracket.low != bracket.low && nan_first;
     bool const known = bracket.low == bracket.high || is_nan;
     bool const finite = fabsf(bracket.low) < INFINITY && fabsf(bracket.high) < INFINITY;
-    bool const is_open = !known && !finite && !(bracket.low > -INFINITY);
+    bool const special = !known && !finite;
+    unsigned const first_cut = !special                       ? 0
+                               : !(bracket.low > -INFINITY)   ? 1
+                               : bracket.high == bracket.high ? LinearScale::most
+                               : nan_first                    ? nan_code
+                                                              : 0;
     float const sign = smallest ? -1 : 1;
-    if (__any_sync(full_warp, !known && !finite)) {
+    if (__any_sync(full_warp, special)) {
       Bracket<float> const inner = finite_bracket(sign);
-      if (!known && !finite) bracket = inside(bracket, inner);
-    }
-    if (!__all_sync(full_warp, known || bracket.high - bracket.low < 0x1p125f)) {
-      set_one_code();
-      return;
+      if (special) bracket = inside(bracket, inner);
     }
     LinearScale const scale(bracket, sign);
     if (__all_sync(full_warp, finite && !known && scale.is_simple)) {
@@ -236,23 +236,31 @@ class RowSearch {
     } else {
       set_careful_codes(scale, sign, is_nan ? NAN : bracket.high, known);
       begin(finite ? LinearScale::least : 1, nan_code + 1);
-      if (known) begin_known();
+      cut_off_ends(known, first_cut, nan_first);
     }
     m_linear = true;
-    m_first_cut = is_open ? 1 : 0;
+  }
+
+  /// Where the k-th key is known, or one of those that the bracket leaves out, its equals are the interval.
+  __device__ __forceinline__ void cut_off_ends(bool known, unsigned first_cut, bool nan_first) {
+    unsigned const at = known ? nan_code : first_cut;
+    if (!__any_sync(full_warp, at != 0)) return;
+    part(at != 0 ? twice(at) : middle());
+    m_equal = known || (at == 1 && nan_first && m_high.pair == twice(1));
   }
 
   /// NaNs have a code of their own. Where the k-th key is known, so have those that equal it, the greatest.
   __device__ __forceinline__ void set_careful_codes(LinearScale const& scale, float sign,
                                                     float high, bool known) {
-    float const of_nan = m_work.map.rank.nan_rank != 0 ? 1.5f : 0;
+    constexpr float greatest = 1.0009765625f;  // nan_code
+    float const of_nan = m_work.map.rank.nan_rank != 0 ? greatest : 0;
     each_chunk([&](int j, Chunk<Bits> const& chunk) {
       float numbers[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         float const key = __uint_as_float(chunk.keys[i]);
         float const careful = scale.careful(chunk.keys[i]);
-        float const exact = sign * key >= high ? 1.5f : 0;
+        float const exact = sign * key >= high ? greatest : 0;
         numbers[i] = key != key ? of_nan : known ? exact : careful;
       }
       m_codes[2 * j] = scale.pair(numbers[0], numbers[1]);
@@ -307,13 +315,6 @@ class RowSearch {
     begin(1, scale(scale.top) + 1);
   }
 
-  /// For all keys, so that these are told apart by their ranks.
-  __device__ __forceinline__ void set_one_code() {
-#pragma unroll
-    for (int p = 0; p < Keys / 2; ++p) m_codes[p] = 0;
-    begin(0, 1);
-  }
-
   template <class Reader>
   __device__ __forceinline__ void set_pair_codes(Reader const& read) {
     unsigned low = 0, high = 255;
@@ -325,7 +326,9 @@ class RowSearch {
       m_codes[2 * j] = scale(pairs[0], j, 0);
       m_codes[2 * j + 1] = scale(pairs[1], j, 1);
     });
-    if (!first_wins() && m_work.n() < length) clear_padding();
+    auto const& rank = m_work.map.rank;
+    bool const pads_may_win = !first_wins() || (rank.magnitude != 0 && rank.nan_rank == 0);
+    if (m_work.n() < length && pads_may_win) clear_padding();
     begin(scale.least(), scale.end());
   }
 
@@ -381,13 +384,6 @@ class RowSearch {
     if (m_k == 0) m_low.pair = m_high.pair;
     m_linear = m_equal = false;
     m_least = twice(least);
-    m_first_cut = 0;
-  }
-  /// The k-th key and its equals have the greatest code, and there are many of them.
-  __device__ __forceinline__ void begin_known() {
-    m_low.pair = twice(nan_code);
-    m_low.reaching = 1 << 20;
-    m_equal = true;
   }
   __device__ __forceinline__ Cut all_keys() const {
     constexpr int together = Lanes < 4 ? Lanes : 4;
@@ -430,15 +426,30 @@ class RowSearch {
   /// Halves the interval of codes until k keys reach its low end or one code is left, for some rounds; for
   /// more where many keys are left of which the codes are ranks.
   __device__ __forceinline__ void bisect() {
-    if (__any_sync(full_warp, m_first_cut != 0))
-      part(m_first_cut != 0 ? twice(m_first_cut) : middle());
     halve(bisection_tuning.rounds);
-    if (__any_sync(full_warp, is_low_unknown())) part(is_low_unknown() ? m_least : middle());
-    if (__any_sync(full_warp, is_crowded() && !m_linear)) halve(16 - bisection_tuning.rounds);
+    find_low();
   }
-  /// No cut has been reached by k keys.
-  __device__ __forceinline__ bool is_low_unknown() const {
-    return m_low.pair == 0 && m_least != 0 && !is_settled();
+  /// Codes of columns are spread evenly.
+  __device__ __forceinline__ void bisect_again() {
+    find_low();
+#pragma unroll 1
+    for (int round = 0; round < 16; ++round) {
+      if (__all_sync(full_warp, is_settled())) return;
+      part(m_linear || round % 2 != 0 ? middle() : between_counts());
+    }
+  }
+  __device__ __forceinline__ unsigned between_counts() const {
+    auto const low = static_cast<float>(m_low.code()), high = static_cast<float>(m_high.code());
+    float const share =
+        (m_low.reaching - static_cast<float>(m_k)) / fmaxf(m_low.reaching - m_high.reaching, 1);
+    auto const code = static_cast<unsigned>(low + (high - low) * share + 0.5f);
+    return twice(max(min(code, m_high.code() - 1),
+                     m_low.code() + (m_low.code() < m_high.code() - 1 ? 1 : 0)));
+  }
+  /// Where no cut has been reached by k keys, the least that must be is made.
+  __device__ __forceinline__ void find_low() {
+    bool const unknown = m_low.pair == 0 && m_least != 0 && !is_settled();
+    if (__any_sync(full_warp, unknown)) part(unknown ? m_least : middle());
   }
   __device__ __forceinline__ void halve(int rounds) {
 #pragma unroll 1
@@ -527,7 +538,7 @@ class RowSearch {
     return all == any;
   }
 
-  /// Keys above the interval stay so; the padding may only be in an interval that begins at 0.
+  /// Keys above the interval stay so, and the padding, which it may hold, falls below.
   __device__ __forceinline__ void spread_columns() {
     unsigned const from = m_low.code(), end = m_high.code(), above = m_work.n() + 1;
 #pragma unroll
@@ -541,23 +552,22 @@ class RowSearch {
       }
       m_codes[p] = codes[0] | codes[1] << 16;
     }
-    if (m_equal || from == 0)
-      m_low = all_keys();
-    else
+    if (from > 0 && m_work.n() == length)
       m_low.pair = twice(1);
+    else
+      m_low = all_keys();
     m_high.pair = twice(above);
     m_least = twice(1);
     m_linear = m_equal = false;
-    m_first_cut = 0;
   }
 
-  static constexpr unsigned nan_code = 0x3e00;  // above 1
+  static constexpr unsigned nan_code = LinearScale::most + 1;
 
   Work<Bits> const& m_work;
   Chunk<Bits> const* m_row;
   int m_lane, m_k;
   bool m_linear = false, m_equal = false;
-  unsigned m_first_cut = 0, m_least = 0;
+  unsigned m_least = 0;
   unsigned m_multiplier;
   Cut m_low{}, m_high{};
   unsigned m_codes[Keys / 2];

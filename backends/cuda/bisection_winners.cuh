@@ -43,6 +43,7 @@ class RowWinners {
  public:
   using Item = typename Work<Bits>::Item;
   static constexpr int rows = 32 / Lanes;
+  static constexpr int most_in_lane = sizeof(Item) <= 8 ? 16 : 4;
 
   __device__ __forceinline__ RowWinners(WarpMemory<Bits> const& memory, int k)
       : m_memory(memory),
@@ -70,12 +71,12 @@ class RowWinners {
   /// Best first.
   __device__ __forceinline__ void sort() {
     int const longest = m_work.k();
-    if (longest <= 32)
-      sort_in_parts(longest);
-    else if (longest <= 128)
-      sort_row_by_row<4>(longest);
-    else if (sizeof(Item) <= 8 && longest <= 512)
-      sort_row_by_row<sizeof(Item) <= 8 ? 16 : 4>(longest);
+    if (longest <= 4 * Lanes)
+      sort_rows<4>(longest);
+    else if (sizeof(Item) <= 8 && longest <= 8 * Lanes)
+      sort_rows<sizeof(Item) <= 8 ? 8 : 4>(longest);
+    else if (longest <= 32 * most_in_lane)
+      sort_rows<most_in_lane>(longest);
     else
       sort_in_place(longest);
   }
@@ -134,33 +135,23 @@ class RowWinners {
     return column < m_work.n() ? item(column) : Item{0};
   }
 
-  /// Up to 32 winners a row: several rows at once.
-  __device__ __forceinline__ void sort_in_parts(int longest) {
-    int const lane = static_cast<int>(threadIdx.x) % 32;
-    int part = 1;
-    while (part < longest) part *= 2;
-    for (int begin = 0; begin < rows; begin += 32 / part) {
-      int const r = begin + lane / part, slot = lane % part;
-      Item items[1] = {item_of_slot(r, slot)};
-      sort_over_lanes(items, part);
-      if (r < rows && slot < longest) m_memory.list()[r * longest + slot] = column_of(items[0]);
-    }
-    __syncwarp();
-  }
-
-  /// Up to 32 * Count winners a row.
+  /// As many rows at once as lanes with `Count` winners each can hold.
   template <int Count>
-  __device__ __forceinline__ void sort_row_by_row(int longest) {
-    int const first = static_cast<int>(threadIdx.x) % 32 * Count;
-    for (int r = 0; r < rows; ++r) {
+  __device__ __forceinline__ void sort_rows(int longest) {
+    int lanes = 1;
+    while (lanes * Count < longest) lanes *= 2;
+    int const lane = static_cast<int>(threadIdx.x) % 32, first = lane % lanes * Count;
+    for (int begin = 0; begin < rows; begin += 32 / lanes) {
+      int const r = begin + lane / lanes;
       Item items[Count];
 #pragma unroll
       for (int i = 0; i < Count; ++i) items[i] = item_of_slot(r, first + i);
-      sort_over_lanes(items, 32);
+      sort_over_lanes(items, lanes);
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < Count; ++i)
-        if (first + i < longest) m_memory.list()[r * longest + first + i] = column_of(items[i]);
+        if (r < rows && first + i < longest)
+          m_memory.list()[r * longest + first + i] = column_of(items[i]);
     }
     __syncwarp();
   }

@@ -187,4 +187,27 @@ __device__ __forceinline__ void load_columns(Work<Bits> const& w, unsigned char*
   }
 }
 
+/// Asks L2 for what a block loads next, by all of its threads.
+template <int Rows, class Bits>
+__device__ __forceinline__ void prefetch_columns(Work<Bits> const& w, std::int64_t first) {
+  if (first >= w.problem.shape.rows) return;
+  Bits const* const from = w.problem.row_keys(first);
+  for (int column = static_cast<int>(threadIdx.x); column < w.n();
+       column += static_cast<int>(blockDim.x))
+    prefetch(from + column * w.problem.key_step);
+}
+
+/// Asks L2 for the rows that a warp loads next, where their keys are near each other.
+template <int Rows, class Bits>
+__device__ __forceinline__ void prefetch_rows(Work<Bits> const& w, std::int64_t first) {
+  constexpr int line = 128 / static_cast<int>(sizeof(Bits));
+  std::int64_t const step = w.problem.key_step;
+  if (step < 1 || step > line) return;
+  auto const stride = static_cast<int>(line / step);
+  for (int r = 0; r < Rows && first + r < w.problem.shape.rows; ++r)
+    for (int column = static_cast<int>(threadIdx.x) % 32 * stride; column < w.n();
+         column += 32 * stride)
+      prefetch(w.problem.row_keys(first + r) + column * step);
+}
+
 }  // namespace ktopk::detail::cuda
