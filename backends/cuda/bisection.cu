@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(32 * tuning.most_warps(Keys),
   for (unsigned turn = 0; first < w.problem.shape.rows; first += step, turn ^= 1) {
     if (w.loading == Loading::columns) {
       load_columns<rows>(w, block_memory, first);
-      prefetch_columns<rows>(w, first + step);
+      prefetch_columns(w, first + step);
       __syncthreads();
     }
     if (first + mine < w.problem.shape.rows) {
@@ -196,8 +196,6 @@ void bisection(int device, cudaStream_t stream, Problem<Bits> const& problem,
   if (n <= 64) return launch<2, 32>(device, stream, problem, options);
   if constexpr (every_length)
     if (n <= 128) return launch<4, 32>(device, stream, problem, options);
-  if constexpr (every_length)
-    if (n <= 256 && problem.shape.k > 64) return launch<8, 32>(device, stream, problem, options);
   if (n <= 256) return launch<4, 64>(device, stream, problem, options);
   if constexpr (every_length)
     if (n <= 384) return launch<8, 48>(device, stream, problem, options);

@@ -188,7 +188,7 @@ __device__ __forceinline__ void load_columns(Work<Bits> const& w, unsigned char*
 }
 
 /// Asks L2 for what a block loads next, by all of its threads.
-template <int Rows, class Bits>
+template <class Bits>
 __device__ __forceinline__ void prefetch_columns(Work<Bits> const& w, std::int64_t first) {
   if (first >= w.problem.shape.rows) return;
   Bits const* const from = w.problem.row_keys(first);
