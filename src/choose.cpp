@@ -15,6 +15,7 @@ inline bool is_for_tuned_one_pass(Shape const& shape) {
   constexpr std::int64_t least = 512, long_row = 1 << 20;
   std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
   if (length < least || (shape.ragged && 2 * length > long_row)) return false;
+  if (!shape.packed && length >= long_row && shape.rows < 8) return false;
   return length < long_row || shape.rows >= 8 || shape.k * 512 <= shape.n;
 }
 

@@ -14,6 +14,20 @@ __device__ inline void cluster_arrive() {
 #endif
 }
 
+/// Makes what this thread wrote visible to those that wait for a later cluster_arrive_relaxed of it.
+__device__ inline void cluster_fence() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+#endif
+}
+
+/// As cluster_arrive, without a promise of what others see.
+__device__ inline void cluster_arrive_relaxed() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+
 /// Returns when all blocks of the cluster have arrived.
 __device__ inline void cluster_wait() {
 #if __CUDA_ARCH__ >= 900

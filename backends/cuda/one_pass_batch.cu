@@ -68,18 +68,19 @@ struct RowNotes {
   int vectors;
   int n, k;
   std::int64_t row;
-  int turn;             // which of `kept` counts this row
-  unsigned kept[2];     // by turns, row after row: other blocks may read one while the next row begins
-  unsigned selected;    // items put so far
+  int turn;          // which of `kept` counts this row
+  unsigned kept[2];  // by turns, row after row: other blocks may read one while the next row begins
+  unsigned selected;  // items put so far
   unsigned at_boundary;
-  unsigned base;        // of this block's items in the first block's list
+  unsigned base;  // of this block's items in the first block's list
   Filter<Item> filter;
   Place place;
 };
 
 template <class Item>
 constexpr std::size_t shared_bytes(int capacity, int ordered) {
-  std::size_t const items = static_cast<std::size_t>(capacity) + static_cast<std::size_t>(ordered) + tuning.boundary;
+  std::size_t const items =
+      static_cast<std::size_t>(capacity) + static_cast<std::size_t>(ordered) + tuning.boundary;
   return items * sizeof(Item) + bins * sizeof(unsigned);
 }
 
@@ -98,11 +99,12 @@ struct Interval {
 
 /// Adjacent keys, loaded together.
 template <class Bits>
-struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neighbors : 16) Neighbors {
+struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neighbors : 16)
+    Neighbors {
   Bits keys[sample_neighbors];
 };
 
-template <class Bits, class Item, int Threads, bool Clustered>
+template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
 class RowSelection {
  public:
   __device__ explicit RowSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}
@@ -124,18 +126,25 @@ class RowSelection {
     return shared;
   }
   __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
-  __device__ static Item* kept() { return reinterpret_cast<Item*>(dynamic_shared + bins * sizeof(unsigned)); }
+  __device__ static Item* kept() {
+    return reinterpret_cast<Item*>(dynamic_shared + bins * sizeof(unsigned));
+  }
   __device__ Item* ordered() const { return kept() + m_batch.capacity; }
   __device__ Item* boundary() const { return ordered() + m_batch.ordered; }
   __device__ int parts() const { return Clustered ? m_batch.parts : 1; }
   __device__ int part() const { return static_cast<int>(blockIdx.x) % parts(); }
+  /// Key i behind the head.
+  __device__ Bits key(std::int64_t i) const {
+    return notes().keys[Strided ? i * m_batch.problem.key_step : i];
+  }
   __device__ unsigned& count() const { return notes().kept[notes().turn]; }
   /// The greatest item there may be.
   __device__ Item last() const { return (Item{1} << (m_batch.map.width() - 1) << 1) - 1; }
 
   __device__ void note_row(std::int64_t row, int turn) const {
     std::int64_t const n = m_batch.problem.length(row);
-    AlignedRow<Bits> const aligned(m_batch.problem.row_keys(row), n);
+    Bits const* const keys = m_batch.problem.row_keys(row);
+    auto const aligned = Strided ? AlignedRow<Bits>::with_gaps(keys, n) : AlignedRow<Bits>(keys, n);
     RowNotes<Bits, Item>& to = notes();
     to.keys = aligned.keys;
     to.head = static_cast<int>(aligned.head);
@@ -144,6 +153,21 @@ class RowSelection {
     to.k = static_cast<int>(m_batch.problem.winners(row));
     to.row = row;
     to.turn = turn;
+  }
+
+  // ---- what is rare is called, not inlined: by functions that take the batch itself, for what an object in memory refers
+  // to is read from there, time after time
+
+  __device__ static __noinline__ Filter<Item> exact_filter_of(Batch<Bits, Item> const& batch) {
+    return RowSelection(batch).exact_filter();
+  }
+  __device__ static __noinline__ Interval<Item> refined_of(Batch<Bits, Item> const& batch,
+                                                           Interval<Item> interval, int size) {
+    return RowSelection(batch).refine(interval, size);
+  }
+  __device__ static __noinline__ void network_of(Batch<Bits, Item> const& batch,
+                                                 Interval<Item> interval, int size) {
+    RowSelection(batch).order_by_network(interval, size);
   }
 
   // ---- the steps
@@ -155,14 +179,15 @@ class RowSelection {
     unsigned size = 0;
 #pragma unroll 1
     for (int readings = 0; readings < 2 && !is_proven(size); ++readings) {
-      if (readings == 1) filter = exact_filter();
+      if (readings == 1) filter = exact_filter_of(m_batch);
       size = read_row(filter);
     }
     if (part() == 0) finish(static_cast<int>(size));
   }
 
   __device__ bool is_proven(unsigned size) const {
-    return size >= static_cast<unsigned>(notes().k) && size <= static_cast<unsigned>(m_batch.capacity);
+    return size >= static_cast<unsigned>(notes().k) &&
+           size <= static_cast<unsigned>(m_batch.capacity);
   }
 
   /// Keeps what passes; returns how many of the row did, be there room for them or not.
@@ -186,9 +211,10 @@ class RowSelection {
     if (threadIdx.x == 0) {
       count() = 0;
       notes().filter = filter;
+      if constexpr (Clustered) cluster_fence();
     }
     __syncthreads();
-    if constexpr (Clustered) cluster_arrive();
+    if constexpr (Clustered) cluster_arrive_relaxed();
   }
 
   __device__ void clear_histogram() const {
@@ -206,12 +232,8 @@ class RowSelection {
     __syncthreads();
     unsigned const base = notes().base;
     Item* const to = of_leader(kept());
-    unsigned* const sum = of_leader(histogram());
-    for (unsigned i = threadIdx.x; i < mine && base + i < capacity && i < capacity; i += Threads) {
-      Item const item = kept()[i];
-      to[base + i] = item;
-      atomicAdd(&sum[notes().filter.bin(item)], 1u);
-    }
+    for (unsigned i = threadIdx.x; i < mine && base + i < capacity && i < capacity; i += Threads)
+      to[base + i] = kept()[i];
   }
 
   // ---- sample
@@ -245,9 +267,9 @@ class RowSelection {
 #pragma unroll
       for (int a = 0; a < ahead; ++a) {
         auto const s = static_cast<unsigned>((first + a) * Threads) + threadIdx.x;
-        place[a] = s * stratum + __umulhi(static_cast<unsigned>(scatter(s + 0x9e3779b97f4a7c15ull)), stratum);
-        loaded[a] = first + a < rounds ? reinterpret_cast<Neighbors<Bits> const*>(notes().keys)[place[a]]
-                                       : Neighbors<Bits>{};
+        place[a] = s * stratum +
+                   __umulhi(static_cast<unsigned>(scatter(s + 0x9e3779b97f4a7c15ull)), stratum);
+        loaded[a] = first + a < rounds ? neighbors(place[a]) : Neighbors<Bits>{};
       }
 #pragma unroll
       for (int a = 0; a < ahead; ++a) {
@@ -262,8 +284,18 @@ class RowSelection {
     }
   }
 
+  __device__ Neighbors<Bits> neighbors(unsigned place) const {
+    if constexpr (!Strided) return reinterpret_cast<Neighbors<Bits> const*>(notes().keys)[place];
+    Neighbors<Bits> gathered;
+#pragma unroll
+    for (int i = 0; i < sample_neighbors; ++i)
+      gathered.keys[i] = key(std::int64_t{place} * sample_neighbors + i);
+    return gathered;
+  }
+
   /// A key that `each` of the warp's samples reach at least, and the best of the warp's keys.
-  __device__ void warp_range(Item const (&sample)[sample_neighbors], int each, Bits& bound, Bits& best) const {
+  __device__ void warp_range(Item const (&sample)[sample_neighbors], int each, Bits& bound,
+                             Bits& best) const {
     Bits greatest = 0, least = std::numeric_limits<Bits>::max();
     for (Item const item : sample) {
       Bits const rank = m_batch.map.rank_of(item);
@@ -298,7 +330,8 @@ class RowSelection {
     }
     int const shift = m_batch.map.position_bits;
     Item const low = static_cast<Item>(bound) << shift;
-    Item const high = (static_cast<Item>(best) << shift) | static_cast<Item>(m_batch.map.position_mask);
+    Item const high =
+        (static_cast<Item>(best) << shift) | static_cast<Item>(m_batch.map.position_mask);
     Interval<Item> interval{low, high, 0, 0, order};
     narrow(interval, order / 16 + 1, [&](auto const& visit) {
       for (Item const item : sample) visit(item);
@@ -313,7 +346,8 @@ class RowSelection {
       int const width = highest_bit(interval.high - interval.low) + 1;
       int const shift = width > digit_bits ? width - digit_bits : 0;
       each([&](Item item) {
-        if (interval.has(item)) atomicAdd(&histogram()[static_cast<unsigned>((item - interval.low) >> shift)], 1u);
+        if (interval.has(item))
+          atomicAdd(&histogram()[static_cast<unsigned>((item - interval.low) >> shift)], 1u);
       });
       __syncthreads();
       Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(interval.need),
@@ -337,32 +371,131 @@ class RowSelection {
 
   // ---- stream
 
+  /// Where in a row keys win a tie with the threshold: in tiles from `begin` to `end`, and in a part of the one at `cut`.
+  struct TieTiles {
+    int begin, end, cut;
+  };
+
+  /// \param first  of the tiles, which are counted in vectors
+  __device__ TieTiles tie_tiles(Item threshold, int first) const {
+    constexpr int width = RowTile::width, none = std::numeric_limits<int>::min();
+    bool const low_wins = m_batch.map.flip != 0;
+    int const border =
+        static_cast<int>(m_batch.map.position(threshold)) + (low_wins ? 1 : 0) - notes().head;
+    int const least = std::numeric_limits<int>::max();
+    if (border <= first * std::int64_t{width})
+      return low_wins ? TieTiles{none, none, none} : TieTiles{none, least, none};
+    int const tile = (border / width - first) / RowTile::size * RowTile::size + first;
+    int const cut = tile * std::int64_t{width} == border ? none : tile;
+    return low_wins ? TieTiles{none, tile, cut}
+                    : TieTiles{cut == none ? tile : tile + 1, least, cut};
+  }
+
   template <bool NanWins>
   __device__ void stream() const {
-    constexpr int width = RowTile::width;
     Item const threshold = notes().filter.threshold;
+    RankMap<Bits> const& rank = m_batch.map.rank;
     Bits const least = m_batch.map.rank_of(threshold);
-    QuickTest<Bits> const tie_test(m_batch.map.rank, least);
-    QuickTest<Bits> const test(m_batch.map.rank, static_cast<Bits>(least + 1));
-    NanTest<Bits> const nan_test(m_batch.map.rank);
+    QuickTest<Bits> const tie_test(rank, least), test(rank, static_cast<Bits>(least + 1));
     bool const ties_only = least == std::numeric_limits<Bits>::max();
-    TieCut<Item> const ties(m_batch.map, threshold);
     Bits const* const keys = notes().keys;
-    int const head = notes().head, begin = part() * part_length();
-    int const end = min(begin + part_length(), notes().vectors);
+    int const begin = part() * part_length(), end = min(begin + part_length(), notes().vectors);
+    TieTiles const ties = tie_tiles(threshold, begin);
 #pragma unroll 1
     for (int first = begin; first < end; first += RowTile::size) {
-      bool const tie = ties.in(head + first * width, head + (first + RowTile::size) * width);
+      bool const tie = (first >= ties.begin && first < ties.end) || first == ties.cut;
       if (!tie && ties_only) continue;
       QuickTest<Bits> quick = test;
       quick.flip = tie ? tie_test.flip : test.flip;
       quick.least = tie ? tie_test.least : test.least;
       RowTile tile;
-      tile.load(keys, first, end);
-      unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
-      bool const full = hits != 0 && !offer_hits(tile, first, end, hits);
+      if constexpr (Strided)
+        tile.gather(keys, m_batch.problem.key_step, first, end);
+      else if (first + RowTile::size <= end)
+        tile.load(keys, first);
+      else
+        tile.load(keys, first, end);
+      Passed passed = passing<NanWins>(tile, quick, tie);
+      if (first + RowTile::size > end) passed &= before(first, end);
+      bool full = false;
+      if (passed != 0) full = !(first == ties.cut ? offer(passed, first) : keep(passed, first));
       if (__any_sync(full_warp, full)) break;  // a lane that left alone would be waited for
     }
+  }
+
+  /// A bit for each key of a thread's tile.
+  using Passed = std::conditional_t<sizeof(Bits) == 1, unsigned long long, unsigned>;
+
+  /// \param tie  whether a key that ties with the threshold is good enough
+  template <bool NanWins>
+  __device__ Passed passing(RowTile const& tile, QuickTest<Bits> const& quick, bool tie) const {
+    RankMap<Bits> const& rank = m_batch.map.rank;
+    unsigned hits = ~0u;
+    if constexpr (sizeof(Bits) < 4) {
+      hits = tile.template hits<NanWins>(quick, NanTest<Bits>(rank));
+      if (hits == 0) return 0;
+    }
+    bool const nan_passes = NanWins || (tie && m_batch.map.rank_of(notes().filter.threshold) == 0);
+    Passed passed = 0;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v) {
+      if (sizeof(Bits) < 4 && (hits >> v & 1) == 0) continue;
+      unsigned const bits = tile.vectors[v].passing([&](Bits key) {
+        bool const nan = static_cast<Bits>(key & rank.magnitude) > rank.infinity;
+        return NanWins ? nan || quick(key) : nan ? nan_passes : quick(key);
+      });
+      passed |= static_cast<Passed>(bits) << (v * RowTile::width);
+    }
+    return passed;
+  }
+
+  /// The bits of the keys in vectors before `end`.
+  __device__ static Passed before(int first, int end) {
+    Passed bits = 0;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v)
+      if (RowTile::place(first, v) < end)
+        bits |= ((Passed{1} << RowTile::width) - 1) << (v * RowTile::width);
+    return bits;
+  }
+
+  /// Calls visit(position behind the head) for every bit.
+  template <class Visit>
+  __device__ static void each_passed(Passed passed, int first, Visit const& visit) {
+#pragma unroll 1
+    for (; passed != 0; passed &= passed - 1) {
+      int const bit = __ffsll(static_cast<long long>(passed)) - 1;
+      visit(RowTile::place(first, bit / RowTile::width) * RowTile::width + bit % RowTile::width);
+    }
+  }
+
+  /// Keeps the keys whose bit is set as they are: settle() makes items of them. False where there is no room for all.
+  __device__ bool keep(Passed passed, int first) const {
+    auto const found = static_cast<unsigned>(__popcll(passed));
+    unsigned slot = atomicAdd(&count(), found);
+    if (slot + found > static_cast<unsigned>(m_batch.capacity)) return false;
+    auto const head = static_cast<unsigned>(notes().head);
+    each_passed(passed, first,
+                [&](int i) { kept()[slot++] = raw(key(i), head + static_cast<unsigned>(i)); });
+    return true;
+  }
+
+  /// Likewise for a tile of which only a part wins ties.
+  __device__ bool offer(Passed passed, int first) const {
+    each_passed(passed, first,
+                [&](int i) { offer(key(i), static_cast<unsigned>(notes().head + i)); });
+    return *static_cast<unsigned volatile*>(&count()) <= static_cast<unsigned>(m_batch.capacity);
+  }
+
+  __device__ void offer(Bits key, unsigned position) const {
+    if (m_batch.map(key, std::uint64_t{position}) < notes().filter.threshold) return;
+    unsigned const slot = atomicAdd(&count(), 1u);
+    if (slot < static_cast<unsigned>(m_batch.capacity)) kept()[slot] = raw(key, position);
+  }
+
+  /// A key and its position side by side, which takes fewer instructions than its item.
+  __device__ static Item raw(Bits key, unsigned position) {
+    return static_cast<Item>(key) << (4 * sizeof(Item)) | position;
   }
 
   /// Vectors of a block's part: whole lines of memory.
@@ -372,41 +505,45 @@ class RowSelection {
     return (equal + 7) / 8 * 8;
   }
 
-  /// Offers the vectors whose bit is set; false where there is no room for more.
-  __device__ bool offer_hits(RowTile const& tile, int first, int end, unsigned hits) const {
-#pragma unroll 1
-    for (; hits != 0; hits &= hits - 1) {
-      int const v = __ffs(static_cast<int>(hits)) - 1;
-      int const at = RowTile::place(first, v);
-      if (at >= end) break;
-      tile.pick(v).visit([&, position = static_cast<unsigned>(notes().head + at * RowTile::width)](
-                             Bits key, int i) { offer(key, position + static_cast<unsigned>(i)); });
+  /// Calls visit(item, i) for all kept of size; the thread's next ones are loaded together.
+  template <class Visit>
+  __device__ void each_kept(int size, Visit const& visit) const {
+    constexpr int together = 4;
+    for (int first = threadIdx.x; first < size; first += together * Threads) {
+      Item items[together];
+#pragma unroll
+      for (int e = 0; e < together; ++e)
+        items[e] = first + e * Threads < size ? kept()[first + e * Threads] : Item{0};
+#pragma unroll
+      for (int e = 0; e < together; ++e)
+        if (first + e * Threads < size) visit(items[e], first + e * Threads);
     }
-    return *static_cast<unsigned volatile*>(&count()) <= static_cast<unsigned>(m_batch.capacity);
   }
 
-  __device__ void offer(Bits key, unsigned position) const {
-    Item const item = m_batch.map(key, std::uint64_t{position});
-    if (item < notes().filter.threshold) return;
-    unsigned const slot = atomicAdd(&count(), 1u);
-    if (slot >= static_cast<unsigned>(m_batch.capacity)) return;
-    kept()[slot] = item;
-    atomicAdd(&histogram()[notes().filter.bin(item)], 1u);
+  /// Makes items of the keys found, and counts them by bins.
+  __device__ void settle(int size) const {
+    Filter<Item> const filter = notes().filter;
+    each_kept(size, [&](Item raw, int i) {
+      Item const item = m_batch.map(static_cast<Bits>(raw >> (4 * sizeof(Item))),
+                                    static_cast<std::uint32_t>(raw));
+      kept()[i] = item;
+      if (size > tuning.boundary) atomicAdd(&histogram()[filter.bin(item)], 1u);
+    });
+    __syncthreads();
   }
 
   /// The keys before and behind the vectors.
   __device__ void offer_ends() const {
-    auto const head = static_cast<unsigned>(notes().head), n = static_cast<unsigned>(notes().n);
-    unsigned const tail = head + static_cast<unsigned>(notes().vectors) * RowTile::width;
-    Bits const* const keys = notes().keys - head;
-    for (unsigned i = threadIdx.x; i < head; i += Threads) offer(keys[i], i);
-    for (unsigned i = tail + threadIdx.x; i < n; i += Threads) offer(keys[i], i);
+    int const head = notes().head, n = notes().n, tail = head + notes().vectors * RowTile::width;
+    auto const offer_key = [&](int i) { offer(key(i - head), static_cast<unsigned>(i)); };
+    for (int i = threadIdx.x; i < head; i += Threads) offer_key(i);
+    for (int i = tail + static_cast<int>(threadIdx.x); i < n; i += Threads) offer_key(i);
   }
 
   // ---- exact threshold
 
   /// A threshold that at least k items reach, and no more than there is room for: by digits of all items.
-  __device__ __noinline__ Filter<Item> exact_filter() const {
+  __device__ Filter<Item> exact_filter() const {
     Digit<Item> digit(0, m_batch.map.width());
     Interval<Item> interval{0, 0, 0, 0, notes().k};
     do {
@@ -423,10 +560,10 @@ class RowSelection {
 
   template <class Visit>
   __device__ void visit_part(Visit const& visit) const {
-    Bits const* const keys = notes().keys - notes().head;
-    auto const n = static_cast<unsigned>(notes().n), stride = static_cast<unsigned>(Threads * parts());
+    auto const n = static_cast<unsigned>(notes().n),
+               stride = static_cast<unsigned>(Threads * parts());
     for (unsigned i = static_cast<unsigned>(part() * Threads) + threadIdx.x; i < n; i += stride)
-      visit(m_batch.map(keys[i], std::uint64_t{i}));
+      visit(m_batch.map(key(static_cast<std::int64_t>(i) - notes().head), std::uint64_t{i}));
   }
 
   /// The bin of the need-th best in the histograms of all blocks of the row.
@@ -439,7 +576,8 @@ class RowSelection {
       cluster_sync();
     }
     Place place{};
-    if (part() == 0) place = block_find<bins, Threads>(need, [&](int bin) { return histogram()[bin]; });
+    if (part() == 0)
+      place = block_find<bins, Threads>(need, [&](int bin) { return histogram()[bin]; });
     if constexpr (Clustered) {
       if (threadIdx.x == 0 && part() == 0) notes().place = place;
       cluster_sync();
@@ -452,7 +590,9 @@ class RowSelection {
 
   __device__ void finish(int size) const {
     if (threadIdx.x == 0) notes().selected = notes().at_boundary = 0;
-    if (size <= tuning.boundary) return rank_all(kept(), size, {0, 0, 0, size, notes().k}, ToOutput{*this});
+    settle(size);
+    if (size <= tuning.boundary)
+      return rank_all(kept(), size, {0, 0, 0, size, notes().k}, ToOutput{*this});
     Filter<Item> const filter = notes().filter;
     Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(notes().k),
                                                   [&](int bin) { return histogram()[bin]; });
@@ -460,17 +600,16 @@ class RowSelection {
     enter(interval, place, filter.shift);
     if (place.bin == bins - 1) interval.high = last();
     bool const refined = interval.here > tuning.boundary && !interval.is_whole();
-    if (refined) interval = refine(interval, size);
+    if (refined) interval = refined_of(m_batch, interval, size);
     if (m_batch.sorted == Sorted::no) return collect(interval, size, ToOutput{*this});
-    if (refined || !order_by_bins(filter, interval, size)) order_by_network(interval, size);
+    if (refined || !order_by_bins(filter, interval, size)) network_of(m_batch, interval, size);
   }
 
-  __device__ __noinline__ Interval<Item> refine(Interval<Item> interval, int size) const {
+  __device__ Interval<Item> refine(Interval<Item> interval, int size) const {
     clear_histogram();
     __syncthreads();
-    narrow(interval, tuning.boundary, [&](auto const& visit) {
-      for (int i = threadIdx.x; i < size; i += Threads) visit(kept()[i]);
-    });
+    narrow(interval, tuning.boundary,
+           [&](auto const& visit) { each_kept(size, [&](Item item, int) { visit(item); }); });
     return interval;
   }
 
@@ -486,40 +625,54 @@ class RowSelection {
   /// Puts the selected items, in any order. All threads of the block call it.
   template <class Put>
   __device__ void collect(Interval<Item> const& interval, int size, Put const& put) const {
-    __syncthreads();
-    for (int i = threadIdx.x; i < size; i += Threads) {
-      Item const item = kept()[i];
-      if (interval.selects(item))
-        put(static_cast<int>(claim(&notes().selected)), item);
-      else if (interval.has(item))
+    unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
+#pragma unroll 1
+    for (int first = 0; first < size; first += Threads) {
+      int const i = first + static_cast<int>(threadIdx.x);
+      Item const item = i < size ? kept()[i] : Item{0};
+      bool const selected = i < size && interval.selects(item);
+      unsigned const winners = __ballot_sync(full_warp, selected);
+      if (i < size && !selected && interval.has(item))
         boundary()[claim(&notes().at_boundary)] = item;
+      unsigned slot = 0;
+      if (lower == 0 && winners != 0)
+        slot = atomicAdd(&notes().selected, static_cast<unsigned>(__popc(winners)));
+      slot = __shfl_sync(full_warp, slot, 0) + static_cast<unsigned>(__popc(winners & lower));
+      if (selected) put(static_cast<int>(slot), item);
     }
+    __syncthreads();
     if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
   }
 
-  /// Puts the best `need` of `count` items behind those above, in order: an item's place is the number of better ones.
+  /// Puts the best `need` of `count` items behind those above, in order: an item's place is the number of better ones,
+  /// which neighboring threads count together. The items are visible to all.
   template <class Put>
-  __device__ void rank_all(Item const* items, int count, Interval<Item> const& interval, Put const& put) const {
-    __syncthreads();
-    int const slices = count <= Threads / 4 ? 4 : count <= Threads / 2 ? 2 : 1;
+  __device__ void rank_all(Item const* items, int count, Interval<Item> const& interval,
+                           Put const& put) const {
+    int slices = 32;
+    while (slices > 1 && count * slices > Threads) slices /= 2;
     for (int first = 0; first < count; first += Threads / slices) {
       int const i = first + static_cast<int>(threadIdx.x) / slices;
+      int const slice = static_cast<int>(threadIdx.x) % slices;
       Item const item = i < count ? items[i] : Item{0};
       int better = 0;
-      for (int j = static_cast<int>(threadIdx.x) % slices; j < count; j += slices) better += items[j] > item;
-      for (int mask = slices / 2; mask > 0; mask /= 2) better += __shfl_xor_sync(full_warp, better, mask);
-      bool const mine = i < count && static_cast<int>(threadIdx.x) % slices == 0;
-      if (mine && better < interval.need) put(interval.above + better, item);
+#pragma unroll 8
+      for (int j = slice; j < count; j += slices) better += items[j] > item;
+      for (int mask = slices / 2; mask > 0; mask /= 2)
+        better += __shfl_xor_sync(full_warp, better, mask);
+      if (i < count && slice == 0 && better < interval.need) put(interval.above + better, item);
     }
   }
 
   /// Stores the selected items, best first, by their bins; false where a bin is too crowded for that.
-  __device__ bool order_by_bins(Filter<Item> const& filter, Interval<Item> const& interval, int size) const {
+  __device__ bool order_by_bins(Filter<Item> const& filter, Interval<Item> const& interval,
+                                int size) const {
     unsigned* const first = histogram();
     bool crowded = false;
     block_descend<bins, Threads>([&](int bin) { return first[bin]; },
                                  [&](int bin, unsigned above, unsigned here) {
-                                   crowded |= above < static_cast<unsigned>(notes().k) && here > tuning.crowded;
+                                   crowded |= above < static_cast<unsigned>(notes().k) &&
+                                              here > tuning.crowded;
                                    first[bin] = above;
                                  });
     if (__syncthreads_or(crowded)) return false;
@@ -540,7 +693,7 @@ class RowSelection {
   }
 
   /// Stores the selected items, best first, by a bitonic network.
-  __device__ __noinline__ void order_by_network(Interval<Item> interval, int kept_items) const {
+  __device__ void order_by_network(Interval<Item> interval, int kept_items) const {
     Item* const items = ordered();
     collect(interval, kept_items, ToOrdered{items});
     int const k = notes().k;
@@ -569,34 +722,38 @@ class RowSelection {
     ItemMap<Bits, Item> const& map = m_batch.map;
     std::uint64_t const position = map.position(item);
     Bits const rank = map.rank_of(item);
-    Bits const key =
-        map.rank.has_one_key(rank) ? map.rank.key_of(rank) : notes().keys[static_cast<std::int64_t>(position) - notes().head];
-    m_batch.problem.store(notes().row, slot, key, position);
+    Bits const key_found = map.rank.has_one_key(rank)
+                               ? map.rank.key_of(rank)
+                               : key(static_cast<std::int64_t>(position) - notes().head);
+    m_batch.problem.store(notes().row, slot, key_found, position);
   }
 
   /// What stands beside the selected.
   __device__ void fill() const {
     Problem<Bits> const& problem = m_batch.problem;
     if (threadIdx.x == 0 && problem.counts) problem.counts.store(notes().row, notes().k);
-    for (std::int64_t slot = notes().k + static_cast<int>(threadIdx.x); slot < problem.shape.k; slot += Threads)
+    for (std::int64_t slot = notes().k + static_cast<int>(threadIdx.x); slot < problem.shape.k;
+         slot += Threads)
       problem.store_missing(notes().row, slot);
   }
 
   Batch<Bits, Item> const& m_batch;
 };
 
-template <class Bits, class Item, int Threads, bool Clustered>
+template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
 __global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threads)
     select_rows(__grid_constant__ Batch<Bits, Item> const batch) {
-  RowSelection<Bits, Item, Threads, Clustered> const selection(batch);
+  RowSelection<Bits, Item, Threads, Clustered, Strided> const selection(batch);
   int const parts = Clustered ? batch.parts : 1;
   int turn = 0;
-  for (std::int64_t row = blockIdx.x / parts; row < batch.problem.shape.rows; row += gridDim.x / parts) {
+  for (std::int64_t row = blockIdx.x / parts; row < batch.problem.shape.rows;
+       row += gridDim.x / parts) {
     selection.run(row, turn);
     turn ^= 1;
     __syncthreads();
   }
-  if constexpr (Clustered) cluster_sync();  // the first block's shared memory stays until all are done with it
+  if constexpr (Clustered)
+    cluster_sync();  // the first block's shared memory stays until all are done with it
 }
 
 // ---- host side
@@ -646,23 +803,27 @@ int ordered_of(Shape const& shape, Sorted sorted) {
   return std::max(round_up_to_power_of_two(shape.k), static_cast<int>(shape.k) + tuning.boundary);
 }
 
-template <class Bits, class Item, int Threads, bool Clustered>
+template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
 void launch(int device, cudaStream_t stream, Batch<Bits, Item> const& batch) {
-  auto* const kernel = select_rows<Bits, Item, Threads, Clustered>;
+  auto* const kernel = select_rows<Bits, Item, Threads, Clustered, Strided>;
   std::size_t const bytes = shared_bytes<Item>(batch.capacity, batch.ordered);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
         "shared memory");
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {static_cast<unsigned>(batch.parts), 1, 1};
   if (batch.parts > 8)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cluster");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          "cluster");
   std::int64_t const by_threads = tuning.blocks * tuning.threads / Threads;
   std::int64_t const by_memory = static_cast<std::int64_t>((227 * 1024) / (bytes + 2048));
-  std::int64_t const resident = processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
+  std::int64_t const resident =
+      processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
   std::int64_t const most = std::max<std::int64_t>(1, resident / batch.parts);
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::min(batch.problem.shape.rows, most) * batch.parts));
+  config.gridDim =
+      dim3(static_cast<unsigned>(std::min(batch.problem.shape.rows, most) * batch.parts));
   config.blockDim = dim3(Threads);
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
@@ -672,14 +833,23 @@ void launch(int device, cudaStream_t stream, Batch<Bits, Item> const& batch) {
 }
 
 bool are_short(Shape const& shape) {
-  return !shape.ragged && shape.n <= tuning.short_row && shape.rows >= tuning.many_rows;
+  return shape.packed && !shape.ragged && shape.n <= tuning.short_row &&
+         shape.rows >= tuning.many_rows;
+}
+
+int threads_of(Shape const& shape, int parts, int processors) {
+  if (are_short(shape)) return tuning.short_threads;
+  if (!shape.packed || shape.ragged || shape.n / parts < tuning.wide_part) return tuning.threads;
+  // Large clusters of blocks that have a processor each do not fit a device side by side.
+  std::int64_t const blocks = shape.rows * parts * (parts > 4 ? 2 : 1);
+  return blocks <= processors ? tuning.wide_threads : tuning.threads;
 }
 
 template <class Bits, class Item>
 void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options) {
   Shape const& shape = problem.shape;
   int const parts = has_clusters(device) ? parts_of_row(shape, processors(device)) : 1;
-  int const threads = are_short(shape) ? tuning.short_threads : tuning.threads;
+  int const threads = threads_of(shape, parts, processors(device));
   Batch<Bits, Item> const batch{problem,
                                 make_item_map<Item>(problem.rank, shape.n, options.ties),
                                 forced_threshold,
@@ -687,14 +857,20 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
                                 parts,
                                 capacity_of(shape, threads),
                                 ordered_of(shape, options.sorted)};
-  if (threads == tuning.short_threads && parts == 1)
-    launch<Bits, Item, tuning.short_threads, false>(device, stream, batch);
+  auto const launch_as = [&]<int Threads, bool Strided> {
+    if (parts == 1)
+      launch<Bits, Item, Threads, false, Strided>(device, stream, batch);
+    else
+      launch<Bits, Item, Threads, true, Strided>(device, stream, batch);
+  };
+  if (!shape.packed)
+    launch_as.template operator()<tuning.threads, true>();
   else if (threads == tuning.short_threads)
-    launch<Bits, Item, tuning.short_threads, true>(device, stream, batch);
-  else if (parts == 1)
-    launch<Bits, Item, tuning.threads, false>(device, stream, batch);
+    launch_as.template operator()<tuning.short_threads, false>();
+  else if (threads == tuning.wide_threads)
+    launch_as.template operator()<tuning.wide_threads, false>();
   else
-    launch<Bits, Item, tuning.threads, true>(device, stream, batch);
+    launch_as.template operator()<tuning.threads, false>();
 }
 
 template <class Bits>
@@ -703,7 +879,7 @@ using ItemOf = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
 }  // namespace
 
 bool one_pass_batch_supports(Shape const& shape) {
-  if (!shape.packed || shape.n >= std::numeric_limits<std::int32_t>::max()) return false;
+  if (shape.n >= std::numeric_limits<std::int32_t>::max()) return false;
   if (shape.k > shape.n || shape.k > 8192) return false;
   int const threads = are_short(shape) ? tuning.short_threads : tuning.threads;
   int const capacity = capacity_of(shape, threads), ordered = ordered_of(shape, Sorted::yes);
