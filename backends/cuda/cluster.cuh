@@ -40,16 +40,24 @@ __device__ inline void cluster_sync() {
   cluster_wait();
 }
 
-/// Where the cluster's first block has what this block has at `mine`, in its shared memory.
+/// Where the cluster's block `rank` has what this block has at `mine`, in its shared memory.
 template <class T>
-__device__ T* of_leader(T* mine) {
+__device__ T* of_block(T* mine, int rank) {
 #if __CUDA_ARCH__ >= 900
   std::uint64_t theirs;
-  asm("mapa.u64 %0, %1, 0;" : "=l"(theirs) : "l"(reinterpret_cast<std::uint64_t>(mine)));
+  asm("mapa.u64 %0, %1, %2;"
+      : "=l"(theirs)
+      : "l"(reinterpret_cast<std::uint64_t>(mine)), "r"(rank));
   return reinterpret_cast<T*>(theirs);
 #else
   return mine;
 #endif
+}
+
+/// Likewise of the first block.
+template <class T>
+__device__ T* of_leader(T* mine) {
+  return of_block(mine, 0);
 }
 
 }  // namespace ktopk::detail::cuda

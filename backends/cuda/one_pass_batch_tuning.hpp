@@ -20,6 +20,7 @@ struct OnePassBatchTuning {
   int bins = 2048;            ///< of the histogram of kept items
   int boundary = 128;         ///< items, up to which each is ranked against all others
   int crowded = 256;          ///< items of a bin, above which a network sorts instead
+  int most_lists = 8;         ///< interleaved rows that a block reads together
   int most_parts = 16;        ///< blocks that share a row: sm_90's largest cluster
   int least_part = 2048;      ///< keys that are worth a block
   int long_row =
