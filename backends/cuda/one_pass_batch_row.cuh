@@ -33,10 +33,10 @@ struct Batch {
   ItemMap<Bits, Item> map;
   Threshold forced;
   Sorted sorted;
-  int parts;     // blocks that share a row, or a group of rows
-  int lists;     // rows of a group: 1 but for interleaved ones
-  int capacity;  // items of a row that are kept
-  int ordered;   // items that can be put in order; a power of two
+  int parts = 1;     // blocks that share a row, or a group of rows
+  int lists = 1;     // rows of a group: 1 but for interleaved ones
+  int capacity = 0;  // items of a row that are kept
+  int ordered = 0;   // items that can be put in order; a power of two
 };
 
 /// What an item must reach to be kept, and how wide the bins above it are.
@@ -316,12 +316,15 @@ class RowSelection {
   }
 
   __device__ Neighbors<Bits> neighbors(unsigned place) const {
-    if constexpr (!Strided) return reinterpret_cast<Neighbors<Bits> const*>(notes().keys)[place];
-    Neighbors<Bits> gathered;
+    if constexpr (Strided) {
+      Neighbors<Bits> gathered;
 #pragma unroll
-    for (int i = 0; i < sample_neighbors; ++i)
-      gathered.keys[i] = key(std::int64_t{place} * sample_neighbors + i);
-    return gathered;
+      for (int i = 0; i < sample_neighbors; ++i)
+        gathered.keys[i] = key(std::int64_t{place} * sample_neighbors + i);
+      return gathered;
+    } else {
+      return reinterpret_cast<Neighbors<Bits> const*>(notes().keys)[place];
+    }
   }
 
   /// A key that `each` of the warp's samples reach at least, and the best of the warp's keys.
