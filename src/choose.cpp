@@ -25,6 +25,7 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape,
                                   TunedRooms const& tuned) {
   if (tuned.bisection) return Algorithm::bisection;
   if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;
+  if (tuned.radix && shape.n > 8192) return Algorithm::radix;
   if (shape.ragged) return Algorithm::radix;
   if (parts_of_row(device, shape.rows, shape.n) > 1)
     return shape.n <= (1 << 17) ? Algorithm::sort : Algorithm::radix;
