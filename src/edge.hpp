@@ -53,7 +53,7 @@ struct Samples {
 
   /// Copies their ranks.
   template <class Bits>
-  void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+  void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             Bits* sample) const {
     for (int i = 0; i < count; ++i) sample[i] = keys[place(i)];
     loops.ranks(sample, count, rank, sample);
@@ -74,8 +74,8 @@ struct RanksBetween {
   explicit RanksBetween(RankRange<Bits> const& range_) : range(range_) {}
 
   /// Ranks of a range of one are not copied; false if there is no room for the others.
-  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
-            bool few_reach) {
+  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+            int count, bool few_reach) {
     bool const sifts = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
@@ -91,7 +91,7 @@ struct RanksBetween {
   alignas(64) Bits ranks[room];
 
  private:
-  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                   int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
@@ -104,7 +104,7 @@ struct RanksBetween {
     }
     return true;
   }
-  bool read_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+  bool read_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                   int length) {
     alignas(64) Bits block[filter_block];
     loops.ranks(keys, length, rank, block);
@@ -130,7 +130,8 @@ struct RanksBetween {
 /// The edge of a row of keys, by one read of them, if its rank is in a range; or false.
 template <class Bits>
 bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
-                  RankMap<Bits> const& rank, Bits const* keys, int count, int k, Edge<Bits>& edge) {
+                  RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
+                  Edge<Bits>& edge) {
   RanksBetween<Bits> between(range);
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
@@ -144,7 +145,7 @@ bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
 
 /// Whether two of a row's first keys have one rank, as of most rows in which many have.
 template <class Bits>
-bool starts_with_ties(RankMap<Bits> const& rank, Bits const* keys, int count) {
+bool starts_with_ties(RankMap<Bits> const& rank, Stored<Bits> const* keys, int count) {
   Bits before = rank(keys[0]);
   for (int i = 1; i < std::min(count, 16); ++i) {
     Bits const here = rank(keys[i]);
@@ -157,8 +158,8 @@ bool starts_with_ties(RankMap<Bits> const& rank, Bits const* keys, int count) {
 /// The same without a range: two of a sample, between which the edge should be, leave few ranks (Floyd and Rivest,
 /// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
-bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
-               int k, Edge<Bits>& edge) {
+bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+               int count, int k, Edge<Bits>& edge) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
   if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;

@@ -52,14 +52,14 @@ inline int bitonic_length(int k) {
 template <class Bits>
 struct BitonicKeys {
   using Key = Bits;
-  Bits const* keys;
+  Stored<Bits> const* keys;
   std::int64_t step;
   std::int64_t count;
   RankMap<Bits> rank;
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t first, Runs<Bits> const& runs) const {
     auto const real = static_cast<int>(std::min<std::int64_t>(count - first, runs.size()));
-    Bits const* const from = keys + first * step;
+    Stored<Bits> const* const from = keys + first * step;
     RankMap<Bits> const map = rank;
     if (step == 1)
       for (int i = 0; i < real; ++i) runs.items[i] = map(from[i]);
@@ -175,7 +175,7 @@ struct BitonicParts {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((select_alone(part);))
     } else {
-      Bits const* const keys = lists.sink.problem.row_keys(part.row);
+      Stored<Bits> const* const keys = lists.sink.problem.row_keys(part.row);
       std::int64_t const step = lists.sink.problem.key_step;
       bitonic_together(group, lists, part, [&](std::int64_t i) {
         return map(keys[i * step], static_cast<std::uint64_t>(i));
@@ -185,7 +185,8 @@ struct BitonicParts {
 
   void select_alone(RowPart const& part) const {
     Problem<Bits> const& problem = lists.sink.problem;
-    Bits const* const keys = problem.row_keys(part.row) + part.range.begin * problem.key_step;
+    Stored<Bits> const* const keys =
+        problem.row_keys(part.row) + part.range.begin * problem.key_step;
     auto const k = static_cast<int>(part.wanted);
     tally(Count::keys_read, 2 * part.length());
     BitonicVectors<Bits> vectors;
@@ -206,7 +207,7 @@ struct BitonicParts {
     auto const threshold = [&] {
       return (static_cast<Item>(last) << map.position_bits) | (equals > 0 ? 0 : map.position_mask);
     };
-    auto const visit = [&, rank_of = map.rank, backwards](Bits const* from,
+    auto const visit = [&, rank_of = map.rank, backwards](Stored<Bits> const* from,
                                                           std::uint16_t const* hits, int found,
                                                           std::int64_t first) {
       int count = winners.count;

@@ -44,7 +44,7 @@ struct TakeSample {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((take_alone(row, place_of, {first, end});))
     } else {
-      Bits const* const keys = problem.row_keys(row);
+      Stored<Bits> const* const keys = problem.row_keys(row);
       each(group, first, end, [&](std::int64_t i) {
         std::int64_t const place = place_of(i);
         put(row, i, keys[place * problem.key_step], place);
@@ -59,7 +59,7 @@ struct TakeSample {
 
   /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
   void take_alone(std::int64_t row, SamplePlaces const& place_of, Range range) const {
-    Bits const* const keys = problem.row_keys(row);
+    Stored<Bits> const* const keys = problem.row_keys(row);
     std::int64_t const step = problem.key_step;
     std::int64_t places[block];
     Bits found[block];

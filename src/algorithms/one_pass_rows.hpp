@@ -134,7 +134,7 @@ class OnePassRow {
   std::int64_t reaching(Bits least) const {
     std::int64_t count = 0;
     Bits ranks[filter_block];
-    m_scan.blocks(0, size(), [&](Bits const* from, std::int64_t, int length) {
+    m_scan.blocks(0, size(), [&](Stored<Bits> const* from, std::int64_t, int length) {
       loops().ranks(from, length, m_map.rank, ranks);
       count += loops().reaching(ranks, length, least);
     });

@@ -32,7 +32,7 @@ class HostQueue {
 
   /// Takes the keys of a range of positions; `keys` is where position 0 lies.
   template <class Bits>
-  void push(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map, Bits const* keys,
+  void push(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
             std::int64_t step, Range range) {
     if constexpr (!std::is_same_v<Item, Item64>) m_shift = map.position_bits;
     Item bar = m_bar;
@@ -152,8 +152,8 @@ class TeamQueue {
 
   /// Every thread goes on to its next key that is wanted, so that few meetings are in vain.
   template <class Bits>
-  KOKKOS_FUNCTION void push(ItemMap<Bits, Item> const& map, Bits const* keys, std::int64_t step,
-                            Range range) {
+  KOKKOS_FUNCTION void push(ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
+                            std::int64_t step, Range range) {
     std::int64_t const chunk = 16 * m_group.size();
     for (std::int64_t first = range.begin; first < range.end; first += chunk) {
       std::int64_t const end = first + chunk < range.end ? first + chunk : range.end;

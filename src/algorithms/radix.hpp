@@ -56,11 +56,12 @@ struct KeySource {
   HostLoops<Bits> loops;
 
   struct Reader {
-    Bits const* keys;
+    Stored<Bits> const* keys;
     std::int64_t step;
     ItemMap<Bits, Item> map;
     HostLoops<Bits> loops;
     static constexpr bool reads_keys = true;
+    typedef Stored<Bits> const* Block;  // as what split names a block
     KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
@@ -101,6 +102,7 @@ struct ListSource {
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;
+    typedef Item const* Block;
     ListScan<Item> scan() const { return {items}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
     KOKKOS_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }

@@ -102,8 +102,7 @@ struct RadixReading {
     Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
                                                         &state.emitted, winners);
     read_from(
-        group, read, range, threshold,
-        [&](Item item) { winner.add_if(item >= threshold, item); },
+        group, read, range, threshold, [&](Item item) { winner.add_if(item >= threshold, item); },
         [&] { flush_fuller(group, winner); });
     winner.flush();
   }
@@ -167,18 +166,13 @@ struct RadixReading {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((read.scan().split(
           range.begin, range.end, state.floor, ceiling, visit,
-          [&](auto const* from, std::uint16_t const* hits, int found, auto... first) {
-            put_hits(from, hits, found, first...);
+          [&](typename Reader::Block from, std::uint16_t const* hits, int found, auto... first) {
+            sink.put_hits(row, slots_for(found), from, hits, found, first...);
+            tally(Count::flushes, 1);
           });))
     } else {
       each_together(group, range, read.lead(range.begin), read, visit, settle);
     }
-  }
-
-  template <class From, class... First>
-  void put_hits(From const* from, std::uint16_t const* hits, int found, First... first) const {
-    sink.put_hits(row, slots_for(found), from, hits, found, first...);
-    tally(Count::flushes, 1);
   }
 
   void gather_list(ListScan<Item> const& scan, Range range) const {
