@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "host_loops.hpp"
+#include "thread_memory.hpp"
 
 // Which rank a key must have to win, of rows that fit a host's caches. Radix with digits of two bits, counted by SIMD,
 // of what a sample leaves of a row.
@@ -69,9 +70,10 @@ struct Samples {
 /// The ranks of a row that lie in a range, and how many lie above it.
 template <class Bits>
 struct RanksBetween {
-  static constexpr int room = 2 * long_block;
+  static constexpr int most = 2 * long_block;
 
-  explicit RanksBetween(RankRange<Bits> const& range_) : range(range_) {}
+  RanksBetween(RankRange<Bits> const& range_, int count)
+      : range(range_), room(std::min(most, count)), m_memory(room) {}
 
   /// Ranks of a range of one are not copied; false if there is no room for the others.
   bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
@@ -88,7 +90,13 @@ struct RanksBetween {
 
   RankRange<Bits> range;
   int above = 0, within = 0;
-  alignas(64) Bits ranks[room];
+  int room;
+
+ private:
+  ThreadArray<Bits> m_memory;
+
+ public:
+  Bits* const ranks = m_memory.get();
 
  private:
   bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
@@ -132,7 +140,7 @@ template <class Bits>
 bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
                   RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
                   Edge<Bits>& edge) {
-  RanksBetween<Bits> between(range);
+  RanksBetween<Bits> between(range, count);
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
@@ -162,9 +170,10 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<B
                int count, int k, Edge<Bits>& edge) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
-  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
+  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::most) return false;
   if (!samples.leave_little() && !starts_with_ties(rank, keys, count)) return false;
-  alignas(64) Bits sample[Samples::most];
+  ThreadArray<Bits> const memory(samples.count);
+  Bits* const sample = memory.get();
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
     RankRange<Bits> const range{least, static_cast<Bits>(most - least)};

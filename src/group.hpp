@@ -11,6 +11,7 @@
 #include <ktopk/detail/backend.hpp>
 
 #include "counters.hpp"
+#include "host_memory.hpp"
 #include "host_shares.hpp"
 
 // A group is what works on one part of a row: one thread on a host, a team on a device. Rooms are
@@ -27,7 +28,6 @@ using Count64 = unsigned long long;
 using Count64 = std::uint64_t;
 #endif
 
-inline constexpr int host_shared_bytes = 16 * 1024;
 inline constexpr int team_size = 256;
 
 class ThreadGroup {
@@ -96,9 +96,12 @@ template <class Body>
 struct OnThreads {
   Body body;
   HostShares* shares;
+  HostMemory memory;
+  int shared_bytes;
   void operator()(std::int64_t thread) const {
-    alignas(64) std::byte shared[host_shared_bytes];
-    shares->work(thread, [&](std::int64_t index) { body(ThreadGroup(index, shared)); });
+    UseThreadMemory const use(memory.part(thread));
+    ThreadArray<std::byte> const shared(shared_bytes);
+    shares->work(thread, [&](std::int64_t index) { body(ThreadGroup(index, shared.get())); });
   }
 };
 
@@ -166,8 +169,10 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
   if (groups == 0) return;
   if constexpr (is_host_space<Exec>) {
     static_assert(runs_at_once<Exec>);
-    HostShares shares(groups, exec.concurrency());
-    OnThreads<Body> const on_threads{body, &shares};
+    HostMemory const memory = call_memory;
+    std::int64_t const all = exec.concurrency();
+    HostShares shares(groups, memory.threads > 0 ? std::min(all, memory.threads) : all);
+    OnThreads<Body> const on_threads{body, &shares, memory, shared_bytes};
     if (shares.threads() == 1) return call_alone(label, exec, [&] { on_threads(0); });
     Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0,
                                                                             shares.threads());
@@ -190,6 +195,19 @@ void launch_each(char const* label, Exec const& exec, std::int64_t count, Body c
     if (count == 1) return body(std::int64_t{0});
   Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0, count);
   Kokkos::parallel_for(label, as_argument(policy), body);
+}
+
+template <class Body>
+struct OfGroupIndex {
+  Body body;
+  void operator()(ThreadGroup const& group) const { body(group.index()); }
+};
+
+/// The same on a host for what needs arrays of its thread.
+template <class Exec, class Body>
+void launch_each_with_arrays(char const* label, Exec const& exec, std::int64_t count,
+                             Body const& body) {
+  launch(label, exec, count, 0, OfGroupIndex<Body>{body});
 }
 
 /// How many groups fill the device.

@@ -6,6 +6,7 @@
 
 #include "host_filters.hpp"
 #include "host_targets.hpp"
+#include "thread_memory.hpp"
 #if defined(KTOPK_HOST_TARGETS)
 #include "host_filter_avx2.hpp"
 #include "host_filter_vbmi2.hpp"
@@ -133,7 +134,8 @@ inline constexpr int least_narrowed = 128, most_narrowed = 16384;
 template <class Bits>
 [[gnu::always_inline]] inline int raise_narrowed(Bits const* ranks, int count, int k, int bits,
                                                  Reached<Bits>& best) {
-  alignas(64) std::uint16_t narrow[most_narrowed];
+  ThreadArray<std::uint16_t> const memory(count);
+  std::uint16_t* const narrow = memory.get();
   int const width = bits < 16 ? bits : 16, left = bits - width;
   Bits const before = best.rank;
   for (int i = 0; i < count; ++i)

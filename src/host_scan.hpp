@@ -10,6 +10,7 @@
 #include "host_loops.hpp"
 #include "in_order.hpp"
 #include "place_classes.hpp"
+#include "thread_memory.hpp"
 
 // How host rooms walk a row or a list: block by block, through the loops of host_loops.hpp.
 
@@ -19,7 +20,8 @@ namespace ktopk::detail {
 /// each other.
 class DigitCounter {
  public:
-  DigitCounter(unsigned* histogram, unsigned bins) : m_histogram(histogram), m_bins(bins) {
+  DigitCounter(unsigned* histogram, unsigned bins)
+      : m_histogram(histogram), m_bins(bins), m_memory(3 * std::int64_t{bins}) {
     std::fill(m_other, m_other + 3 * bins, 0u);
   }
   ~DigitCounter() {
@@ -43,8 +45,15 @@ class DigitCounter {
  private:
   unsigned* m_histogram;
   unsigned m_bins;
-  unsigned m_other[3 << 11];
+  ThreadArray<unsigned> m_memory;
+  unsigned* const m_other = m_memory.get();
 };
+
+/// Room for copies of a block's keys, where they are `step` apart.
+template <class Bits>
+ThreadArray<Bits> room_for_block(std::int64_t step) {
+  return ThreadArray<Bits>(step == 1 ? 0 : filter_block);
+}
 
 /// `count` > 0 keys that are `step` apart, or a copy of them, one behind the other.
 template <class Bits>
@@ -68,10 +77,10 @@ struct KeyScan {
   /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
   template <class Body>
   void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
-    Bits packed[filter_block];
+    ThreadArray<Bits> const packed = room_for_block<Bits>(step);
     for (std::int64_t first = begin; first < end; first += filter_block) {
       int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
-      body(neighbors(keys + first * step, step, count, packed), first, count);
+      body(neighbors(keys + first * step, step, count, packed.get()), first, count);
     }
   }
 
@@ -81,7 +90,8 @@ struct KeyScan {
                     unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t digits[filter_block + 1];
-    alignas(64) Bits ranks[filter_block];
+    ThreadArray<Bits> const memory(filter_block);
+    Bits* const ranks = memory.get();
     Bits const width = static_cast<Bits>(Bits(digit.last) << digit.shift);
     Bits const inner = static_cast<Bits>(digit.base + (Bits{1} << digit.shift));
     Bits const upper = static_cast<Bits>(digit.base + width);
@@ -305,7 +315,8 @@ struct ListScan {
   /// each is copied without a branch.
   template <class Body>
   void pack_reaching(std::int64_t begin, std::int64_t end, Item least, Body const& body) const {
-    Item found[filter_block];
+    ThreadArray<Item> const memory(filter_block);
+    Item* const found = memory.get();
     blocks(begin, end, [&](Item const* from, int count) {
       int held = 0;
       for (int i = 0; i < count; ++i) {
@@ -381,7 +392,7 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
                              std::int64_t end, int block, Threshold const& threshold,
                              Body const& body) {
   std::uint16_t hits[long_block + 1];
-  Bits packed[filter_block];
+  ThreadArray<Bits> const packed = room_for_block<Bits>(step);
   int const most = step == 1 ? std::max(block, filter_block) : filter_block;
   int next = std::min(block, most);
   for (std::int64_t first = begin; first < end; first += block) {
@@ -392,7 +403,7 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
     if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
                            static_cast<std::uint64_t>(first + count), least))
       continue;
-    Stored<Bits> const* const from = neighbors(keys + first * step, step, count, packed);
+    Stored<Bits> const* const from = neighbors(keys + first * step, step, count, packed.get());
     body(from, hits, loops.filter(from, count, map.rank, ranks_from(least), hits), first);
   }
 }

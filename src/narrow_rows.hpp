@@ -239,7 +239,8 @@ struct Narrowing {
   /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
   template <class Scan>
   void count_keys(Scan const& scan, Range range, Item const* splitters, Count64* counts) const {
-    Bits ranks[filter_block];
+    ThreadArray<Bits> const memory(filter_block);
+    Bits* const ranks = memory.get();
     Count64 reaching[ways + 1] = {};
     scan.blocks(range.begin, range.end,
                 [&](Stored<Bits> const* from, std::int64_t first, int count) {

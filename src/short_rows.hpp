@@ -53,11 +53,12 @@ struct ShortRows {
     if (length > longest_row_alone) return put_long(row, length, k);
     Problem<Bits> const& problem = sink.problem;
     if (length > longest_short_row && problem.key_step != 1) return false;
-    Bits packed[longest_short_row];
-    std::uint16_t hits[longest_row_alone + 1];
     auto const count = static_cast<int>(length);
+    ThreadArray<Bits> const packed(problem.key_step == 1 ? 0 : count);
+    ThreadArray<std::uint16_t> const places(count + 1);
+    std::uint16_t* const hits = places.get();
     Stored<Bits> const* const from =
-        neighbors(problem.row_keys(row), problem.key_step, count, packed);
+        neighbors(problem.row_keys(row), problem.key_step, count, packed.get());
     if (!find_winners(from, count, k, hits)) return false;
     store(row, from, hits, k);
     return true;
@@ -115,12 +116,15 @@ struct ShortRows {
     int blocks() const { return m_blocks; }
     int count() const { return begins[m_blocks]; }
 
-    int begins[most_blocks + 1] = {};
-    std::uint16_t places[room + 1];
-    alignas(64) Bits ranks[room];
-
    private:
     int m_blocks = 0;
+    ThreadArray<std::uint16_t> m_places{room + 1};
+    ThreadArray<Bits> m_ranks{room};
+
+   public:
+    int begins[most_blocks + 1] = {};
+    std::uint16_t* const places = m_places.get();
+    Bits* const ranks = m_ranks.get();
   };
 
   /// A rank that about as many reach as win. Where many share it, those above it come first.
@@ -136,7 +140,8 @@ struct ShortRows {
     return {rank, like > classes.k + classes.count / 16};
   }
   Bar bar_by(Samples const& samples, Stored<Bits> const* from) const {
-    alignas(64) Bits sample[Samples::most];
+    ThreadArray<Bits> const memory(samples.count);
+    Bits* const sample = memory.get();
     samples.take(loops, sink.map.rank, from, sample);
     auto const [rank, like] = loops.kth(sample, samples.count, samples.last);
     return {rank, like > samples.last + samples.count / 16};
@@ -247,7 +252,8 @@ struct ShortRows {
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, from, count, k, edge)) {
       if (count > longest_short_row) return false;
-      alignas(64) Bits ranks[longest_short_row];
+      ThreadArray<Bits> const memory(count);
+      Bits* const ranks = memory.get();
       loops.ranks(from, count, sink.map.rank, ranks);
       edge = edge_of(loops, ranks, count, k);
     }
@@ -345,7 +351,8 @@ struct ShortRows {
   bool choose_among(Stored<Bits> const* from, std::uint16_t* hits, int found, int k) const {
     if (found == k) return true;
     if (found > most_chosen) return false;
-    alignas(64) Bits ranks[most_chosen];
+    ThreadArray<Bits> const memory(found);
+    Bits* const ranks = memory.get();
     std::uint16_t winners[most_chosen + 1];
     take_ranks(from, hits, found, ranks);
     find_up_to(edge_of(loops, ranks, found, k), {}, ranks, found, k, winners);
@@ -420,7 +427,8 @@ struct ShortRows {
   }
 
   void store_sorted(std::int64_t row, Stored<Bits> const* from, std::uint16_t* hits, int k) const {
-    Item items[longest_short_row];
+    ThreadArray<Item> const memory(k);
+    Item* const items = memory.get();
     for (int h = 0; h < k; ++h) items[h] = sink.map(from[hits[h]], hits[h]);
     std::sort(items, items + k, std::greater<Item>());
     for (int h = 0; h < k; ++h) hits[h] = static_cast<std::uint16_t>(sink.map.position(items[h]));

@@ -129,7 +129,8 @@ class HostRanks {
   int m_n;
   int m_held = 0;
   int m_above = 0;
-  alignas(64) Bits m_ranks[room];
+  ThreadArray<Bits> m_memory{room};
+  Bits* const m_ranks = m_memory.get();
 };
 
 inline constexpr int team_head_bytes = 32;  // extremes, counters, slots

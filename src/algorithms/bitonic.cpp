@@ -189,8 +189,9 @@ struct BitonicParts {
         problem.row_keys(part.row) + part.range.begin * problem.key_step;
     auto const k = static_cast<int>(part.wanted);
     tally(Count::keys_read, 2 * part.length());
-    BitonicVectors<Bits> vectors;
-    Bits const* const run = best({keys, problem.key_step, part.length(), map.rank}, k, vectors);
+    ThreadArray<BitonicVectors<Bits>> const vectors(1);
+    Bits const* const run =
+        best({keys, problem.key_step, part.length(), map.rank}, k, *vectors.get());
     BitonicWinners<Bits> winners;
     gather(part, run, winners);
     if (sorted == Sorted::yes && lists.parts == 1) return store_sorted(part, run, winners);
@@ -270,8 +271,9 @@ struct BitonicLists {
   }
 
   void select_alone(RowPart const& part, Item const* items) const {
-    BitonicVectors<Item> vectors;
-    Item const* const run = best({items, part.length()}, static_cast<int>(part.wanted), vectors);
+    ThreadArray<BitonicVectors<Item>> const vectors(1);
+    Item const* const run =
+        best({items, part.length()}, static_cast<int>(part.wanted), *vectors.get());
     for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, run[slot]);
   }
 };

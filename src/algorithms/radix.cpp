@@ -198,7 +198,8 @@ struct RadixSelection {
     auto const filled = static_cast<std::int64_t>(state.filled);
     if (state.settled || !state.in_buffer || state.left > most || filled > 8 * most) return;
     Item const *const begin = buffer_of(row).items, *const end = begin + filled;
-    alignas(64) Item items[most];
+    ThreadArray<Item> const memory(state.left);
+    Item* const items = memory.get();
     auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
     auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
     digits().settle_at(state, best_of(items, count, static_cast<int>(state.need)));

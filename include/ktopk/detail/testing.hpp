@@ -2,9 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 // Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve; and try delegate's
-// other subranges.
+// other subranges; and see what did not fit the workspace.
 
 namespace ktopk::detail {
 
@@ -22,6 +23,9 @@ class ForceThreshold {
   ForceThreshold(ForceThreshold const&) = delete;
   ForceThreshold& operator=(ForceThreshold const&) = delete;
 };
+
+/// How many arrays of a host's threads were allocated, for want of room in the workspace.
+inline std::atomic<std::int64_t> arrays_beyond_workspace{0};
 
 inline std::atomic<int> forced_alpha{0};
 
