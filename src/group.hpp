@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -34,8 +35,8 @@ class ThreadGroup {
  public:
   static constexpr bool is_host = true;
 
-  KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared)
-      : m_index(index), m_shared(shared) {}
+  KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared, int shared_bytes)
+      : m_index(index), m_shared(shared), m_shared_bytes(shared_bytes) {}
 
   KOKKOS_FUNCTION std::int64_t index() const { return m_index; }
   KOKKOS_FUNCTION int rank() const { return 0; }
@@ -43,6 +44,7 @@ class ThreadGroup {
   KOKKOS_FUNCTION void barrier() const {}
   template <class T>
   KOKKOS_FUNCTION T* shared(std::size_t offset = 0) const {
+    assert(offset <= static_cast<std::size_t>(m_shared_bytes));
     return reinterpret_cast<T*>(m_shared + offset);
   }
   /// Adds to memory that the group shares; returns what was there.
@@ -56,6 +58,7 @@ class ThreadGroup {
  private:
   std::int64_t m_index;
   std::byte* m_shared;
+  [[maybe_unused]] int m_shared_bytes;
 };
 
 template <class Member>
@@ -101,7 +104,8 @@ struct OnThreads {
   void operator()(std::int64_t thread) const {
     UseThreadMemory const use(memory.part(thread));
     ThreadArray<std::byte> const shared(shared_bytes);
-    shares->work(thread, [&](std::int64_t index) { body(ThreadGroup(index, shared.get())); });
+    shares->work(thread,
+                 [&](std::int64_t index) { body(ThreadGroup(index, shared.get(), shared_bytes)); });
   }
 };
 

@@ -334,6 +334,35 @@ TEST_CASE("a great many groups are launched in portions", "[rooms]") {
   CHECK(cut(most_teams + 7, most_teams) == Portions{{0, most_teams}, {most_teams, 7}});
 }
 
+/// Fills all that a group shares with its number, and sees whether it stays.
+struct FillShared {
+  int words;
+  std::int64_t* wrong;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    auto* const shared = group.template shared<int>();
+    auto const number = static_cast<int>(group.index());
+    each(group, 0, words, [&](std::int64_t i) { shared[i] = number; });
+    group.barrier();
+    std::int64_t others = 0;
+    each(group, 0, words, [&](std::int64_t i) { others += shared[i] != number; });
+    if (others > 0) Kokkos::atomic_add(wrong, others);
+  }
+};
+
+TEST_CASE("a group has as much memory to share as it is launched with", "[rooms]") {
+  for_each_space([](auto const& exec) {
+    using Memory = typename std::decay_t<decltype(exec)>::memory_space;
+    Kokkos::View<std::int64_t, Memory> const wrong("test::wrong");
+    for (int bytes : {4, 16 * 1024, 40'000}) {
+      launch("test::shared", exec, 100, bytes, FillShared{bytes / 4, wrong.data()});
+      exec.fence();
+      auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), wrong);
+      CHECK(host() == 0);
+    }
+  });
+}
+
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 /// Sees the last of more groups than are launched at once.
 struct SeeLast {
