@@ -55,6 +55,13 @@ struct RadixSelection {
     group.barrier();
   }
 
+  /// Counts of a row that a group has to itself, if the shape has rows so long.
+  template <class Group>
+  KOKKOS_FUNCTION Count64* totals(Group const& group) const {
+    auto const begin = static_cast<std::size_t>(radix_totals_begin<Item>(scratch.digit_bits));
+    return group.template shared<Count64>(begin);
+  }
+
   KOKKOS_FUNCTION void start(RadixRow<Item>& state, std::int64_t row) const {
     bool const active = source.active(row);
     std::int64_t const size = active ? source.size(row) : 0;
@@ -286,7 +293,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
       selection.suit_digits(source.size(0) / scratch.parts / Selection::keys_worth_a_merge);
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
-  int const shared = radix_shared_bytes<Item>(selection.scratch.digit_bits);
+  int const shared = radix_shared_bytes(selection.scratch);
   schedule.clear(exec);
   launch("ktopk::radix::row", exec, scratch.row_groups, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});

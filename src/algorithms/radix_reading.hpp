@@ -16,12 +16,18 @@
 namespace ktopk::detail {
 
 /// What a group shares: a histogram, then the sums of slices with a flag, then the buffers of two
-/// Appenders. A sample lies there before them.
+/// Appenders, then the counts of rows that are too long for those of the histogram. A sample lies there before them.
 inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
 template <class Item>
-int radix_shared_bytes(int digit_bits) {
+KOKKOS_FUNCTION constexpr int radix_totals_begin(int digit_bits) {
   return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_sums_bytes +
          2 * appender_bytes<Item>();
+}
+template <class Item>
+int radix_shared_bytes(RadixScratch<Item> const& scratch) {
+  int const totals =
+      scratch.has_totals ? static_cast<int>(sizeof(Count64)) << scratch.digit_bits : 0;
+  return radix_totals_begin<Item>(scratch.digit_bits) + totals;
 }
 
 /// The items of a row that the buffer holds, and how many it could.

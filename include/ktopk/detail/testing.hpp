@@ -5,7 +5,7 @@
 #include <cstdint>
 
 // Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve; and try delegate's
-// other subranges; and see what did not fit the workspace.
+// other subranges; and let radix's counters be small, and see what did not fit the workspace.
 
 namespace ktopk::detail {
 
@@ -22,6 +22,19 @@ class ForceThreshold {
   ~ForceThreshold() { forced_threshold = Threshold::sampled; }
   ForceThreshold(ForceThreshold const&) = delete;
   ForceThreshold& operator=(ForceThreshold const&) = delete;
+};
+
+/// No more keys than these are counted at a time, and no fewer than a line of 64.
+inline constexpr std::int64_t most_counted = std::int64_t{1} << 31;
+inline std::atomic<std::int64_t> forced_most_counted{most_counted};
+
+/// While it lives, radix adds up its counts each time that it has counted so many keys, as if counters held no more.
+class ForceMostCounted {
+ public:
+  explicit ForceMostCounted(std::int64_t keys) { forced_most_counted = keys; }
+  ~ForceMostCounted() { forced_most_counted = most_counted; }
+  ForceMostCounted(ForceMostCounted const&) = delete;
+  ForceMostCounted& operator=(ForceMostCounted const&) = delete;
 };
 
 /// How many arrays of a host's threads were allocated, for want of room in the workspace.
