@@ -34,9 +34,6 @@ set_target_properties(ktopk PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PR
 add_library(ktopk_header_only INTERFACE)
 add_library(ktopk::header_only ALIAS ktopk_header_only)
 target_compile_definitions(ktopk_header_only INTERFACE KTOPK_HEADER_ONLY)
-target_include_directories(ktopk_header_only INTERFACE
-  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/ktopk/impl>"
-  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl>")
 set_target_properties(ktopk_header_only PROPERTIES EXPORT_NAME header_only)
 
 function(describe target scope)
