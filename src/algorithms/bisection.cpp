@@ -129,7 +129,7 @@ class HostRanks {
   int m_n;
   int m_held = 0;
   int m_above = 0;
-  ThreadArray<Bits> m_memory{room};
+  ThreadArray<Bits> m_memory{std::min(m_n, room)};
   Bits* const m_ranks = m_memory.get();
 };
 

@@ -160,6 +160,11 @@ KOKKOS_FUNCTION void bitonic_together(Group const& group, PartLists<Bits, Item> 
   each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, run[slot]); });
 }
 
+/// What a group shares; a host's thread has vectors of its own.
+template <class Exec, class Item>
+inline constexpr int bitonic_shared_bytes =
+    is_host_space<Exec> ? 0 : static_cast<int>(2 * bitonic_team_vector * sizeof(Item));
+
 template <class Bits, class Item>
 struct BitonicParts {
   PartLists<Bits, Item> lists;
@@ -304,7 +309,7 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     BitonicPieces<Item> const work(workspace, device_of(exec), shape, options);
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
-           static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+           bitonic_shared_bytes<Exec, Item>,
            BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(),
                                     pick_bitonic_best<BitonicKeys<Bits>>(), options.sorted});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
@@ -320,7 +325,7 @@ void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& so
   lists.lengths = source.verdicts;
   launch(
       "ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
-      static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+      bitonic_shared_bytes<Exec, Item>,
       BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<BitonicItems<Item>>()});
   select_from_lists("ktopk::bitonic::lists", exec, lists, work.scratch);
 }

@@ -168,7 +168,8 @@ struct OnePassRows {
   OnePassRow<Bits, Item> row(std::int64_t number) const { return {sink, loops, plan, number}; }
 
   void select(std::int64_t number) const {
-    ThreadArray<Item> const kept(OnePassRow<Bits, Item>::most_kept + 1);
+    constexpr std::int64_t most = OnePassRow<Bits, Item>::most_kept;
+    ThreadArray<Item> const kept(std::min(sink.problem.shape.n, most) + 1);
     auto const work = row(number);
     bool const is_wanted = sink.problem.winners(number) > 0;
     int const count = is_wanted ? work.keep(work.threshold(), kept.get()) : 0;
