@@ -18,6 +18,7 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
+#include "host_memory.hpp"
 #include "instantiate.hpp"
 #include "tuned.hpp"
 
@@ -144,6 +145,7 @@ template <class Exec>
 std::size_t layout_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   Pieces total;
   total.take<std::byte>(wanted_bytes(shape));
+  HostMemory const memory(total, device_of(exec), shape);
   total.take<std::byte>(static_cast<std::int64_t>(select_bytes(exec, shape, options)));
   return total.bytes();
 }
@@ -175,6 +177,7 @@ void select_with(Exec const& exec, Call<Bits> const& call, Options const& option
   auto* const wanted = pieces.take<std::byte>(wanted_bytes(problem.shape));
   if (call.host_wanted)
     problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
+  UseHostMemory const use(HostMemory(pieces, device_of(exec), problem.shape));
   select(exec, problem, options, pieces.take<std::byte>(1));
 }
 
