@@ -72,20 +72,13 @@ struct Round {
 constexpr int rounds_in_use =
     3;  // one is cleared while another is counted and a third may still be read
 
-/// How rows are laid over the device.
-struct Layout {
-  std::int64_t groups;                     // of blocks: rows that are selected at once
-  int parts;                               // blocks of a group
-  std::int64_t capacity;                   // candidates of a row that there is room for
-  std::int64_t least_length, most_length;  // of rows; others are left to another launch
-};
-
 template <class Bits, class Item>
 struct Work {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   Threshold forced;
-  Layout layout;
+  int parts;                // blocks that share a row
+  std::int64_t capacity;    // candidates that a group has room for
   Round* rounds = nullptr;  // of a group: rounds_in_use
   unsigned* arrived = nullptr;
   Item* candidates = nullptr;
@@ -194,7 +187,6 @@ template <class Bits, class Item, bool Packed>
 struct Shared {
   Work<Bits, Item> work;
   std::int64_t row, k;
-  int next;  // among the rows that are looked at, one a thread
   KeyRow<Bits, Packed> keys;
   Target<Item> target;
   Edge<Item> edges[2];
@@ -239,27 +231,6 @@ class Selection {
     if (threadIdx.x == 0 && part() == 0) m_work.arrived[group()] = 0;
     clear(round());
   }
-  /// All blocks call it, after all rows: those of groups that had none must not be missed at the first barrier.
-  __device__ void end() {
-    if (m_awaited == 0) barrier();
-  }
-
-  /// The first row from `row` on, of every groups-th, whose length is this launch's.
-  __device__ std::int64_t next_row(std::int64_t row, std::int64_t groups) const {
-    Problem<Bits> const& problem = m_work.problem;
-    if (!problem.shape.ragged) return row;
-    for (; row < problem.shape.rows; row += groups * tuning.threads) {
-      std::int64_t const mine = row + groups * static_cast<int>(threadIdx.x);
-      bool const is_fit = mine < problem.shape.rows && is_fitting(problem.length(mine));
-      __syncthreads();
-      if (threadIdx.x == 0) m_shared.next = tuning.threads;
-      __syncthreads();
-      if (is_fit) atomicMin(&m_shared.next, static_cast<int>(threadIdx.x));
-      __syncthreads();
-      if (m_shared.next < tuning.threads) return row + groups * m_shared.next;
-    }
-    return row;
-  }
 
   /// All threads of a group call it.
   __device__ void select(std::int64_t row) {
@@ -289,9 +260,6 @@ class Selection {
   using Keys = KeyRow<Bits, Packed>;
   static constexpr int tile_keys = RowTile::size * Keys::width;
 
-  __device__ bool is_fitting(std::int64_t length) const {
-    return m_work.layout.least_length <= length && length <= m_work.layout.most_length;
-  }
   __device__ std::int64_t k() const { return m_shared.k; }
   __device__ std::int64_t n() const { return m_shared.keys.n; }
   __device__ Keys const& keys() const { return m_shared.keys; }
@@ -299,14 +267,12 @@ class Selection {
 
   // ---- a group of blocks
 
-  __device__ int part() const { return static_cast<int>(blockIdx.x) % m_work.layout.parts; }
-  __device__ std::int64_t group() const { return blockIdx.x / m_work.layout.parts; }
+  __device__ int part() const { return static_cast<int>(blockIdx.x) % m_work.parts; }
+  __device__ std::int64_t group() const { return blockIdx.x / m_work.parts; }
   __device__ Round& round(unsigned ahead = 0) const {
     return m_work.rounds[group() * rounds_in_use + (m_round + ahead) % rounds_in_use];
   }
-  __device__ Item* candidates() const {
-    return m_work.candidates + group() * m_work.layout.capacity;
-  }
+  __device__ Item* candidates() const { return m_work.candidates + group() * m_work.capacity; }
   __device__ Item* boundary() const {
     return m_work.boundary + group() * std::int64_t{settled_items<Item>};
   }
@@ -314,7 +280,7 @@ class Selection {
   __device__ void clear(Round& round) const {
     auto* const words = reinterpret_cast<unsigned long long*>(&round);
     constexpr int count = sizeof(Round) / sizeof(unsigned long long);
-    int const stride = m_work.layout.parts * tuning.threads;
+    int const stride = m_work.parts * tuning.threads;
 #pragma unroll 1
     for (int i = part() * tuning.threads + static_cast<int>(threadIdx.x); i < count; i += stride)
       words[i] = 0;
@@ -323,16 +289,16 @@ class Selection {
   /// Returns when all blocks of the group have come; what they wrote before is visible. The first is one of all groups,
   /// for what counts a group's blocks is not clear before.
   __device__ void barrier() {
-    if (m_work.layout.parts > 1 && m_awaited == 0)
+    if (m_work.parts > 1 && m_awaited == 0)
       cooperative_groups::this_grid().sync();
     else
       group_barrier();
-    m_awaited += static_cast<unsigned>(m_work.layout.parts);
+    m_awaited += static_cast<unsigned>(m_work.parts);
   }
 
   __device__ void group_barrier() const {
     __syncthreads();
-    if (m_work.layout.parts == 1) return;
+    if (m_work.parts == 1) return;
     if (threadIdx.x == 0) {
       unsigned* const arrived = m_work.arrived + group();
       __threadfence();
@@ -376,7 +342,7 @@ class Selection {
     std::uint64_t const stratum = places / static_cast<unsigned>(strata);
 #pragma unroll 1
     for (int s = part() * tuning.threads + static_cast<int>(threadIdx.x); s < strata;
-         s += m_work.layout.parts * tuning.threads) {
+         s += m_work.parts * tuning.threads) {
       auto const number = static_cast<std::uint64_t>(s);
       std::uint64_t const place =
           number * stratum + __umul64hi(scatter(number + 0x9e3779b97f4a7c15ull), stratum);
@@ -511,8 +477,8 @@ class Selection {
     Round& counts = round();
     m_shared.histogram[threadIdx.x] = 0;
     if (threadIdx.x == 0)
-      m_shared.target = {bracket,      &counts.certain,        &counts.candidates, 0,
-                         candidates(), m_work.layout.capacity, m_shared.histogram};
+      m_shared.target = {bracket,      &counts.certain, &counts.candidates, 0,
+                         candidates(), m_work.capacity, m_shared.histogram};
     __syncthreads();
     stream(m_shared);
     __syncthreads();
@@ -525,7 +491,7 @@ class Selection {
   __device__ bool is_proven(Outcome const& outcome) const {
     auto const certain = static_cast<std::int64_t>(outcome.certain);
     auto const within = static_cast<std::int64_t>(outcome.within);
-    return certain <= k() && certain + within >= k() && within <= m_work.layout.capacity;
+    return certain <= k() && certain + within >= k() && within <= m_work.capacity;
   }
 
   /// What a block has counted goes to the group's histogram.
@@ -552,7 +518,7 @@ class Selection {
     QuickTest<Bits> const strict_test(work.map.rank, static_cast<Bits>(least + 1));
     Test<Bits> test(work.map.rank);
     TiedTiles const ties(work.map, threshold, keys.head);
-    int const parts = work.layout.parts, part = selection.part();
+    int const parts = work.parts, part = selection.part();
     auto const tiles = static_cast<int>((keys.vectors + RowTile::size - 1) / RowTile::size);
     Noted noted;
 #pragma unroll 1
@@ -817,7 +783,7 @@ class Selection {
     clear(round(1));
     m_shared.histogram[threadIdx.x] = 0;
     __syncthreads();
-    std::int64_t const stride = std::int64_t{m_work.layout.parts} * tuning.threads;
+    std::int64_t const stride = std::int64_t{m_work.parts} * tuning.threads;
 #pragma unroll 4
     for (std::int64_t i = std::int64_t{part()} * tuning.threads + threadIdx.x; i < size;
          i += stride) {
@@ -855,7 +821,7 @@ class Selection {
       place = find_digit(range, need, n(), [&](std::int64_t i) { return item_at(i); });
       need -= place.above;
       range = range.part(place.bin);
-    } while (static_cast<std::int64_t>(place.here) > m_work.layout.capacity);
+    } while (static_cast<std::int64_t>(place.here) > m_work.capacity);
     ++m_round;
     return range;
   }
@@ -879,7 +845,7 @@ class Selection {
       range = range.part(place.bin);
     }
     collect(range, size, outcome.certain);
-    if (last_block(&round().settled, static_cast<unsigned>(m_work.layout.parts)))
+    if (last_block(&round().settled, static_cast<unsigned>(m_work.parts)))
       settle(range, static_cast<int>(place.here), static_cast<unsigned>(need));
   }
 
@@ -890,7 +856,7 @@ class Selection {
       m_shared.target = {range,      &counts.collected,   &counts.boundary, first_slot,
                          boundary(), settled_items<Item>, nullptr};
     __syncthreads();
-    std::int64_t const stride = std::int64_t{m_work.layout.parts} * tuning.threads * in_batch;
+    std::int64_t const stride = std::int64_t{m_work.parts} * tuning.threads * in_batch;
 #pragma unroll 1
     for (std::int64_t first = std::int64_t{part()} * tuning.threads * in_batch; first < size;
          first += stride)
@@ -997,43 +963,36 @@ __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
   if (threadIdx.x == 0) shared.work = work;
   __syncthreads();
   Selection<Bits, Item, Packed> selection(shared);
-  std::int64_t const groups = work.layout.groups, rows = work.problem.shape.rows;
+  std::int64_t const groups = gridDim.x / work.parts;
   selection.begin();
-  std::int64_t row = selection.next_row(blockIdx.x / work.layout.parts, groups);
 #pragma unroll 1
-  for (; row < rows; row = selection.next_row(row + groups, groups)) selection.select(row);
-  selection.end();
+  for (std::int64_t row = blockIdx.x / work.parts; row < work.problem.shape.rows; row += groups)
+    selection.select(row);
 }
 
 // ---- host side
+
+/// How rows are laid over the device.
+struct Layout {
+  std::int64_t groups;    // rows that are selected at once
+  int parts;              // blocks that share a row
+  std::int64_t capacity;  // candidates of a row that there is room for
+};
 
 std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
 }
 
-std::int64_t most_blocks(int concurrency) {
-  return std::max(1, concurrency / (tuning.threads * (2048 / tuning.threads / tuning.blocks)));
-}
-
-std::int64_t most_parts(std::int64_t length) {
-  return std::max<std::int64_t>(1, length / tuning.least_part);
-}
-
-std::int64_t capacity_for(Shape const& shape, std::int64_t n, int item_size) {
-  return std::max<std::int64_t>(
-      1, radix_capacity(n, std::min(n, shape.k), shape.key_bytes, item_size));
-}
-
 /// The division of the blocks by rows that leaves the least to each, in keys that a block reads one after the other.
 Layout lay_rows(int concurrency, Shape const& shape, int item_size) {
-  std::int64_t const blocks = most_blocks(concurrency), length = length_of(shape);
-  Layout best{};
-  best.most_length = shape.n;
-  if (shape.ragged)
-    best.most_length = std::max(tuning.ragged_lengths * length, tuning.least_long_row);
+  std::int64_t const blocks =
+      std::max(1, concurrency / (tuning.threads * (2048 / tuning.threads / tuning.blocks)));
+  std::int64_t const length = length_of(shape);
+  std::int64_t const most_parts = std::max<std::int64_t>(1, length / tuning.least_part);
+  Layout best{1, 1, 0};
   std::int64_t least_cost = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t groups = std::min(shape.rows, blocks); groups >= 1; --groups) {
-    std::int64_t const parts = std::min(blocks / groups, most_parts(length));
+    std::int64_t const parts = std::min(blocks / groups, most_parts);
     std::int64_t const turns = (shape.rows + groups - 1) / groups;
     std::int64_t const cost = turns * (length / parts + tuning.turn_keys * (parts > 1 ? 2 : 1));
     if (cost >= least_cost) continue;
@@ -1041,43 +1000,26 @@ Layout lay_rows(int concurrency, Shape const& shape, int item_size) {
     best.groups = groups;
     best.parts = static_cast<int>(parts);
   }
-  best.capacity = capacity_for(shape, std::min(shape.n, best.most_length), item_size);
+  std::int64_t const n = shape.ragged ? std::min(shape.n, length * tuning.ragged_lengths) : shape.n;
+  best.capacity = std::max<std::int64_t>(
+      1, radix_capacity(n, std::min(n, shape.k), shape.key_bytes, item_size));
   return best;
 }
 
-/// Of ragged rows those that are much longer than the others are selected behind them, by all blocks one after the
-/// other.
-Layout lay_long_rows(int concurrency, Shape const& shape, int item_size, Layout const& others) {
-  auto const parts = static_cast<int>(std::min(most_blocks(concurrency), most_parts(shape.n)));
-  return {1, parts, capacity_for(shape, shape.n, item_size), others.most_length + 1, shape.n};
-}
-
-bool may_be_long(Shape const& shape, Layout const& layout) { return shape.n > layout.most_length; }
-
 template <class Bits, class Item>
-std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
+std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Layout const& layout, Shape const& shape,
                     Options const& options) {
   Pieces pieces(workspace);
+  w.rounds = pieces.take<Round>(layout.groups * rounds_in_use);
+  w.arrived = pieces.take<unsigned>(layout.groups);
+  w.candidates = pieces.take<Item>(layout.groups * layout.capacity);
+  w.samples = pieces.take<Item>(layout.groups * most_samples<Item>);
+  w.boundary = pieces.take<Item>(layout.groups * settled_items<Item>);
   bool const sorted = options.sorted == Sorted::yes;
-  std::int64_t const winners = shape.rows * shape.k, groups = w.layout.groups;
-  w.winners = sorted ? pieces.take<Item>(winners) : nullptr;
-  w.spare = sorted && needs_merges<Item>(shape.k) ? pieces.take<Item>(winners) : nullptr;
-  w.rounds = pieces.take<Round>(groups * rounds_in_use);
-  w.arrived = pieces.take<unsigned>(groups);
-  w.candidates = pieces.take<Item>(groups * w.layout.capacity);
-  w.samples = pieces.take<Item>(groups * most_samples<Item>);
-  w.boundary = pieces.take<Item>(groups * settled_items<Item>);
+  w.winners = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
+  w.spare =
+      sorted && needs_merges<Item>(shape.k) ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
   return pieces.bytes();
-}
-
-template <class Bits, class Item>
-std::size_t workspace_for(int concurrency, Shape const& shape, Options const& options) {
-  Work<Bits, Item> work{};
-  Layout const layout = work.layout = lay_rows(concurrency, shape, sizeof(Item));
-  std::size_t const bytes = lay_out(work, nullptr, shape, options);
-  if (!may_be_long(shape, layout)) return bytes;
-  work.layout = lay_long_rows(concurrency, shape, sizeof(Item), layout);
-  return std::max(bytes, lay_out(work, nullptr, shape, options));
 }
 
 /// How many blocks of a kernel the device, which is the current one, holds at once.
@@ -1094,29 +1036,19 @@ int resident_blocks(int device) {
 
 /// Blocks that share a row wait for each other, so they must all be on the device at once.
 template <auto Kernel, class Bits, class Item>
-void launch_kernel(int device, cudaStream_t stream, Work<Bits, Item> work) {
-  Layout& layout = work.layout;
+void launch(int device, cudaStream_t stream, Work<Bits, Item> work, std::int64_t groups) {
   std::int64_t const resident = resident_blocks<Kernel>(device);
-  layout.parts =
-      static_cast<int>(std::clamp<std::int64_t>(resident / layout.groups, 1, layout.parts));
+  work.parts = static_cast<int>(std::clamp<std::int64_t>(resident / groups, 1, work.parts));
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(layout.groups * layout.parts));
+  config.gridDim = dim3(static_cast<unsigned>(groups * work.parts));
   config.blockDim = dim3(tuning.threads);
   config.stream = stream;
   config.attrs = &cooperative;
-  config.numAttrs = layout.parts > 1 ? 1 : 0;
+  config.numAttrs = work.parts > 1 ? 1 : 0;
   check(cudaLaunchKernelEx(&config, Kernel, work), "launch");
-}
-
-template <class Bits, class Item>
-void launch(int device, cudaStream_t stream, Work<Bits, Item> const& work) {
-  if (work.problem.key_step == 1)
-    launch_kernel<select_rows<Bits, Item, true>>(device, stream, work);
-  else
-    launch_kernel<select_rows<Bits, Item, false>>(device, stream, work);
 }
 
 template <class Bits, class Item>
@@ -1125,14 +1057,12 @@ void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& 
   Shape const& shape = problem.shape;
   Layout const layout = lay_rows(concurrency, shape, sizeof(Item));
   Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
-                        forced_threshold, layout};
-  lay_out(work, workspace, shape, options);
-  launch(device, stream, work);
-  if (may_be_long(shape, layout)) {
-    work.layout = lay_long_rows(concurrency, shape, sizeof(Item), layout);
-    lay_out(work, workspace, shape, options);
-    launch(device, stream, work);
-  }
+                        forced_threshold, layout.parts, layout.capacity};
+  lay_out(work, workspace, layout, shape, options);
+  if (problem.key_step == 1)
+    launch<select_rows<Bits, Item, true>>(device, stream, work, layout.groups);
+  else
+    launch<select_rows<Bits, Item, false>>(device, stream, work, layout.groups);
   if (work.winners == nullptr) return;
   sort_rows(stream, RowsToSort<Bits, Item>{problem, work.map}, work.winners, work.spare);
   check(cudaGetLastError(), "launch");
@@ -1141,9 +1071,12 @@ void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& 
 }  // namespace
 
 std::size_t radix_workspace_bytes(int concurrency, Shape const& shape, Options const& options) {
-  return item_bytes(shape.key_bytes, shape.n) == sizeof(Item64)
-             ? workspace_for<std::uint32_t, Item64>(concurrency, shape, options)
-             : workspace_for<std::uint64_t, Item128>(concurrency, shape, options);
+  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64)) {
+    Work<std::uint32_t, Item64> work{};
+    return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(Item64)), shape, options);
+  }
+  Work<std::uint64_t, Item128> work{};
+  return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(Item128)), shape, options);
 }
 
 template <class Bits>

@@ -22,9 +22,10 @@ struct RadixTuning {
   std::int64_t sampled_twice = 1 << 22;  ///< keys of a row that is worth two samples of each thread
   std::int64_t sampled_more = 1 << 27;   ///< likewise, four
   int least_part = 8192;                 ///< keys that are worth a block
-  int turn_keys = 1 << 14;  ///< that a block could read while a group begins and ends a row
-  int ragged_lengths = 4;   ///< mean lengths, beyond which a row is selected by the whole device
-  std::int64_t least_long_row = 1 << 17;  ///< keys, up to which it is not
+  int turn_keys =
+      1
+      << 14;  ///< that a block could read while its group begins and ends a row; twice for a shared row
+  int ragged_lengths = 4;  ///< mean lengths, of which a row has candidates without a second reading
 
   friend constexpr bool operator==(RadixTuning const&, RadixTuning const&) = default;
 };
