@@ -358,14 +358,11 @@ class Selection {
     Bits keys[neighbors];
   };
   __device__ Neighbors load_neighbors(std::int64_t position) const {
-    if constexpr (Packed) {
-      return *reinterpret_cast<Neighbors const*>(keys().keys + position);
-    } else {
-      Neighbors loaded;
+    if constexpr (Packed) return *reinterpret_cast<Neighbors const*>(keys().keys + position);
+    Neighbors loaded;
 #pragma unroll
-      for (int i = 0; i < neighbors; ++i) loaded.keys[i] = keys().key(position + i);
-      return loaded;
-    }
+    for (int i = 0; i < neighbors; ++i) loaded.keys[i] = keys().key(position + i);
+    return loaded;
   }
 
   __device__ Samples load_samples() const {
@@ -527,14 +524,8 @@ class Selection {
       test.set(ties.has(number) ? tie_test : strict_test);
       auto const rest =
           min(keys.vectors - std::int64_t{number} * RowTile::size, std::int64_t{RowTile::size});
-      while (!note_tile(shared, keys, number, static_cast<int>(rest), test, noted)) {
-        if (noted.count == 0) {
-          noted = note_crowded_tile(shared, number, test);
-          break;
-        }
-        flush(shared, noted);
-        noted.count = 0;
-      }
+      if (!note_tile(shared, keys, number, static_cast<int>(rest), test, noted))
+        noted = note_crowded_tile(shared, number, test, noted);
     }
     bool const has_ends = part == parts - 1 && threadIdx.x < 32;
 #pragma unroll 1
@@ -565,7 +556,7 @@ class Selection {
   static constexpr int keys_of_vectors =
       tuning.threads * Keys::width;  // neighbors of a thread's vector
 
-  /// A warp notes the keys of a tile that pass; false, and none noted, where there is no room for them.
+  /// A warp notes the keys of a tile that pass; false where there is no room for them.
   __device__ static bool note_tile(Shared& shared, Keys const& keys, int number, int size,
                                    Test<Bits> const& test, Noted& noted) {
     using Passing =
@@ -603,11 +594,12 @@ class Selection {
     return true;
   }
 
-  /// The same for a tile that has more such keys than there is room for: a key of each lane at a time.
+  /// The same for a tile that may have more such keys than there is room for: a key of each lane at a time.
   __device__ __noinline__ static Noted note_crowded_tile(Shared& shared, int number,
-                                                         Test<Bits> test) {
+                                                         Test<Bits> test, Noted noted) {
     Keys const& keys = shared.keys;
-    Noted noted{number, 0};
+    flush(shared, noted);
+    noted = {number, 0};
     std::int64_t const first = keys.position(std::int64_t{number} * RowTile::size);
     std::int64_t const end = keys.position(keys.vectors);
     constexpr int chunks =

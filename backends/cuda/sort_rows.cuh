@@ -26,7 +26,7 @@ __device__ void store_item(Problem<Bits> const& problem, ItemMap<Bits, Item> con
   problem.store(row, slot, key, position);
 }
 
-inline constexpr int sort_threads = 1024;
+inline constexpr int sort_threads = 512;
 template <class Item>
 inline constexpr int sort_tile = 32768 / static_cast<int>(sizeof(Item));  // a power of two
 inline constexpr int merge_threads = 256;
@@ -49,18 +49,12 @@ struct RowsToSort {
   }
 };
 
-/// Sorts `size` items of shared memory, a power of two, descending. Pairs at most 32 apart are a warp's own.
+/// Sorts `size` items of shared memory, a power of two, descending.
 template <class Item>
 __device__ void sort_shared(Item* items, int size) {
-  bool is_shared = true;  // whether other warps have what the next step reads
   for (int run = 2; run <= size; run *= 2)
     for (int distance = run / 2; distance > 0; distance /= 2) {
-      bool const reaches_out = distance > 32;
-      if (is_shared || reaches_out)
-        __syncthreads();
-      else
-        __syncwarp();
-      is_shared = reaches_out;
+      __syncthreads();
       for (int pair = threadIdx.x; pair < size / 2; pair += sort_threads) {
         int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
         Item const a = items[i], b = items[j];
@@ -110,26 +104,6 @@ __device__ std::int64_t split_runs(Item const* a, std::int64_t a_size, Item cons
   return low;
 }
 
-/// The same by a warp, whose lanes look at 32 places at once.
-template <class Item>
-__device__ std::int64_t warp_split_runs(Item const* a, std::int64_t a_size, Item const* b,
-                                        std::int64_t b_size, std::int64_t diagonal) {
-  std::int64_t low = diagonal > b_size ? diagonal - b_size : 0;
-  std::int64_t high = diagonal < a_size ? diagonal : a_size;
-  while (low < high) {
-    std::int64_t const step = (high - low + 31) / 32;
-    std::int64_t const place = low + static_cast<int>(threadIdx.x % 32) * step;
-    bool const is_before = place < high && a[place] > b[diagonal - 1 - place];
-    int const before = __popc(__ballot_sync(full_warp, is_before));
-    if (before == 0) return low;
-    // The split is behind the last place before it, and not behind the next.
-    std::int64_t const last = low + (before - 1) * step;
-    high = last + step < high ? last + step : high;
-    low = last + 1;
-  }
-  return low;
-}
-
 /// Merges pairs of sorted runs of `run` items, by a tile of outputs a block.
 /// \param to  null for the last merge: then the winners are stored
 template <class Bits, class Item>
@@ -150,12 +124,8 @@ __global__ void __launch_bounds__(merge_threads)
     std::int64_t const b_size = b_rest < run ? b_rest : run;
     std::int64_t const first = begin - pair;
     int const count = static_cast<int>(wanted - begin < merge_tile ? wanted - begin : merge_tile);
-    if (threadIdx.x < 64) {
-      int const end = static_cast<int>(threadIdx.x) / 32;
-      std::int64_t const split =
-          warp_split_runs(a, a_size, b, b_size, first + (end == 0 ? 0 : count));
-      if (threadIdx.x % 32 == 0) cut[end] = split;
-    }
+    if (threadIdx.x < 2)
+      cut[threadIdx.x] = split_runs(a, a_size, b, b_size, first + (threadIdx.x == 0 ? 0 : count));
     __syncthreads();
     std::int64_t const a_first = cut[0], b_first = first - a_first;
     int const of_a = static_cast<int>(cut[1] - a_first), of_b = count - of_a;
