@@ -18,6 +18,11 @@ check_cxx_compiler_flag(-falign-loops=64 KTOPK_ALIGNS_LOOPS)
 if(KTOPK_ALIGNS_LOOPS)
   set_source_files_properties(src/host_loops.cpp PROPERTIES COMPILE_OPTIONS -falign-loops=64)
 endif()
+# Threads may have little stack (src/thread_memory.hpp). Without optimization, and under sanitizers, frames are larger.
+check_cxx_compiler_flag(-Wframe-larger-than=32768 KTOPK_WARNS_OF_FRAMES)
+if(KTOPK_WARNS_OF_FRAMES)
+  target_compile_options(ktopk PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wframe-larger-than=32768>)
+endif()
 if(KTOPK_ENABLE_CUDA_TUNED)
   foreach(room IN LISTS KTOPK_CUDA_ROOMS)
     target_sources(ktopk PRIVATE backends/cuda/${room}.cu)
@@ -29,9 +34,6 @@ set_target_properties(ktopk PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PR
 add_library(ktopk_header_only INTERFACE)
 add_library(ktopk::header_only ALIAS ktopk_header_only)
 target_compile_definitions(ktopk_header_only INTERFACE KTOPK_HEADER_ONLY)
-target_include_directories(ktopk_header_only INTERFACE
-  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/ktopk/impl>"
-  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl>")
 set_target_properties(ktopk_header_only PROPERTIES EXPORT_NAME header_only)
 
 function(describe target scope)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The floor on an NVIDIA GPU: a streaming maximum over 16-byte loads.
+// The floor on an NVIDIA GPU: a streaming maximum over 16-byte loads. And what holds a stream while the host fills it.
 
 #include <cstddef>
 #include <stdexcept>
@@ -57,7 +57,23 @@ void launch(Variant variant, uint4 const* words, std::size_t count, unsigned* sc
   read_all<Loads><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(words, count, scratch);
 }
 
+/// Ends when the host has set `released`, or after 20 ms: what fences in a timed call waits for it.
+__global__ void wait_for_release(unsigned const volatile* released) {
+  constexpr unsigned long long patience = 20'000'000;
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+  do {
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  } while (*released == 0 && now - begin < patience);
+}
+
 }  // namespace
+
+void cuda_hold(unsigned const volatile* released, cudaStream_t stream) {
+  wait_for_release<<<1, 1, 0, stream>>>(released);
+  if (cudaError_t const error = cudaGetLastError(); error != cudaSuccess)
+    throw std::runtime_error(cudaGetErrorString(error));
+}
 
 int cuda_read_variants() { return static_cast<int>(sizeof variants / sizeof *variants); }
 

@@ -30,15 +30,23 @@ class Timer {
 };
 
 #ifdef KOKKOS_ENABLE_CUDA
-/// Device time between two events on the instance's stream.
+/// Enqueues a wait until the host sets the word, which the device sees.
+void cuda_hold(unsigned const volatile* released, cudaStream_t stream);
+
+/// Device time between two events on the instance's stream, which is held until the host has enqueued the whole call:
+/// so no launch is waited for.
 template <>
 class Timer<Kokkos::Cuda> {
  public:
   explicit Timer(Kokkos::Cuda const& exec) : m_stream(exec.cuda_stream()) {
     check(cudaEventCreate(&m_begin));
     check(cudaEventCreate(&m_end));
+    void* word = nullptr;
+    check(cudaMallocHost(&word, sizeof *m_released));
+    m_released = static_cast<unsigned volatile*>(word);
   }
   ~Timer() {
+    cudaFreeHost(const_cast<unsigned*>(m_released));
     cudaEventDestroy(m_begin);
     cudaEventDestroy(m_end);
   }
@@ -47,9 +55,12 @@ class Timer<Kokkos::Cuda> {
 
   template <class Call>
   double seconds(Call const& call) const {
+    *m_released = 0;
+    cuda_hold(m_released, m_stream);
     check(cudaEventRecord(m_begin, m_stream));
     call();
     check(cudaEventRecord(m_end, m_stream));
+    *m_released = 1;
     check(cudaEventSynchronize(m_end));
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, m_begin, m_end));
@@ -63,6 +74,7 @@ class Timer<Kokkos::Cuda> {
 
   cudaStream_t m_stream;
   cudaEvent_t m_begin = nullptr, m_end = nullptr;
+  unsigned volatile* m_released = nullptr;
 };
 #endif
 

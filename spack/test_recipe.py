@@ -12,6 +12,7 @@ import re
 import sys
 import types
 import unittest
+import urllib.parse
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -187,9 +188,8 @@ def all_specs():
         (("+rocm",), {"amdgpu_target": ("gfx942",)}),
         (("+rocm", "%cxx=clang"), {"amdgpu_target": ("gfx942",)}),
     ]
-    for (facts, variants), shared, mpi in itertools.product(devices, (True, False), (True, False)):
-        extra = [name for name, on in (("+shared", shared), ("+mpi", mpi)) if on]
-        yield Spec([*facts, *extra], variants)
+    for (facts, variants), shared in itertools.product(devices, ((), ("+shared",))):
+        yield Spec([*facts, *shared], variants)
 
 
 class RecipeTest(unittest.TestCase):
@@ -270,7 +270,7 @@ class RecipeTest(unittest.TestCase):
 
     def test_variants(self):
         inherited = {"cuda", "rocm"}
-        wanted = {"cuda", "rocm", "openmp", "serial", "threads", "mpi", "shared"}
+        wanted = {"cuda", "rocm", "openmp", "serial", "threads", "shared"}
         self.assertEqual(set(self.declared("variant")) | inherited, wanted)
 
     def test_devices_and_architectures_reach_kokkos(self):
@@ -311,6 +311,20 @@ class RecipeTest(unittest.TestCase):
     def test_cmake_is_as_new_as_the_cmake_files_ask(self):
         oldest = re.search(r"cmake_minimum_required\s*\(\s*VERSION\s+([\d.]+)", self.text).group(1)
         self.assertIn(f"cmake@{oldest}:", self.declared("depends_on"))
+
+    # the source
+
+    def test_every_version_says_where_it_comes_from(self):
+        versions = self.recipe.directives.of("version")
+        self.assertTrue(versions)
+        for arguments, keywords in versions:
+            source = keywords.get("git", getattr(self.recipe, "git", None))
+            self.assertTrue(source or "url" in keywords, f"no source of version {arguments[0]}")
+
+    def test_the_source_is_the_checkout_of_the_recipe(self):
+        url = urllib.parse.urlsplit(self.recipe.git)
+        self.assertEqual(url.scheme, "file")
+        self.assertEqual(pathlib.Path(urllib.parse.unquote(url.path)), ROOT)
 
     # the stand-alone test
 

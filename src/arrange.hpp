@@ -54,8 +54,8 @@ struct WinnerSink {
       store(row, slot, item);
   }
   /// Puts the keys at from[hits[0]], from[hits[1]] ..., where `from` is position `first` of the row.
-  void put_hits(std::int64_t row, std::int64_t slot, Bits const* from, std::uint16_t const* hits,
-                int count, std::int64_t first) const {
+  void put_hits(std::int64_t row, std::int64_t slot, Stored<Bits> const* from,
+                std::uint16_t const* hits, int count, std::int64_t first) const {
     auto const position = [=](int h) { return static_cast<std::uint64_t>(first + hits[h]); };
     put_many(
         row, slot, count, [=, to = map](int h) { return to(from[hits[h]], position(h)); },
@@ -83,21 +83,22 @@ struct WinnerSink {
   template <class MakeItem, class MakeKey, class MakePosition>
   void put_many(std::int64_t row, std::int64_t slot, int count, MakeItem const& item,
                 MakeKey const& key, MakePosition const& position) const {
-    if (items != nullptr) return put_all(items + row * problem.shape.k + slot, 1, count, item);
+    if (items != nullptr)
+      return put_all<Item>(items + row * problem.shape.k + slot, 1, count, item);
     if (problem.values != nullptr)
-      put_all(problem.values + row * problem.value_row + slot * problem.value_step,
-              problem.value_step, count, key);
+      put_all<Bits>(problem.values + row * problem.value_row + slot * problem.value_step,
+                    problem.value_step, count, key);
     if (problem.indices == nullptr) return;
     std::int64_t const at = row * problem.index_row + slot * problem.index_step;
     if (problem.shape.index_bytes == 4)
-      put_all(static_cast<std::uint32_t*>(problem.indices) + at, problem.index_step, count,
-              position);
+      put_all<std::uint32_t>(static_cast<std::uint32_t*>(problem.indices) + at, problem.index_step,
+                             count, position);
     else
-      put_all(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step, count,
-              position);
+      put_all<std::uint64_t>(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step,
+                             count, position);
   }
   template <class T, class Make>
-  static void put_all(T* out, std::int64_t step, int count, Make const& make) {
+  static void put_all(Stored<T>* out, std::int64_t step, int count, Make const& make) {
     for (int h = 0; h < count; ++h) out[h * step] = static_cast<T>(make(h));
   }
 };

@@ -15,6 +15,7 @@ inline bool is_for_tuned_one_pass(Shape const& shape) {
   constexpr std::int64_t least = 512, long_row = 1 << 20;
   std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
   if (length < least || (shape.ragged && 2 * length > long_row)) return false;
+  if (!shape.packed && length >= long_row && shape.rows < 8) return false;
   return length < long_row || shape.rows >= 8 || shape.k * 512 <= shape.n;
 }
 
@@ -24,6 +25,7 @@ inline Algorithm choose_on_device(Device const& device, Shape const& shape,
                                   TunedRooms const& tuned) {
   if (tuned.bisection) return Algorithm::bisection;
   if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;
+  if (tuned.radix && shape.n > 8192) return Algorithm::radix;
   if (shape.ragged) return Algorithm::radix;
   if (parts_of_row(device, shape.rows, shape.n) > 1)
     return shape.n <= (1 << 17) ? Algorithm::sort : Algorithm::radix;

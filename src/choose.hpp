@@ -9,6 +9,7 @@ namespace ktopk::detail {
 struct TunedRooms {
   bool one_pass = false;
   bool bisection = false;
+  bool radix = false;
 };
 
 /// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "host_loops.hpp"
+#include "thread_memory.hpp"
 
 // Which rank a key must have to win, of rows that fit a host's caches. Radix with digits of two bits, counted by SIMD,
 // of what a sample leaves of a row.
@@ -53,7 +54,7 @@ struct Samples {
 
   /// Copies their ranks.
   template <class Bits>
-  void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+  void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             Bits* sample) const {
     for (int i = 0; i < count; ++i) sample[i] = keys[place(i)];
     loops.ranks(sample, count, rank, sample);
@@ -69,13 +70,14 @@ struct Samples {
 /// The ranks of a row that lie in a range, and how many lie above it.
 template <class Bits>
 struct RanksBetween {
-  static constexpr int room = 2 * long_block;
+  static constexpr int most = 2 * long_block;
 
-  explicit RanksBetween(RankRange<Bits> const& range_) : range(range_) {}
+  RanksBetween(RankRange<Bits> const& range_, int count)
+      : range(range_), room(std::min(most, count)), m_memory(room) {}
 
   /// Ranks of a range of one are not copied; false if there is no room for the others.
-  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
-            bool few_reach) {
+  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+            int count, bool few_reach) {
     bool const sifts = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
@@ -88,10 +90,16 @@ struct RanksBetween {
 
   RankRange<Bits> range;
   int above = 0, within = 0;
-  alignas(64) Bits ranks[room];
+  int room;
 
  private:
-  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+  ThreadArray<Bits> m_memory;
+
+ public:
+  Bits* const ranks = m_memory.get();
+
+ private:
+  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                   int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
@@ -104,7 +112,7 @@ struct RanksBetween {
     }
     return true;
   }
-  bool read_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
+  bool read_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                   int length) {
     alignas(64) Bits block[filter_block];
     loops.ranks(keys, length, rank, block);
@@ -130,8 +138,9 @@ struct RanksBetween {
 /// The edge of a row of keys, by one read of them, if its rank is in a range; or false.
 template <class Bits>
 bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
-                  RankMap<Bits> const& rank, Bits const* keys, int count, int k, Edge<Bits>& edge) {
-  RanksBetween<Bits> between(range);
+                  RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
+                  Edge<Bits>& edge) {
+  RanksBetween<Bits> between(range, count);
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
@@ -144,7 +153,7 @@ bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
 
 /// Whether two of a row's first keys have one rank, as of most rows in which many have.
 template <class Bits>
-bool starts_with_ties(RankMap<Bits> const& rank, Bits const* keys, int count) {
+bool starts_with_ties(RankMap<Bits> const& rank, Stored<Bits> const* keys, int count) {
   Bits before = rank(keys[0]);
   for (int i = 1; i < std::min(count, 16); ++i) {
     Bits const here = rank(keys[i]);
@@ -157,13 +166,14 @@ bool starts_with_ties(RankMap<Bits> const& rank, Bits const* keys, int count) {
 /// The same without a range: two of a sample, between which the edge should be, leave few ranks (Floyd and Rivest,
 /// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
-bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int count,
-               int k, Edge<Bits>& edge) {
+bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+               int count, int k, Edge<Bits>& edge) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
-  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::room) return false;
+  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::most) return false;
   if (!samples.leave_little() && !starts_with_ties(rank, keys, count)) return false;
-  alignas(64) Bits sample[Samples::most];
+  ThreadArray<Bits> const memory(samples.count);
+  Bits* const sample = memory.get();
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
     RankRange<Bits> const range{least, static_cast<Bits>(most - least)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <ktopk/detail/backend.hpp>
 
 #include "counters.hpp"
+#include "host_memory.hpp"
 #include "host_shares.hpp"
 
 // A group is what works on one part of a row: one thread on a host, a team on a device. Rooms are
@@ -27,15 +29,14 @@ using Count64 = unsigned long long;
 using Count64 = std::uint64_t;
 #endif
 
-inline constexpr int host_shared_bytes = 16 * 1024;
 inline constexpr int team_size = 256;
 
 class ThreadGroup {
  public:
   static constexpr bool is_host = true;
 
-  KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared)
-      : m_index(index), m_shared(shared) {}
+  KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared, int shared_bytes)
+      : m_index(index), m_shared(shared), m_shared_bytes(shared_bytes) {}
 
   KOKKOS_FUNCTION std::int64_t index() const { return m_index; }
   KOKKOS_FUNCTION int rank() const { return 0; }
@@ -43,6 +44,7 @@ class ThreadGroup {
   KOKKOS_FUNCTION void barrier() const {}
   template <class T>
   KOKKOS_FUNCTION T* shared(std::size_t offset = 0) const {
+    assert(offset <= static_cast<std::size_t>(m_shared_bytes));
     return reinterpret_cast<T*>(m_shared + offset);
   }
   /// Adds to memory that the group shares; returns what was there.
@@ -56,6 +58,7 @@ class ThreadGroup {
  private:
   std::int64_t m_index;
   std::byte* m_shared;
+  [[maybe_unused]] int m_shared_bytes;
 };
 
 template <class Member>
@@ -96,9 +99,13 @@ template <class Body>
 struct OnThreads {
   Body body;
   HostShares* shares;
+  HostMemory memory;
+  int shared_bytes;
   void operator()(std::int64_t thread) const {
-    alignas(64) std::byte shared[host_shared_bytes];
-    shares->work(thread, [&](std::int64_t index) { body(ThreadGroup(index, shared)); });
+    UseThreadMemory const use(memory.part(thread));
+    ThreadArray<std::byte> const shared(shared_bytes);
+    shares->work(thread,
+                 [&](std::int64_t index) { body(ThreadGroup(index, shared.get(), shared_bytes)); });
   }
 };
 
@@ -166,8 +173,10 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
   if (groups == 0) return;
   if constexpr (is_host_space<Exec>) {
     static_assert(runs_at_once<Exec>);
-    HostShares shares(groups, exec.concurrency());
-    OnThreads<Body> const on_threads{body, &shares};
+    HostMemory const memory = call_memory;
+    std::int64_t const all = exec.concurrency();
+    HostShares shares(groups, memory.threads > 0 ? std::min(all, memory.threads) : all);
+    OnThreads<Body> const on_threads{body, &shares, memory, shared_bytes};
     if (shares.threads() == 1) return call_alone(label, exec, [&] { on_threads(0); });
     Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0,
                                                                             shares.threads());
@@ -190,6 +199,19 @@ void launch_each(char const* label, Exec const& exec, std::int64_t count, Body c
     if (count == 1) return body(std::int64_t{0});
   Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0, count);
   Kokkos::parallel_for(label, as_argument(policy), body);
+}
+
+template <class Body>
+struct OfGroupIndex {
+  Body body;
+  void operator()(ThreadGroup const& group) const { body(group.index()); }
+};
+
+/// The same on a host for what needs arrays of its thread.
+template <class Exec, class Body>
+void launch_each_with_arrays(char const* label, Exec const& exec, std::int64_t count,
+                             Body const& body) {
+  launch(label, exec, count, 0, OfGroupIndex<Body>{body});
 }
 
 /// How many groups fill the device.

@@ -47,8 +47,8 @@ struct Avx2Stripe {
   RankRange<Bits> range;
   Sieve<Bits> sieve;
 
-  KTOPK_AVX2 [[gnu::always_inline]] int add(Bits const* keys, int place, std::uint16_t* hits,
-                                            int found) const {
+  KTOPK_AVX2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,
+                                            std::uint16_t* hits, int found) const {
     if (!passes_any(keys)) return found;
     std::uint64_t mask = 0;
     for (int j = 0; j < size; j += lanes)
@@ -57,7 +57,7 @@ struct Avx2Stripe {
   }
 
  private:
-  KTOPK_AVX2 [[gnu::always_inline]] static Vector load(Bits const* keys) {
+  KTOPK_AVX2 [[gnu::always_inline]] static Vector load(Stored<Bits> const* keys) {
     Vector vector;
     std::memcpy(&vector, keys, sizeof vector);
     return vector;
@@ -65,20 +65,20 @@ struct Avx2Stripe {
 
   /// Whether one may pass, by two instructions a vector wherever there are such: the more lines of keys an
   /// instruction window spans, the more a core asks memory for at a time.
-  KTOPK_AVX2 [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
+  KTOPK_AVX2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
     if constexpr (by_ends && sizeof(Bits) >= 4) return reaches_as_number(keys);
     if constexpr (by_ends) return reaches_an_end(keys);
     return is_any_within(keys);
   }
 
   /// Of floats and doubles: whether one is not nearer to zero than the first number that passes; NaN is not.
-  KTOPK_AVX2 [[gnu::always_inline]] bool reaches_as_number(Bits const* keys) const {
+  KTOPK_AVX2 [[gnu::always_inline]] bool reaches_as_number(Stored<Bits> const* keys) const {
     Bits const first = sieve.first_number();
     bool const is_positive = first >> (std::numeric_limits<Bits>::digits - 1) == 0;
     return is_positive ? compare<_CMP_NGT_UQ>(keys, first) : compare<_CMP_NLT_UQ>(keys, first);
   }
   template <int comparison>
-  KTOPK_AVX2 [[gnu::always_inline]] static bool compare(Bits const* keys, Bits first) {
+  KTOPK_AVX2 [[gnu::always_inline]] static bool compare(Stored<Bits> const* keys, Bits first) {
     Vector const bar = Vector{} + first;
     if constexpr (sizeof(Bits) == 4) {
       auto const number = reinterpret_cast<__m256>(bar);
@@ -97,7 +97,7 @@ struct Avx2Stripe {
     }
   }
 
-  KTOPK_AVX2 [[gnu::always_inline]] bool reaches_an_end(Bits const* keys) const {
+  KTOPK_AVX2 [[gnu::always_inline]] bool reaches_an_end(Stored<Bits> const* keys) const {
     Vector greatest = load(keys);
     Signed highest = reinterpret_cast<Signed>(greatest);
     for (int j = lanes; j < size; j += lanes) {
@@ -109,7 +109,7 @@ struct Avx2Stripe {
     return is_set(from_an_end(highest, greatest));
   }
 
-  KTOPK_AVX2 [[gnu::always_inline]] bool is_any_within(Bits const* keys) const {
+  KTOPK_AVX2 [[gnu::always_inline]] bool is_any_within(Stored<Bits> const* keys) const {
     Bits const last = static_cast<Bits>(sieve.first() + sieve.span());
     if constexpr (sizeof(Bits) == 8) {
       // Numbers of 64 bits are compared with their signs: half of all is added to both sides.
@@ -143,7 +143,7 @@ struct Avx2Stripe {
   }
 
   /// Whose rank is in the range.
-  KTOPK_AVX2 [[gnu::always_inline]] Signed within(Bits const* keys) const {
+  KTOPK_AVX2 [[gnu::always_inline]] Signed within(Stored<Bits> const* keys) const {
     Vector const key = load(keys);
     if (sieve.is_exact()) return passing(key);
     Vector const zero{};

@@ -25,7 +25,7 @@ struct Lanes {
 
 template <class Bits>
 KTOPK_VBMI2 [[gnu::always_inline]] inline typename Lanes<Bits>::Vector load_lanes(
-    Bits const* keys) {
+    Stored<Bits> const* keys) {
   typename Lanes<Bits>::Vector lanes;
   std::memcpy(&lanes, keys, sizeof lanes);
   return lanes;
@@ -57,12 +57,12 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
 
 /// Bit j tells whether the rank of keys[j] is in the range: RankMap's function on a vector.
 template <class Bits>
-KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Bits const* keys,
+KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Stored<Bits> const* keys,
                                                                        RankMap<Bits> const& map,
                                                                        RankRange<Bits> range) {
   using Vector = typename Lanes<Bits>::Vector;
   using Signed = typename Lanes<Bits>::Signed;
-  Vector const key = load_lanes(keys), zero{};
+  Vector const key = load_lanes<Bits>(keys), zero{};
   Vector const plain = key == zero + map.minus_zero ? zero : key;
   Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
                                                     (std::numeric_limits<Bits>::digits - 1));
@@ -82,13 +82,13 @@ class SieveLanes {
 
   KTOPK_VBMI2 [[gnu::always_inline]] bool is_exact() const { return m_sieve.is_exact(); }
   /// Whether one of 64 keys may pass.
-  KTOPK_VBMI2 [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
     if constexpr (by_ends) return reaches_an_end(keys);
     return is_any_within(keys);
   }
   /// Bit j tells whether keys[j] passes.
-  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Bits const* keys) const {
-    Vector const key = load_lanes(keys);
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Stored<Bits> const* keys) const {
+    Vector const key = load_lanes<Bits>(keys);
     if constexpr (!by_ends) return within(key - m_sieve.first());
     return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
   }
@@ -97,20 +97,20 @@ class SieveLanes {
   using Signed = typename Lanes<Bits>::Signed;
 
   /// Maxima and comparisons take turns: a core has one unit for each.
-  KTOPK_VBMI2 [[gnu::always_inline]] bool reaches_an_end(Bits const* keys) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] bool reaches_an_end(Stored<Bits> const* keys) const {
     Signed highest = Signed{} + std::numeric_limits<std::make_signed_t<Bits>>::min();
     std::uint64_t lower = every_lane;
     for (int j = 0; j < 64; j += count) {
-      Vector const key = load_lanes(keys + j);
+      Vector const key = load_lanes<Bits>(keys + j);
       highest = greater(highest, reinterpret_cast<Signed>(key));
       lower = at_most<Bits>(key, below_unsigned(), lower);
     }
     return (from_signed(reinterpret_cast<Vector>(highest)) | (lower ^ every_lane)) != 0;
   }
-  KTOPK_VBMI2 [[gnu::always_inline]] bool is_any_within(Bits const* keys) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] bool is_any_within(Stored<Bits> const* keys) const {
     Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
     for (int j = 0; j < 64; j += count)
-      nearest = lesser(nearest, load_lanes(keys + j) - m_sieve.first());
+      nearest = lesser(nearest, load_lanes<Bits>(keys + j) - m_sieve.first());
     return within(nearest) != 0;
   }
 
@@ -159,8 +159,8 @@ struct Vbmi2Stripe {
   Vbmi2Stripe(RankMap<Bits> const& rank, RankRange<Bits> ranks, Sieve<Bits> const& sieve_)
       : map(rank), range(ranks), sieve(sieve_) {}
 
-  KTOPK_VBMI2 [[gnu::always_inline]] int add(Bits const* keys, int place, std::uint16_t* hits,
-                                             int found) const {
+  KTOPK_VBMI2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,
+                                             std::uint16_t* hits, int found) const {
     if (!sieve.passes_any(keys)) return found;
     std::uint64_t mask = 0;
     for (int j = 0; j < size; j += Lanes<Bits>::count)

@@ -38,7 +38,7 @@ inline std::uint64_t pack_flags_of_64(std::uint8_t const* flags) {
 
 /// A core has few places for lines on their way to its first cache, and more for those to its second.
 template <class Bits, int count>
-[[gnu::always_inline]] inline void fetch_ahead(Bits const* keys) {
+[[gnu::always_inline]] inline void fetch_ahead(Stored<Bits> const* keys) {
   constexpr int read_only = 0, second_cache = 2;
   constexpr int line = 64 / static_cast<int>(sizeof(Bits));
   for (int j = 0; j < count; j += line)
@@ -54,7 +54,7 @@ struct PlainStripe {
   Sieve<Bits> sieve;
 
   /// Appends the places of those in the range, the first of which is at `place`.
-  [[gnu::always_inline]] int add(Bits const* keys, int place, std::uint16_t* hits,
+  [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place, std::uint16_t* hits,
                                  int found) const {
     if (!sieve.template passes_any<by_ends, size>(keys)) return found;
     std::uint8_t in[size];
@@ -66,55 +66,56 @@ struct PlainStripe {
 };
 
 // The filters of HostLoops for one kind of processor.
-#define KTOPK_FILTERS(suffix, attribute, Stripe)                                               \
-  template <bool fetches, bool by_ends, class Bits>                                            \
-  attribute int sift_##suffix(Bits const* keys, int count, Stripe<Bits, by_ends> stripe,       \
-                              std::uint16_t* hits) {                                           \
-    constexpr int size = stripe.size;                                                          \
-    int found = 0, i = 0;                                                                      \
-    for (; i + size <= count; i += size) {                                                     \
-      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                \
-      found = stripe.add(keys + i, i, hits, found);                                            \
-    }                                                                                          \
-    for (; i < count; ++i) {                                                                   \
-      hits[found] = static_cast<std::uint16_t>(i);                                             \
-      found += stripe.range.has(stripe.map(keys[i]));                                          \
-    }                                                                                          \
-    return found;                                                                              \
-  }                                                                                            \
-  template <bool by_ends, class Bits>                                                          \
-  attribute int sift_streams_##suffix(Bits const* keys, std::int64_t apart,                    \
-                                      Stripe<Bits, by_ends> stripe, std::uint16_t* hits) {     \
-    constexpr int size = stripe.size;                                                          \
-    int found = 0;                                                                             \
-    for (int i = 0; i < filter_block; i += size)                                               \
-      for (int s = 0; s < streams; ++s) {                                                      \
-        Bits const* const from = keys + s * apart + i;                                         \
-        found = stripe.add(from, s * filter_block + i, hits, found);                           \
-      }                                                                                        \
-    return found;                                                                              \
-  }                                                                                            \
-  template <bool fetches, class Bits>                                                          \
-  int filter_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,                  \
-                      RankRange<Bits> range, std::uint16_t* hits) {                            \
-    Sieve<Bits> const sieve(rank, range);                                                      \
-    if (sieve.by_ends())                                                                       \
-      return sift_##suffix<fetches, true, Bits>(keys, count, {rank, range, sieve}, hits);      \
-    return sift_##suffix<fetches, false, Bits>(keys, count, {rank, range, sieve}, hits);       \
-  }                                                                                            \
-  template <class Bits>                                                                        \
-  int filter_streams_##suffix(Bits const* keys, std::int64_t apart, RankMap<Bits> const& rank, \
-                              RankRange<Bits> range, std::uint16_t* hits) {                    \
-    Sieve<Bits> const sieve(rank, range);                                                      \
-    if (sieve.by_ends())                                                                       \
-      return sift_streams_##suffix<true, Bits>(keys, apart, {rank, range, sieve}, hits);       \
-    return sift_streams_##suffix<false, Bits>(keys, apart, {rank, range, sieve}, hits);        \
-  }                                                                                            \
-  template <class Bits>                                                                        \
-  void set_filters_##suffix(HostLoops<Bits>& loops) {                                          \
-    bool const fetches = gains_by_fetching();                                                  \
-    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;       \
-    loops.filter_streams = filter_streams_##suffix<Bits>;                                      \
+#define KTOPK_FILTERS(suffix, attribute, Stripe)                                                 \
+  template <bool fetches, bool by_ends, class Bits>                                              \
+  attribute int sift_##suffix(Stored<Bits> const* keys, int count, Stripe<Bits, by_ends> stripe, \
+                              std::uint16_t* hits) {                                             \
+    constexpr int size = stripe.size;                                                            \
+    int found = 0, i = 0;                                                                        \
+    for (; i + size <= count; i += size) {                                                       \
+      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                  \
+      found = stripe.add(keys + i, i, hits, found);                                              \
+    }                                                                                            \
+    for (; i < count; ++i) {                                                                     \
+      hits[found] = static_cast<std::uint16_t>(i);                                               \
+      found += stripe.range.has(stripe.map(keys[i]));                                            \
+    }                                                                                            \
+    return found;                                                                                \
+  }                                                                                              \
+  template <bool by_ends, class Bits>                                                            \
+  attribute int sift_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,              \
+                                      Stripe<Bits, by_ends> stripe, std::uint16_t* hits) {       \
+    constexpr int size = stripe.size;                                                            \
+    int found = 0;                                                                               \
+    for (int i = 0; i < filter_block; i += size)                                                 \
+      for (int s = 0; s < streams; ++s) {                                                        \
+        Stored<Bits> const* const from = keys + s * apart + i;                                   \
+        found = stripe.add(from, s * filter_block + i, hits, found);                             \
+      }                                                                                          \
+    return found;                                                                                \
+  }                                                                                              \
+  template <bool fetches, class Bits>                                                            \
+  int filter_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,            \
+                      RankRange<Bits> range, std::uint16_t* hits) {                              \
+    Sieve<Bits> const sieve(rank, range);                                                        \
+    if (sieve.by_ends())                                                                         \
+      return sift_##suffix<fetches, true, Bits>(keys, count, {rank, range, sieve}, hits);        \
+    return sift_##suffix<fetches, false, Bits>(keys, count, {rank, range, sieve}, hits);         \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  int filter_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,                      \
+                              RankMap<Bits> const& rank, RankRange<Bits> range,                  \
+                              std::uint16_t* hits) {                                             \
+    Sieve<Bits> const sieve(rank, range);                                                        \
+    if (sieve.by_ends())                                                                         \
+      return sift_streams_##suffix<true, Bits>(keys, apart, {rank, range, sieve}, hits);         \
+    return sift_streams_##suffix<false, Bits>(keys, apart, {rank, range, sieve}, hits);          \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  void set_filters_##suffix(HostLoops<Bits>& loops) {                                            \
+    bool const fetches = gains_by_fetching();                                                    \
+    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;         \
+    loops.filter_streams = filter_streams_##suffix<Bits>;                                        \
   }
 
 }  // namespace ktopk::detail

@@ -6,6 +6,7 @@
 
 #include "host_filters.hpp"
 #include "host_targets.hpp"
+#include "thread_memory.hpp"
 #if defined(KTOPK_HOST_TARGETS)
 #include "host_filter_avx2.hpp"
 #include "host_filter_vbmi2.hpp"
@@ -14,7 +15,7 @@
 namespace ktopk::detail {
 
 template <class Bits>
-[[gnu::always_inline]] inline void digits_plain(Bits const* keys, int count,
+[[gnu::always_inline]] inline void digits_plain(Stored<Bits> const* keys, int count,
                                                 RankMap<Bits> const& rank,
                                                 RankDigits<Bits> const& digit,
                                                 std::uint16_t* digits) {
@@ -32,7 +33,7 @@ template <class Bits>
 }
 
 template <class Bits>
-[[gnu::always_inline]] inline void ranks_plain(Bits const* keys, int count,
+[[gnu::always_inline]] inline void ranks_plain(Stored<Bits> const* keys, int count,
                                                RankMap<Bits> const& rank, Bits* ranks) {
   RankMap<Bits> const map = rank;
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
@@ -133,7 +134,8 @@ inline constexpr int least_narrowed = 128, most_narrowed = 16384;
 template <class Bits>
 [[gnu::always_inline]] inline int raise_narrowed(Bits const* ranks, int count, int k, int bits,
                                                  Reached<Bits>& best) {
-  alignas(64) std::uint16_t narrow[most_narrowed];
+  ThreadArray<std::uint16_t> const memory(count);
+  std::uint16_t* const narrow = memory.get();
   int const width = bits < 16 ? bits : 16, left = bits - width;
   Bits const before = best.rank;
   for (int i = 0; i < count; ++i)
@@ -209,8 +211,8 @@ struct BestBlock {
 // The best of a block is cheap to know, and only one block is looked at again for where it is. What comes behind the best
 // of all numbers need not be read, unless the others are asked for.
 template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
-[[gnu::always_inline]] inline auto find_best_block(Bits const* keys, int count, bool from_memory,
-                                                   NumberOf const& number_of,
+[[gnu::always_inline]] inline auto find_best_block(Stored<Bits> const* keys, int count,
+                                                   bool from_memory, NumberOf const& number_of,
                                                    OtherOf const& other_of) {
   using Number = decltype(number_of(*keys));
   using Block = BestBlock<Number, decltype(other_of(*keys))>;
@@ -239,27 +241,27 @@ template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
 
 /// The place of the first or last key of a block for which is_best(key), as there is one.
 template <bool Late, class Bits, class Block, class IsBest>
-[[gnu::always_inline]] inline int place_in(Block const& block, Bits const* keys,
+[[gnu::always_inline]] inline int place_in(Block const& block, Stored<Bits> const* keys,
                                            IsBest const& is_best) {
-  Bits const* const from = keys + block.first;
+  Stored<Bits> const* const from = keys + block.first;
   return block.first +
          place_of<Late>(block.end - block.first, [&](int i) { return is_best(from[i]); });
 }
 
 /// The place of the best of all keys by rank_of(key).
 template <bool Late, class Bits, class RankOf>
-[[gnu::always_inline]] inline int best_by(Bits const* keys, int count, bool from_memory,
+[[gnu::always_inline]] inline int best_by(Stored<Bits> const* keys, int count, bool from_memory,
                                           RankOf const& rank_of) {
-  auto const best =
-      find_best_block<Late, false>(keys, count, from_memory, rank_of, [](Bits) { return Bits{0}; });
-  return place_in<Late>(best, keys, [&](Bits key) { return rank_of(key) == best.most; });
+  auto const best = find_best_block<Late, false, Bits>(keys, count, from_memory, rank_of,
+                                                       [](Bits) { return Bits{0}; });
+  return place_in<Late, Bits>(best, keys, [&](Bits key) { return rank_of(key) == best.most; });
 }
 
 /// The place of the best of floating-point numbers by their bits alone, as signed and as unsigned numbers: of those with
 /// the better sign the one farthest from zero, and where a few keys have the other, the nearest. Or -1: there may be NaN,
 /// or zeros of both signs as the best, or keys of a sign that those few have not.
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline int best_number(Bits const* keys, int count, bool from_memory,
+[[gnu::always_inline]] inline int best_number(Stored<Bits> const* keys, int count, bool from_memory,
                                               RankMap<Bits> const& map) {
   using Signed = std::make_signed_t<Bits>;
   Bits const sign = map.minus_zero, infinity = map.infinity;
@@ -273,38 +275,44 @@ template <bool Late, class Bits>
   bool const largest = map.ordered(0) > map.ordered(sign);
   Bits const first = keys[0], middle = keys[count / 2], last = keys[count - 1];
   if (largest && (first & middle & last & sign) == 0) {
-    auto const best = find_best_block<Late, true>(keys, count, from_memory, as_signed, as_unsigned);
+    auto const best =
+        find_best_block<Late, true, Bits>(keys, count, from_memory, as_signed, as_unsigned);
     bool const are_numbers = best.most <= plus_infinity && best.other <= minus_infinity;
     bool const is_one_zero = best.most > 0 || best.other == 0;
-    return are_numbers && is_one_zero ? place_in<Late>(best, keys, is(static_cast<Bits>(best.most)))
-                                      : -1;
+    return are_numbers && is_one_zero
+               ? place_in<Late, Bits>(best, keys, is(static_cast<Bits>(best.most)))
+               : -1;
   }
   if (!largest && ((first | middle | last) & sign) != 0) {
-    auto const best = find_best_block<Late, true>(keys, count, from_memory, as_unsigned, as_signed);
+    auto const best =
+        find_best_block<Late, true, Bits>(keys, count, from_memory, as_unsigned, as_signed);
     bool const are_numbers = best.most <= minus_infinity && best.other <= plus_infinity;
-    return are_numbers && best.most > sign ? place_in<Late>(best, keys, is(best.most)) : -1;
+    return are_numbers && best.most > sign ? place_in<Late, Bits>(best, keys, is(best.most)) : -1;
   }
-  auto const best = find_best_block<Late, true>(keys, count, from_memory, complement, as_unsigned);
+  auto const best =
+      find_best_block<Late, true, Bits>(keys, count, from_memory, complement, as_unsigned);
   Bits const nearest = complement(best.most), farthest = best.other;
   bool const are_numbers = static_cast<Bits>(farthest & map.magnitude) <= infinity;
   bool const have_one_sign = static_cast<Bits>((nearest ^ farthest) & sign) == 0;
-  return are_numbers && have_one_sign ? place_in<Late>(best, keys, is(nearest)) : -1;
+  return are_numbers && have_one_sign ? place_in<Late, Bits>(best, keys, is(nearest)) : -1;
 }
 
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline int best_plain(Bits const* keys, int count, RankMap<Bits> const& rank,
-                                             bool from_memory) {
+[[gnu::always_inline]] inline int best_plain(Stored<Bits> const* keys, int count,
+                                             RankMap<Bits> const& rank, bool from_memory) {
   RankMap<Bits> const map = rank;
   if (map.is_flip())
-    return best_by<Late>(keys, count, from_memory, [&](Bits key) { return map.flipped(key); });
+    return best_by<Late, Bits>(keys, count, from_memory,
+                               [&](Bits key) { return map.flipped(key); });
   int const place = best_number<Late>(keys, count, from_memory, map);
-  return place >= 0 ? place
-                    : best_by<Late>(keys, count, from_memory, [&](Bits key) { return map(key); });
+  return place >= 0
+             ? place
+             : best_by<Late, Bits>(keys, count, from_memory, [&](Bits key) { return map(key); });
 }
 
 /// Whether any two neighbors are such that is_wrong(here, next). Little is read where some are early on.
 template <class Bits, class IsWrong>
-[[gnu::always_inline]] inline bool any_neighbors(Bits const* keys, int count,
+[[gnu::always_inline]] inline bool any_neighbors(Stored<Bits> const* keys, int count,
                                                  IsWrong const& is_wrong) {
   constexpr int chunk = 512;
   Bits any = 0;
@@ -318,26 +326,25 @@ template <class Bits, class IsWrong>
 
 /// Whether the bits of keys rise or fall as those of the first and the last do, so that none is beyond these.
 template <class Bits>
-[[gnu::always_inline]] inline bool are_bits_in_order(Bits const* keys, int count) {
+[[gnu::always_inline]] inline bool are_bits_in_order(Stored<Bits> const* keys, int count) {
   if (keys[0] <= keys[count - 1])
-    return !any_neighbors(keys, count, [](Bits a, Bits b) { return b < a; });
-  return !any_neighbors(keys, count, [](Bits a, Bits b) { return b > a; });
+    return !any_neighbors<Bits>(keys, count, [](Bits a, Bits b) { return b < a; });
+  return !any_neighbors<Bits>(keys, count, [](Bits a, Bits b) { return b > a; });
 }
 
 /// Where keys of the sign of the first end, if those of the last's follow; from 1 to count - 1.
 template <class Bits>
-int end_of_sign(Bits const* keys, int count) {
+int end_of_sign(Stored<Bits> const* keys, int count) {
   auto const has_sign_of_first = [=](Bits key) {
     return static_cast<Bits>(key ^ keys[0]) >> (std::numeric_limits<Bits>::digits - 1) == 0;
   };
   if (has_sign_of_first(keys[count - 1])) return count;
-  return static_cast<int>(std::partition_point(keys + 1, keys + count - 1, has_sign_of_first) -
-                          keys);
+  return first_place_behind(1, count - 1, [&](int i) { return has_sign_of_first(keys[i]); });
 }
 
 /// Asks for the lines of a short row, which a search would else wait for one after the other.
 template <class Bits>
-[[gnu::always_inline]] inline void fetch_start(Bits const* keys, int count) {
+[[gnu::always_inline]] inline void fetch_start(Stored<Bits> const* keys, int count) {
   constexpr int line = 64 / static_cast<int>(sizeof(Bits));
   int const end = count < filter_block ? count : filter_block;
   for (int i = 0; i < end; i += line) __builtin_prefetch(keys + i);
@@ -345,25 +352,25 @@ template <class Bits>
 
 // Of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
 template <class Bits>
-[[gnu::always_inline]] inline Course course_plain(Bits const* keys, int count,
+[[gnu::always_inline]] inline Course course_plain(Stored<Bits> const* keys, int count,
                                                   RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
-  fetch_start(keys, count);
+  fetch_start<Bits>(keys, count);
   Bits const first = map.ordered(keys[0]), last = map.ordered(keys[count - 1]);
   if (!map.is_number(first) || !map.is_number(last)) return Course::none;
   Course const course = first > last ? Course::falls : Course::rises;
-  int const sign_end = end_of_sign(keys, count);
+  int const sign_end = end_of_sign<Bits>(keys, count);
   for (int begin = 0, end = sign_end; begin < count; begin = end, end = count) {
     Bits const from = map.ordered(keys[begin]), to = map.ordered(keys[end - 1]);
     bool const is_against = course == Course::falls ? from < to : from > to;
-    if (is_against || !are_bits_in_order(keys + begin, end - begin)) return Course::none;
+    if (is_against || !are_bits_in_order<Bits>(keys + begin, end - begin)) return Course::none;
   }
   return course;
 }
 
 // Several keys of a class at a time, so that the best so far are seldom loaded and stored.
 template <class Bits, class RankOf>
-[[gnu::always_inline]] inline void best_of_classes_by(Bits const* keys, int count,
+[[gnu::always_inline]] inline void best_of_classes_by(Stored<Bits> const* keys, int count,
                                                       RankOf const& rank_of, int classes,
                                                       Bits* best) {
   constexpr int rows = 4;
@@ -371,8 +378,8 @@ template <class Bits, class RankOf>
   auto const better = [](Bits a, Bits b) { return a > b ? a : b; };
   int first = 0;
   for (; first + rows * classes <= count; first += rows * classes) {
-    Bits const *const one = keys + first, *const two = one + classes, *const three = two + classes,
-                      *const four = three + classes;
+    Stored<Bits> const *const one = keys + first, *const two = one + classes,
+                              *const three = two + classes, *const four = three + classes;
     for (int c = 0; c < classes; ++c)
       most[c] = better(most[c], better(better(rank_of(one[c]), rank_of(two[c])),
                                        better(rank_of(three[c]), rank_of(four[c]))));
@@ -386,80 +393,81 @@ template <class Bits, class RankOf>
 // Most rows have no NaN, and of zeros a class has few that are its best. A NaN that looks better or worse than it is
 // makes the best of its class, or that of another, no number's, unless a number is better still.
 template <class Bits>
-[[gnu::always_inline]] inline void best_of_classes_plain(Bits const* keys, int count,
+[[gnu::always_inline]] inline void best_of_classes_plain(Stored<Bits> const* keys, int count,
                                                          RankMap<Bits> const& rank, int classes,
                                                          Bits* best) {
   RankMap<Bits> const map = rank;
   if (map.is_flip())
-    return best_of_classes_by(
+    return best_of_classes_by<Bits>(
         keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
-  best_of_classes_by(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
+  best_of_classes_by<Bits>(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
   Extremes<Bits> extremes;
   extremes_plain(best, classes, extremes);
   if (!map.is_number(extremes.least) || !map.is_number(extremes.most))
-    return best_of_classes_by(keys, count, [&](Bits key) { return map(key); }, classes, best);
+    return best_of_classes_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
   Bits const zero = map.ordered(0), minus_zero = map.ordered(map.minus_zero);
   for (int c = 0; c < classes; ++c) best[c] = best[c] == minus_zero ? zero : best[c];
 }
 
-#define KTOPK_HOST_LOOPS(suffix, attribute)                                                       \
-  template <class Bits>                                                                           \
-  attribute void digits_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,          \
-                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {          \
-    digits_plain(keys, count, rank, digit, digits);                                               \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute void ranks_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank,           \
-                                Bits* ranks) {                                                    \
-    ranks_plain(keys, count, rank, ranks);                                                        \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                     \
-    return kth_plain(ranks, count, k);                                                            \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                      \
-    slots_plain(ranks, count, slots);                                                             \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {      \
-    extremes_plain(ranks, count, extremes);                                                       \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                     \
-    return reaching_plain(ranks, count, least);                                                   \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute int best_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, bool late,  \
-                              bool from_memory) {                                                 \
-    return late ? best_plain<true>(keys, count, rank, from_memory)                                \
-                : best_plain<false>(keys, count, rank, from_memory);                              \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute Course course_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank) {      \
-    return course_plain(keys, count, rank);                                                       \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  attribute void best_of_classes_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, \
-                                          int classes, Bits* best) {                              \
-    best_of_classes_plain(keys, count, rank, classes, best);                                      \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  HostLoops<Bits> loops_##suffix() {                                                              \
-    HostLoops<Bits> loops{nullptr,                                                                \
-                          nullptr,                                                                \
-                          digits_##suffix<Bits>,                                                  \
-                          ranks_##suffix<Bits>,                                                   \
-                          kth_##suffix<Bits>,                                                     \
-                          slots_##suffix<Bits>,                                                   \
-                          extremes_##suffix<Bits>,                                                \
-                          reaching_##suffix<Bits>,                                                \
-                          best_##suffix<Bits>,                                                    \
-                          course_##suffix<Bits>,                                                  \
-                          best_of_classes_##suffix<Bits>,                                         \
-                          gains_by_streams()};                                                    \
-    set_filters_##suffix(loops);                                                                  \
-    return loops;                                                                                 \
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
+  template <class Bits>                                                                          \
+  attribute void digits_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, \
+                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {         \
+    digits_plain(keys, count, rank, digit, digits);                                              \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void ranks_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,  \
+                                Bits* ranks) {                                                   \
+    ranks_plain(keys, count, rank, ranks);                                                       \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                    \
+    return kth_plain(ranks, count, k);                                                           \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                     \
+    slots_plain(ranks, count, slots);                                                            \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {     \
+    extremes_plain(ranks, count, extremes);                                                      \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                    \
+    return reaching_plain(ranks, count, least);                                                  \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute int best_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,    \
+                              bool late, bool from_memory) {                                     \
+    return late ? best_plain<true>(keys, count, rank, from_memory)                               \
+                : best_plain<false>(keys, count, rank, from_memory);                             \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute Course course_##suffix(Stored<Bits> const* keys, int count,                          \
+                                   RankMap<Bits> const& rank) {                                  \
+    return course_plain(keys, count, rank);                                                      \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  attribute void best_of_classes_##suffix(Stored<Bits> const* keys, int count,                   \
+                                          RankMap<Bits> const& rank, int classes, Bits* best) {  \
+    best_of_classes_plain(keys, count, rank, classes, best);                                     \
+  }                                                                                              \
+  template <class Bits>                                                                          \
+  HostLoops<Bits> loops_##suffix() {                                                             \
+    HostLoops<Bits> loops{nullptr,                                                               \
+                          nullptr,                                                               \
+                          digits_##suffix<Bits>,                                                 \
+                          ranks_##suffix<Bits>,                                                  \
+                          kth_##suffix<Bits>,                                                    \
+                          slots_##suffix<Bits>,                                                  \
+                          extremes_##suffix<Bits>,                                               \
+                          reaching_##suffix<Bits>,                                               \
+                          best_##suffix<Bits>,                                                   \
+                          course_##suffix<Bits>,                                                 \
+                          best_of_classes_##suffix<Bits>,                                        \
+                          gains_by_streams()};                                                   \
+    set_filters_##suffix(loops);                                                                 \
+    return loops;                                                                                \
   }
 
 KTOPK_FILTERS(portable, , PlainStripe)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/stored.hpp>
 
 // The inner loops of every host room: plain C++ that vectorizes, compiled for the processors of a decade
 // and picked at run time, so that a portable build is fast. Their source knows no Kokkos, so the host's
@@ -19,6 +20,19 @@ inline constexpr int filter_block = 2048;
 inline constexpr int streams = 4;
 /// Where nothing is learned between blocks, longer ones spend less on beginning.
 inline constexpr int long_block = streams * filter_block;
+
+/// The first of the places begin .. end - 1 that is_before(place) no longer tells of, or `end`.
+template <class IsBefore>
+int first_place_behind(int begin, int end, IsBefore const& is_before) {
+  while (begin < end) {
+    int const middle = begin + (end - begin) / 2;
+    if (is_before(middle))
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
 
 /// The ranks from `least` to `least + span`, which is no smaller.
 template <class Bits>
@@ -71,17 +85,17 @@ struct HostLoops {
   /// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
   /// \param count  at most long_block
   /// \param hits   room for count + 1
-  int (*filter)(Bits const* keys, int count, RankMap<Bits> const& rank, RankRange<Bits> range,
-                std::uint16_t* hits);
+  int (*filter)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
+                RankRange<Bits> range, std::uint16_t* hits);
   /// The same in `streams` blocks at `keys` and `apart` from each other, as if the s-th were at
   /// s * filter_block; not in order.
-  int (*filter_streams)(Bits const* keys, std::int64_t apart, RankMap<Bits> const& rank,
+  int (*filter_streams)(Stored<Bits> const* keys, std::int64_t apart, RankMap<Bits> const& rank,
                         RankRange<Bits> range, std::uint16_t* hits);
   /// The digit of each key's rank.
-  void (*digits)(Bits const* keys, int count, RankMap<Bits> const& rank,
+  void (*digits)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                  RankDigits<Bits> const& digit, std::uint16_t* digits);
   /// The rank of each key.
-  void (*ranks)(Bits const* keys, int count, RankMap<Bits> const& rank, Bits* ranks);
+  void (*ranks)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, Bits* ranks);
   /// The k-th best of `count` ranks, or a rank that exactly k reach. 1 <= k <= count.
   Reached<Bits> (*kth)(Bits const* ranks, int count, int k);
   /// Sorts by counting, without a branch: slots[i] is how many of the ranks come before ranks[i], larger
@@ -93,13 +107,14 @@ struct HostLoops {
   int (*reaching)(Bits const* ranks, int count, Bits least);
   /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0
   /// \param from_memory  whether the keys are in no cache, as far as one can tell
-  int (*best)(Bits const* keys, int count, RankMap<Bits> const& rank, bool late, bool from_memory);
+  int (*best)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, bool late,
+              bool from_memory);
   /// The course of count > 0 keys. Little is read of those that have none from early on.
-  Course (*course)(Bits const* keys, int count, RankMap<Bits> const& rank);
+  Course (*course)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank);
   /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN
   /// perhaps a lower one. \param count  no fewer than classes, of which there are no more than most_place_classes
-  void (*best_of_classes)(Bits const* keys, int count, RankMap<Bits> const& rank, int classes,
-                          Bits* best);
+  void (*best_of_classes)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
+                          int classes, Bits* best);
   /// Whether long rows are read faster by filter_streams than by filter.
   bool by_streams;
 };

@@ -10,6 +10,7 @@
 #include "host_loops.hpp"
 #include "in_order.hpp"
 #include "place_classes.hpp"
+#include "thread_memory.hpp"
 
 // How host rooms walk a row or a list: block by block, through the loops of host_loops.hpp.
 
@@ -19,7 +20,8 @@ namespace ktopk::detail {
 /// each other.
 class DigitCounter {
  public:
-  DigitCounter(unsigned* histogram, unsigned bins) : m_histogram(histogram), m_bins(bins) {
+  DigitCounter(unsigned* histogram, unsigned bins)
+      : m_histogram(histogram), m_bins(bins), m_memory(3 * std::int64_t{bins}) {
     std::fill(m_other, m_other + 3 * bins, 0u);
   }
   ~DigitCounter() {
@@ -43,12 +45,20 @@ class DigitCounter {
  private:
   unsigned* m_histogram;
   unsigned m_bins;
-  unsigned m_other[3 << 11];
+  ThreadArray<unsigned> m_memory;
+  unsigned* const m_other = m_memory.get();
 };
+
+/// Room for copies of a block's keys, where they are `step` apart.
+template <class Bits>
+ThreadArray<Bits> room_for_block(std::int64_t step) {
+  return ThreadArray<Bits>(step == 1 ? 0 : filter_block);
+}
 
 /// `count` > 0 keys that are `step` apart, or a copy of them, one behind the other.
 template <class Bits>
-Bits const* neighbors(Bits const* keys, std::int64_t step, int count, Bits* packed) {
+Stored<Bits> const* neighbors(Stored<Bits> const* keys, std::int64_t step, int count,
+                              Bits* packed) {
   if (step == 1) return keys;
   int i = 0;
   do packed[i] = keys[i * step];
@@ -60,17 +70,17 @@ Bits const* neighbors(Bits const* keys, std::int64_t step, int count, Bits* pack
 template <class Bits, class Item>
 struct KeyScan {
   HostLoops<Bits> loops;
-  Bits const* keys;
+  Stored<Bits> const* keys;
   std::int64_t step;
   ItemMap<Bits, Item> map;
 
   /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
   template <class Body>
   void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
-    Bits packed[filter_block];
+    ThreadArray<Bits> const packed = room_for_block<Bits>(step);
     for (std::int64_t first = begin; first < end; first += filter_block) {
       int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
-      body(neighbors(keys + first * step, step, count, packed), first, count);
+      body(neighbors(keys + first * step, step, count, packed.get()), first, count);
     }
   }
 
@@ -80,13 +90,14 @@ struct KeyScan {
                     unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t digits[filter_block + 1];
-    alignas(64) Bits ranks[filter_block];
+    ThreadArray<Bits> const memory(filter_block);
+    Bits* const ranks = memory.get();
     Bits const width = static_cast<Bits>(Bits(digit.last) << digit.shift);
     Bits const inner = static_cast<Bits>(digit.base + (Bits{1} << digit.shift));
     Bits const upper = static_cast<Bits>(digit.base + width);
     bool aimed = static_cast<unsigned>(width >> digit.shift) == digit.last && upper > inner &&
                  inner > digit.base;
-    blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
       if (count_equals(from, count, digit, digits, histogram)) return;
       if (aimed) {
         loops.ranks(from, count, map.rank, ranks);
@@ -109,7 +120,7 @@ struct KeyScan {
                        RankRange<Bits> range, unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t hits[filter_block + 1], digits[filter_block + 1];
-    blocks(begin, end, [&](Bits const* from, std::int64_t, int count) {
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
       int const found = loops.filter(from, count, map.rank, range, hits);
       if (found < count / 8) {
         for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
@@ -123,8 +134,8 @@ struct KeyScan {
 
   /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of
   /// them tell of most.
-  bool count_equals(Bits const* from, int count, RankDigits<Bits> const& digit, std::uint16_t* hits,
-                    unsigned* histogram) const {
+  bool count_equals(Stored<Bits> const* from, int count, RankDigits<Bits> const& digit,
+                    std::uint16_t* hits, unsigned* histogram) const {
     Bits const rank = map.rank(from[0]);
     int alike = 0;
     for (int i : {count - 1, count / 2, count / 4, count / 8}) alike += map.rank(from[i]) == rank;
@@ -148,7 +159,7 @@ struct KeyScan {
   void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
                     Body const& body) const {
     std::uint16_t hits[filter_block + 1];
-    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
       for (std::int64_t i = first, next; i < first + count; i = next) {
         next = std::min(((i >> shift) + 1) << shift, first + count);
         body(i, loops.filter(from + (i - first), static_cast<int>(next - i), map.rank, {rank, 0},
@@ -166,7 +177,7 @@ struct KeyScan {
     while (begin < end && place < 0) {
       std::int64_t const length = std::min<std::int64_t>(filter_block, end - begin);
       std::int64_t const first = from_end ? end - length : begin;
-      blocks(first, first + length, [&](Bits const* from, std::int64_t, int count) {
+      blocks(first, first + length, [&](Stored<Bits> const* from, std::int64_t, int count) {
         int const found = loops.filter(from, count, map.rank, {rank, 0}, hits);
         if (found >= wanted) place = first + hits[from_end ? found - wanted : wanted - 1];
         wanted -= found;
@@ -190,7 +201,7 @@ struct KeyScan {
   void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
              Above const& above) const {
     std::uint16_t hits[filter_block + 1];
-    blocks(begin, end, [&](Bits const* from, std::int64_t first, int count) {
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
       auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
       Bits least;
       if (!map.rank_to_reach(floor, b, e, least)) return;
@@ -227,8 +238,8 @@ class Borderline {
   }
 
   /// As HostLoops::filter, of the keys that follow those of the call before.
-  int filter(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* from, int count,
-             std::uint16_t* hits) {
+  int filter(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
+             int count, std::uint16_t* hits) {
     int found = 0;
     auto const append = [&](int begin, int end, bool with_ties) {
       found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
@@ -247,7 +258,7 @@ class Borderline {
   }
 
  private:
-  int append_hits(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* from,
+  int append_hits(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
                   int begin, int end, bool with_ties, std::uint16_t* hits, int found) const {
     auto const above = static_cast<Bits>(m_ties.least + m_ties.span + 1);
     if (begin == end || (!with_ties && above == 0)) return found;
@@ -304,7 +315,8 @@ struct ListScan {
   /// each is copied without a branch.
   template <class Body>
   void pack_reaching(std::int64_t begin, std::int64_t end, Item least, Body const& body) const {
-    Item found[filter_block];
+    ThreadArray<Item> const memory(filter_block);
+    Item* const found = memory.get();
     blocks(begin, end, [&](Item const* from, int count) {
       int held = 0;
       for (int i = 0; i < count; ++i) {
@@ -375,11 +387,12 @@ struct ListScan {
 /// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, unless
 /// they are longer from the beginning. At most long_block.
 template <class Bits, class Item, class Threshold, class Body>
-void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
-                             ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
-                             int block, Threshold const& threshold, Body const& body) {
+void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                             std::int64_t step, ItemMap<Bits, Item> const& map, std::int64_t begin,
+                             std::int64_t end, int block, Threshold const& threshold,
+                             Body const& body) {
   std::uint16_t hits[long_block + 1];
-  Bits packed[filter_block];
+  ThreadArray<Bits> const packed = room_for_block<Bits>(step);
   int const most = step == 1 ? std::max(block, filter_block) : filter_block;
   int next = std::min(block, most);
   for (std::int64_t first = begin; first < end; first += block) {
@@ -390,7 +403,7 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Bits const* keys, std
     if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
                            static_cast<std::uint64_t>(first + count), least))
       continue;
-    Bits const* const from = neighbors(keys + first * step, step, count, packed);
+    Stored<Bits> const* const from = neighbors(keys + first * step, step, count, packed.get());
     body(from, hits, loops.filter(from, count, map.rank, ranks_from(least), hits), first);
   }
 }
@@ -410,16 +423,17 @@ void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::
 /// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
 /// memory are read by one stream, and so are all where the processor gains nothing by more.
 template <class Bits, class Item, class Threshold, class Body>
-void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
-                                  ItemMap<Bits, Item> const& map, std::int64_t begin,
-                                  std::int64_t end, Threshold const& threshold, Body const& body) {
+void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                                  std::int64_t step, ItemMap<Bits, Item> const& map,
+                                  std::int64_t begin, std::int64_t end, Threshold const& threshold,
+                                  Body const& body) {
   std::uint16_t hits[streams * filter_block + 1];
   std::int64_t const apart =
       step == 1 && loops.by_streams ? (end - begin) / (streams * filter_block) * filter_block : 0;
   auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
     for_each_block_reaching(
         loops, keys, step, map, first, last, long_block, threshold,
-        [&](Bits const* from, std::uint16_t const* places, int found, std::int64_t block) {
+        [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t block) {
           body(found, [&](int h) {
             return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
           });
@@ -450,12 +464,12 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Bits const* keys
 
 /// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
 template <class Bits, class Item, class Threshold, class Visit>
-void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+void for_each_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
                        ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
                        int block, Threshold const& threshold, Visit const& visit) {
   for_each_block_reaching(
       loops, keys, step, map, begin, end, block, threshold,
-      [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+      [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
         for (int h = 0; h < found; ++h)
           visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
       });
@@ -466,8 +480,8 @@ void for_each_reaching(HostLoops<Bits> const& loops, Bits const* keys, std::int6
 /// of a sorted block few are visited. `hits` is overwritten.
 template <class Bits, class Item, class Threshold, class Visit>
 void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map,
-                          Bits const* from, std::uint16_t* hits, int found, std::int64_t first,
-                          Threshold const& threshold, Visit const& visit) {
+                          Stored<Bits> const* from, std::uint16_t* hits, int found,
+                          std::int64_t first, Threshold const& threshold, Visit const& visit) {
   auto const item = [&](int h) {
     return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
   };
@@ -491,7 +505,7 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
 /// An item that k of the keys of begin .. end - 1 reach; or 0 where to know one costs more than it saves: of a short
 /// range, or where the keys may be in order, so that those of one end turn away the others.
 template <class Bits, class Item>
-Item bar_by_classes(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t step,
+Item bar_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
                     ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end, int k) {
   PlaceClasses const classes(k);
   std::int64_t const count = end - begin, least = PlaceClasses::most_in_class * classes.count;
@@ -508,7 +522,7 @@ Item bar_by_classes(HostLoops<Bits> const& loops, Bits const* keys, std::int64_t
 /// block. Of a long row so does the first, and what is between them is read by streams. What k others beat may be
 /// left out.
 template <class Bits, class Item, class Bar, class Visit>
-void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* keys,
+void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
                                       std::int64_t begin, std::int64_t end, int block, int k,
                                       Bar const& bar, Visit const& visit) {
@@ -517,7 +531,7 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Bits const* 
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(
         loops, keys, step, map, first, last, length, threshold,
-        [&](Bits const* from, std::uint16_t* hits, int found, std::int64_t position) {
+        [&](Stored<Bits> const* from, std::uint16_t* hits, int found, std::int64_t position) {
           visit_best_end_first(loops, map, from, hits, found, position, threshold, visit);
         });
   };

@@ -22,7 +22,7 @@ struct StretchPair {
 
 /// Whether the ranks of keys that are `apart` from each other never fall or never rise.
 template <class Bits>
-bool are_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count,
+bool are_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count,
                   std::int64_t apart) {
   Bits before = rank(keys[0]);
   bool rises = false, falls = false;
@@ -38,26 +38,26 @@ bool are_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t coun
 /// Whether the first keys of a row are in order. Of most rows they tell as much as places all over it do, each of which
 /// would be waited for where it is in no cache.
 template <class Bits>
-bool starts_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
+bool starts_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count) {
   return are_in_order(rank, keys, std::min<std::int64_t>(count, 16), 1);
 }
 
 /// Whether the keys at some places all over a row are in order, which those of a row in order are, and few others.
 template <class Bits>
-bool may_be_in_order(RankMap<Bits> const& rank, Bits const* keys, std::int64_t count) {
+bool may_be_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count) {
   return are_in_order(rank, keys, count, std::max<std::int64_t>(count / 16, 1));
 }
 
 /// The k best of a row that is in the order `course`, 0 < k < count.
 template <class Bits>
-StretchPair winners_in_order(Course course, RankMap<Bits> const& rank, Bits const* keys, int count,
-                             int k, bool last_wins) {
+StretchPair winners_in_order(Course course, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+                             int count, int k, bool last_wins) {
   bool const rises = course == Course::rises;
   int const at = rises ? count - k : k - 1, beside = rises ? at - 1 : at + 1;
   Bits const edge = rank(keys[at]);
   if (rank(keys[beside]) != edge) return {{rises ? at : 0, k}, {count, 0}};
   auto const places_until = [&](auto const& is_before) {
-    return static_cast<int>(std::partition_point(keys, keys + count, is_before) - keys);
+    return first_place_behind(0, count, [&](int i) { return is_before(keys[i]); });
   };
   int const first =
       places_until([&](Bits key) { return rises ? rank(key) < edge : rank(key) > edge; });

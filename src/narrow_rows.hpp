@@ -151,7 +151,7 @@ struct Narrowing {
     Extremes<Bits> extremes;
     Bits ranks[filter_block];
     source.reader(row).scan().blocks(range.begin, range.end,
-                                     [&](Bits const* from, std::int64_t, int count) {
+                                     [&](Stored<Bits> const* from, std::int64_t, int count) {
                                        source.loops.ranks(from, count, map().rank, ranks);
                                        source.loops.extremes(ranks, count, extremes);
                                      });
@@ -239,13 +239,16 @@ struct Narrowing {
   /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
   template <class Scan>
   void count_keys(Scan const& scan, Range range, Item const* splitters, Count64* counts) const {
-    Bits ranks[filter_block];
+    ThreadArray<Bits> const memory(filter_block);
+    Bits* const ranks = memory.get();
     Count64 reaching[ways + 1] = {};
-    scan.blocks(range.begin, range.end, [&](Bits const* from, std::int64_t first, int count) {
-      scan.loops.ranks(from, count, map().rank, ranks);
-      for (int w = 1; w < ways; ++w)
-        reaching[w] += static_cast<unsigned>(reaching_in(scan, ranks, first, count, splitters[w]));
-    });
+    scan.blocks(range.begin, range.end,
+                [&](Stored<Bits> const* from, std::int64_t first, int count) {
+                  scan.loops.ranks(from, count, map().rank, ranks);
+                  for (int w = 1; w < ways; ++w)
+                    reaching[w] +=
+                        static_cast<unsigned>(reaching_in(scan, ranks, first, count, splitters[w]));
+                });
     reaching[0] = static_cast<Count64>(range.end - range.begin);
     for (int w = 0; w < ways; ++w) counts[w] = reaching[w] - reaching[w + 1];
   }
@@ -304,7 +307,7 @@ struct Narrowing {
     if constexpr (Group::is_host && Reader::reads_keys) {
       KOKKOS_IF_ON_HOST((read.scan().split(
           range.begin, range.end, low, high, visit,
-          [&](Bits const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+          [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
             take_hits(row, from, hits, found, first);
           });))
     } else {
@@ -312,7 +315,7 @@ struct Narrowing {
     }
   }
 
-  void take_hits(std::int64_t row, Bits const* from, std::uint16_t const* hits, int found,
+  void take_hits(std::int64_t row, Stored<Bits> const* from, std::uint16_t const* hits, int found,
                  std::int64_t first) const {
     auto const before = static_cast<std::int64_t>(
         Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<Count64>(found)));

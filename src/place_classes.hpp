@@ -20,8 +20,8 @@ struct PlaceClasses {
   /// The k-th of the best of all classes, and how many of these reach it. Of more keys than tell enough, those at
   /// both ends are asked: the others may all be better or worse than those of one.
   template <class Bits>
-  Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys,
-                    int length) const {
+  Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
+                    Stored<Bits> const* keys, int length) const {
     alignas(64) Bits best[most_place_classes];
     int const asked = most_in_class * count, half = count / 2;
     if (length <= asked) {

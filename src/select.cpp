@@ -18,6 +18,7 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
+#include "host_memory.hpp"
 #include "instantiate.hpp"
 #include "tuned.hpp"
 
@@ -40,21 +41,28 @@ bool is_served_by_tuned(Shape const& shape, Options const& options) {
     return false;
 }
 
-/// Calls visit(room) with the room that serves the shape: tuned if it can, else generic, else radix.
+/// Calls visit(room) with the room that serves the shape: tuned if it can, else generic, else radix, likewise.
 template <template <class> class Algorithm, class Exec, class Visit>
 void with_room(Exec const&, Shape const& shape, Options const& options, Visit const& visit) {
   if constexpr (is_tuned<Algorithm, Exec>)
     if (is_served_by_tuned<Algorithm, Exec>(shape, options))
       return visit(tuned_room<Algorithm, Exec>{});
   if (Algorithm<Generic>::supports(shape, options)) return visit(Algorithm<Generic>{});
+  if constexpr (is_tuned<Radix, Exec>)
+    if (is_served_by_tuned<Radix, Exec>(shape, options)) return visit(tuned_room<Radix, Exec>{});
   visit(Radix<Generic>{});
 }
+
+template <class Room, class Exec>
+inline constexpr bool is_radix =
+    std::is_same_v<Room, Radix<Generic>> || std::is_same_v<Room, tuned_room<Radix, Exec>>;
 
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   if (options.algorithm != Algorithm::automatic) return options.algorithm;
   TunedRooms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(shape, options),
-                         .bisection = is_served_by_tuned<Bisection, Exec>(shape, options)};
+                         .bisection = is_served_by_tuned<Bisection, Exec>(shape, options),
+                         .radix = is_served_by_tuned<Radix, Exec>(shape, options)};
   return choose(device_of(exec), shape, options, tuned);
 }
 
@@ -91,7 +99,7 @@ Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& 
   Algorithm served = wanted.algorithm;
   for (Shape const& layout : both_layouts(shape))
     with_chosen_room(exec, layout, wanted, [&](auto room) {
-      if constexpr (std::is_same_v<decltype(room), Radix<Generic>>) served = Algorithm::radix;
+      if constexpr (is_radix<decltype(room), Exec>) served = Algorithm::radix;
     });
   return served;
 }
@@ -137,6 +145,7 @@ template <class Exec>
 std::size_t layout_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   Pieces total;
   total.take<std::byte>(wanted_bytes(shape));
+  HostMemory const memory(total, device_of(exec), shape);
   total.take<std::byte>(static_cast<std::int64_t>(select_bytes(exec, shape, options)));
   return total.bytes();
 }
@@ -168,6 +177,7 @@ void select_with(Exec const& exec, Call<Bits> const& call, Options const& option
   auto* const wanted = pieces.take<std::byte>(wanted_bytes(problem.shape));
   if (call.host_wanted)
     problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
+  UseHostMemory const use(HostMemory(pieces, device_of(exec), problem.shape));
   select(exec, problem, options, pieces.take<std::byte>(1));
 }
 

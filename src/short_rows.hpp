@@ -53,10 +53,12 @@ struct ShortRows {
     if (length > longest_row_alone) return put_long(row, length, k);
     Problem<Bits> const& problem = sink.problem;
     if (length > longest_short_row && problem.key_step != 1) return false;
-    Bits packed[longest_short_row];
-    std::uint16_t hits[longest_row_alone + 1];
     auto const count = static_cast<int>(length);
-    Bits const* const from = neighbors(problem.row_keys(row), problem.key_step, count, packed);
+    ThreadArray<Bits> const packed(problem.key_step == 1 ? 0 : count);
+    ThreadArray<std::uint16_t> const places(count + 1);
+    std::uint16_t* const hits = places.get();
+    Stored<Bits> const* const from =
+        neighbors(problem.row_keys(row), problem.key_step, count, packed.get());
     if (!find_winners(from, count, k, hits)) return false;
     store(row, from, hits, k);
     return true;
@@ -64,7 +66,7 @@ struct ShortRows {
 
   bool put_long(std::int64_t row, std::int64_t length, int k) const {
     Problem<Bits> const& problem = sink.problem;
-    Bits const* const keys = problem.row_keys(row);
+    Stored<Bits> const* const keys = problem.row_keys(row);
     auto const count = static_cast<int>(length);
     if (problem.key_step != 1) return false;
     if (k <= count / few_share && k <= Hits::most_expected && put_few(row, keys, count, k))
@@ -95,8 +97,8 @@ struct ShortRows {
     static constexpr int most_blocks = static_cast<int>(longest_row_in_cache / long_block);
 
     /// Raises `least` as more are found than may be among the k best. False if there is no room for all.
-    bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Bits const* keys, int length,
-              Bits least, int k) {
+    bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+              int length, Bits least, int k) {
       int many = 3 * k;
       for (int first = 0; first < length; first += long_block) {
         int const found = count();
@@ -114,12 +116,15 @@ struct ShortRows {
     int blocks() const { return m_blocks; }
     int count() const { return begins[m_blocks]; }
 
-    int begins[most_blocks + 1] = {};
-    std::uint16_t places[room + 1];
-    alignas(64) Bits ranks[room];
-
    private:
     int m_blocks = 0;
+    ThreadArray<std::uint16_t> m_places{room + 1};
+    ThreadArray<Bits> m_ranks{room};
+
+   public:
+    int begins[most_blocks + 1] = {};
+    std::uint16_t* const places = m_places.get();
+    Bits* const ranks = m_ranks.get();
   };
 
   /// A rank that about as many reach as win. Where many share it, those above it come first.
@@ -130,25 +135,26 @@ struct ShortRows {
     Bits least() const { return static_cast<Bits>(is_shared ? rank + 1 : rank); }
     bool may_be_reached() const { return !is_shared || least() != 0; }
   };
-  Bar bar_by_classes(PlaceClasses const& classes, Bits const* from, int count) const {
+  Bar bar_by_classes(PlaceClasses const& classes, Stored<Bits> const* from, int count) const {
     auto const [rank, like] = classes.kth(loops, sink.map.rank, from, count);
     return {rank, like > classes.k + classes.count / 16};
   }
-  Bar bar_by(Samples const& samples, Bits const* from) const {
-    alignas(64) Bits sample[Samples::most];
+  Bar bar_by(Samples const& samples, Stored<Bits> const* from) const {
+    ThreadArray<Bits> const memory(samples.count);
+    Bits* const sample = memory.get();
     samples.take(loops, sink.map.rank, from, sample);
     auto const [rank, like] = loops.kth(sample, samples.count, samples.last);
     return {rank, like > samples.last + samples.count / 16};
   }
 
   /// Of a row in order, in which the k best are at one of its ends.
-  Bar bar_at_ends(Bits const* from, int count, int k) const {
+  Bar bar_at_ends(Stored<Bits> const* from, int count, int k) const {
     Bits const least = std::max(sink.map.rank(from[k - 1]), sink.map.rank(from[count - k]));
     return {least, sink.map.rank(from[count / 2]) == least};
   }
 
   /// Few winners of a long row; false where they are not found so.
-  bool put_few(std::int64_t row, Bits const* keys, int count, int k) const {
+  bool put_few(std::int64_t row, Stored<Bits> const* keys, int count, int k) const {
     if (may_be_in_order(sink.map.rank, keys, count) &&
         put_reaching(row, bar_at_ends(keys, count, k), keys, count, k))
       return true;
@@ -162,7 +168,7 @@ struct ShortRows {
 
   /// The winners, found among the keys that reach a bar, or are above it where many share it: the row is read once.
   /// False where too few or too many do.
-  bool put_reaching(std::int64_t row, Bar bar, Bits const* keys, int count, int k) const {
+  bool put_reaching(std::int64_t row, Bar bar, Stored<Bits> const* keys, int count, int k) const {
     Hits hits;
     if (bar.may_be_reached() && !hits.read(loops, sink.map.rank, keys, count, bar.least(), k))
       return false;
@@ -173,7 +179,7 @@ struct ShortRows {
   }
 
   /// The k best of the hits.
-  void put_best(std::int64_t row, Bits const* keys, Hits const& hits, int k) const {
+  void put_best(std::int64_t row, Stored<Bits> const* keys, Hits const& hits, int k) const {
     Borderline<Bits> borderline = borderline_at(edge_of(loops, hits.ranks, hits.count(), k));
     std::int64_t slot = 0;
     for (int block = 0; block < hits.blocks(); ++block) {
@@ -188,7 +194,8 @@ struct ShortRows {
   }
 
   /// The first or last keys of a rank, to the slots from `slot` to k; false where there are too few.
-  bool put_ties(std::int64_t row, Bits const* keys, int count, Bits rank, int slot, int k) const {
+  bool put_ties(std::int64_t row, Stored<Bits> const* keys, int count, Bits rank, int slot,
+                int k) const {
     std::uint16_t places[filter_block + 1];
     for (int done = 0; done < count && slot < k; done += filter_block) {
       int const length = std::min(count - done, filter_block);
@@ -202,7 +209,8 @@ struct ShortRows {
   }
 
   /// The keys of a stretch to slots from `slot` on.
-  void put_stretch(std::int64_t row, std::int64_t slot, Bits const* keys, Stretch stretch) const {
+  void put_stretch(std::int64_t row, std::int64_t slot, Stored<Bits> const* keys,
+                   Stretch stretch) const {
     std::uint16_t places[long_block];
     std::iota(places, places + std::min(stretch.count, long_block), std::uint16_t{0});
     for (int done = 0; done < stretch.count; done += long_block) {
@@ -222,7 +230,7 @@ struct ShortRows {
   }
 
   /// Writes the places of the k winners in ascending order to `hits`.
-  bool find_winners(Bits const* from, int count, int k, std::uint16_t* hits) const {
+  bool find_winners(Stored<Bits> const* from, int count, int k, std::uint16_t* hits) const {
     if (k == count) {
       std::iota(hits, hits + count, std::uint16_t{0});
       return true;
@@ -244,7 +252,8 @@ struct ShortRows {
     Edge<Bits> edge;
     if (!find_edge(loops, sink.map.rank, from, count, k, edge)) {
       if (count > longest_short_row) return false;
-      alignas(64) Bits ranks[longest_short_row];
+      ThreadArray<Bits> const memory(count);
+      Bits* const ranks = memory.get();
       loops.ranks(from, count, sink.map.rank, ranks);
       edge = edge_of(loops, ranks, count, k);
     }
@@ -253,7 +262,7 @@ struct ShortRows {
   }
 
   /// Whether the winners of a row lie in stretches, and in which.
-  bool know_order(Bits const* from, int count, int k, StretchPair& winners) const {
+  bool know_order(Stored<Bits> const* from, int count, int k, StretchPair& winners) const {
     if (!starts_in_order(sink.map.rank, from, count)) return false;
     Course const course = loops.course(from, count, sink.map.rank);
     if (course == Course::none) return false;
@@ -261,7 +270,7 @@ struct ShortRows {
     return true;
   }
 
-  bool find_in_order(Bits const* from, int count, int k, std::uint16_t* hits) const {
+  bool find_in_order(Stored<Bits> const* from, int count, int k, std::uint16_t* hits) const {
     StretchPair winners;
     if (!know_order(from, count, k, winners)) return false;
     for (Stretch const& stretch : {winners.before, winners.behind}) {
@@ -272,31 +281,32 @@ struct ShortRows {
   }
 
   /// Few winners where they may be at the ends of a row in order.
-  bool find_at_ends(Bits const* from, int count, int k, std::uint16_t* hits) const {
+  bool find_at_ends(Stored<Bits> const* from, int count, int k, std::uint16_t* hits) const {
     if (!may_be_in_order(sink.map.rank, from, count)) return false;
     return find_reaching(bar_at_ends(from, count, k), from, count, k, hits);
   }
 
-  bool find_by_classes(PlaceClasses const& classes, Bits const* from, int count,
+  bool find_by_classes(PlaceClasses const& classes, Stored<Bits> const* from, int count,
                        std::uint16_t* hits) const {
     return find_reaching(bar_by_classes(classes, from, count), from, count, classes.k, hits);
   }
 
-  bool find_by_sample(Bits const* from, int count, int k, std::uint16_t* hits) const {
+  bool find_by_sample(Stored<Bits> const* from, int count, int k, std::uint16_t* hits) const {
     if (!Samples::are_worth_it(count)) return false;
     return find_reaching(bar_by(Samples(count, k), from), from, count, k, hits);
   }
 
   /// The same by way of the keys that reach a bar, unless there are too few or too many of them; where many share that
   /// rank, by way of those above it.
-  bool find_reaching(Bar bar, Bits const* from, int count, int k, std::uint16_t* hits) const {
+  bool find_reaching(Bar bar, Stored<Bits> const* from, int count, int k,
+                     std::uint16_t* hits) const {
     int const found = bar.may_be_reached() ? find_from(bar.least(), from, count, k, hits) : 0;
     if (found >= k) return choose_among(from, hits, found, k);
     return bar.is_shared && add_equals(from, count, bar.rank, found, k, hits);
   }
 
   /// Those that reach `least`, which rises as more are found than may be among the k best.
-  int find_from(Bits least, Bits const* from, int count, int k, std::uint16_t* hits) const {
+  int find_from(Bits least, Stored<Bits> const* from, int count, int k, std::uint16_t* hits) const {
     int many = 6 * k;  // more than a bar by classes lets through of random keys
     return by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
       auto const found = static_cast<int>(places - hits);
@@ -308,14 +318,15 @@ struct ShortRows {
     });
   }
 
-  Bits kth_among(Bits const* from, std::uint16_t const* hits, int found, int k) const {
+  Bits kth_among(Stored<Bits> const* from, std::uint16_t const* hits, int found, int k) const {
     alignas(64) Bits ranks[most_raised];
     take_ranks(from, hits, found, ranks);
     return loops.kth(ranks, found, k).rank;
   }
 
   /// Copies the ranks of so many > 0 hits.
-  void take_ranks(Bits const* from, std::uint16_t const* hits, int found, Bits* ranks) const {
+  void take_ranks(Stored<Bits> const* from, std::uint16_t const* hits, int found,
+                  Bits* ranks) const {
     int filled = 0;
     do ranks[filled] = from[hits[filled]];
     while (++filled < found);
@@ -337,10 +348,11 @@ struct ShortRows {
   }
 
   /// Leaves the k best of `found` hits.
-  bool choose_among(Bits const* from, std::uint16_t* hits, int found, int k) const {
+  bool choose_among(Stored<Bits> const* from, std::uint16_t* hits, int found, int k) const {
     if (found == k) return true;
     if (found > most_chosen) return false;
-    alignas(64) Bits ranks[most_chosen];
+    ThreadArray<Bits> const memory(found);
+    Bits* const ranks = memory.get();
     std::uint16_t winners[most_chosen + 1];
     take_ranks(from, hits, found, ranks);
     find_up_to(edge_of(loops, ranks, found, k), {}, ranks, found, k, winners);
@@ -349,7 +361,7 @@ struct ShortRows {
   }
 
   /// Adds those of `rank` that win to `found` better ones; false where there are too few.
-  bool add_equals(Bits const* from, int count, Bits rank, int found, int k,
+  bool add_equals(Stored<Bits> const* from, int count, Bits rank, int found, int k,
                   std::uint16_t* hits) const {
     std::uint16_t ties[most_few], better[most_few];
     int const wanted = k - found;
@@ -360,7 +372,8 @@ struct ShortRows {
   }
 
   /// The first or last `wanted` of `rank`, in ascending order; of the others no more are read than of a block.
-  bool find_ties(Bits const* from, int count, Bits rank, int wanted, std::uint16_t* ties) const {
+  bool find_ties(Stored<Bits> const* from, int count, Bits rank, int wanted,
+                 std::uint16_t* ties) const {
     constexpr int block = 256;
     std::uint16_t places[block + 1];
     int left = wanted;
@@ -379,8 +392,8 @@ struct ShortRows {
   }
 
   /// Writes the places of the k best of `count` to `hits`, of which the edge is known.
-  void find_up_to(Edge<Bits> const& edge, RankMap<Bits> const& rank, Bits const* from, int count,
-                  int k, std::uint16_t* hits) const {
+  void find_up_to(Edge<Bits> const& edge, RankMap<Bits> const& rank, Stored<Bits> const* from,
+                  int count, int k, std::uint16_t* hits) const {
     if (edge.ties == count) return std::iota(hits, hits + k, last_wins() ? edge.surplus : 0);
     Borderline<Bits> borderline = borderline_at(edge);
     by_blocks(count, hits, [&](int first, int length, std::uint16_t* places) {
@@ -392,7 +405,7 @@ struct ShortRows {
     return {{edge.rank, 0}, edge.surplus, edge.ties - edge.surplus, last_wins()};
   }
 
-  void store(std::int64_t row, Bits const* from, std::uint16_t* hits, int k) const {
+  void store(std::int64_t row, Stored<Bits> const* from, std::uint16_t* hits, int k) const {
     if (sorted == Sorted::yes && last_wins()) std::reverse(hits, hits + k);
     if (sorted == Sorted::no || k == 1)
       sink.put_hits(row, 0, from, hits, k, 0);
@@ -402,7 +415,8 @@ struct ShortRows {
       store_sorted(row, from, hits, k);
   }
 
-  void store_counted(std::int64_t row, Bits const* from, std::uint16_t const* hits, int k) const {
+  void store_counted(std::int64_t row, Stored<Bits> const* from, std::uint16_t const* hits,
+                     int k) const {
     alignas(64) Bits ranks[most_counted_slots];
     alignas(64) Bits slots[most_counted_slots];
     std::uint16_t ordered[most_counted_slots];
@@ -412,8 +426,9 @@ struct ShortRows {
     sink.put_hits(row, 0, from, ordered, k, 0);
   }
 
-  void store_sorted(std::int64_t row, Bits const* from, std::uint16_t* hits, int k) const {
-    Item items[longest_short_row];
+  void store_sorted(std::int64_t row, Stored<Bits> const* from, std::uint16_t* hits, int k) const {
+    ThreadArray<Item> const memory(k);
+    Item* const items = memory.get();
     for (int h = 0; h < k; ++h) items[h] = sink.map(from[hits[h]], hits[h]);
     std::sort(items, items + k, std::greater<Item>());
     for (int h = 0; h < k; ++h) hits[h] = static_cast<std::uint16_t>(sink.map.position(items[h]));

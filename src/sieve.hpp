@@ -41,7 +41,7 @@ class Sieve {
 
   /// Whether one of `count` keys may pass, where the kind is known.
   template <bool ends, int count>
-  [[gnu::always_inline]] bool passes_any(Bits const* keys) const {
+  [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
     if constexpr (ends) {
       Signed highest = std::numeric_limits<Signed>::min();
       Bits greatest = 0;

@@ -34,7 +34,8 @@ TEST_CASE("where a tuned one_pass serves, it is given few winners", "[choose]") 
         Algorithm::radix);
 }
 
-TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long ragged rows", "[choose]") {
+TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long ragged rows",
+          "[choose]") {
   for (std::int64_t rows : {8, 100, 4096})
     for (std::int64_t n : {512, 1 << 15, 1 << 20})
       for (bool ragged : {false, true}) {
@@ -44,6 +45,19 @@ TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long 
         bool const one_pass = choose(gpu, shape, {}, {.one_pass = true}) == Algorithm::one_pass;
         CHECK(one_pass == (!ragged || n < 1 << 20));
       }
+}
+
+TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not", "[choose]") {
+  for (std::int64_t rows : {1, 8, 100})
+    for (std::int64_t n : {1 << 14, 1 << 17, 1 << 20}) {
+      Shape const shape = make_shape<float>(rows, n, n / 4);
+      CAPTURE(rows, n);
+      CHECK(choose(gpu, shape, {}, {.radix = true}) == Algorithm::radix);
+      CHECK(choose(gpu, shape, {}, {.one_pass = true, .radix = true}) ==
+            (rows < 8 && n >= 1 << 20 ? Algorithm::radix : Algorithm::one_pass));
+    }
+  CHECK(choose(gpu, make_shape<float>(1 << 16, 256, 32), {}, {.radix = true}) ==
+        Algorithm::bitonic);
 }
 
 TEST_CASE("where a tuned bisection serves, it is chosen", "[choose]") {

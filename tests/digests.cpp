@@ -8,6 +8,8 @@
 #include <map>
 #include <sstream>
 
+#include <ktopk/detail/testing.hpp>
+
 #include "support/digest.hpp"
 #include "support/run.hpp"
 
@@ -88,6 +90,7 @@ Digests compute(Exec const& exec, Algorithm algorithm) {
         options.algorithm = algorithm;
         UniformCall<Exec, T> call(exec, keys, size.rows, size.n, size.k);
         all[what] = digest_of(call(size.k, options));
+        CHECK(ktopk::detail::arrays_beyond_workspace == 0);
       });
   return all;
 }

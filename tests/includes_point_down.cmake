@@ -4,7 +4,7 @@
 set(read 0)
 
 # The front header of ktopk::header_only ends with the sources.
-set(but "<src/header_only[.]hpp>")
+set(but "<ktopk/impl/src/header_only[.]hpp>")
 
 # check(folder extensions forbidden why): no #include in the folder's files may match `forbidden`.
 function(check folder extensions forbidden why)

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include <ktopk/detail/testing.hpp>
+
 namespace {
 
 // CTest's SKIP_RETURN_CODE for Catch2, "all tests skipped".
@@ -32,6 +34,14 @@ Kokkos::InitializationSettings settings() {
   return settings;
 }
 
+/// Where all arrays are those of calls, none may have been allocated.
+bool arrays_are_in_workspace() {
+  if (std::getenv("KTOPK_TESTS_OF_CALLS") == nullptr) return true;
+  auto const beyond = ktopk::detail::arrays_beyond_workspace.load();
+  if (beyond > 0) std::cerr << beyond << " arrays of threads did not fit the workspace\n";
+  return beyond == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,5 +56,6 @@ int main(int argc, char** argv) {
     return skipped;
   }
   Kokkos::ScopeGuard const kokkos(settings());
-  return session.run();
+  int const status = session.run();
+  return arrays_are_in_workspace() ? status : EXIT_FAILURE;
 }

@@ -4,10 +4,14 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
+
+#include <ktopk/detail/testing.hpp>
 
 #include "src/algorithms/radix_digits.hpp"
 #include "src/short_rows.hpp"
@@ -334,6 +338,35 @@ TEST_CASE("a great many groups are launched in portions", "[rooms]") {
   CHECK(cut(most_teams + 7, most_teams) == Portions{{0, most_teams}, {most_teams, 7}});
 }
 
+/// Fills all that a group shares with its number, and sees whether it stays.
+struct FillShared {
+  int words;
+  std::int64_t* wrong;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    auto* const shared = group.template shared<int>();
+    auto const number = static_cast<int>(group.index());
+    each(group, 0, words, [&](std::int64_t i) { shared[i] = number; });
+    group.barrier();
+    std::int64_t others = 0;
+    each(group, 0, words, [&](std::int64_t i) { others += shared[i] != number; });
+    if (others > 0) Kokkos::atomic_add(wrong, others);
+  }
+};
+
+TEST_CASE("a group has as much memory to share as it is launched with", "[rooms]") {
+  for_each_space([](auto const& exec) {
+    using Memory = typename std::decay_t<decltype(exec)>::memory_space;
+    Kokkos::View<std::int64_t, Memory> const wrong("test::wrong");
+    for (int bytes : {4, 16 * 1024, 40'000}) {
+      launch("test::shared", exec, 100, bytes, FillShared{bytes / 4, wrong.data()});
+      exec.fence();
+      auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), wrong);
+      CHECK(host() == 0);
+    }
+  });
+}
+
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 /// Sees the last of more groups than are launched at once.
 struct SeeLast {
@@ -432,6 +465,75 @@ TEMPLATE_LIST_TEST_CASE("rows of very different length", "[rooms]", Widths) {
   }
   verdict.close();
 }
+
+/// The k best of rows whose keys are strided, so that a host's thread counts each of them alone.
+template <class T, class Exec>
+void count_strided_rows(Exec const& exec, Input input) {
+  using Memory = typename Exec::memory_space;
+  constexpr std::int64_t rows = 9, n = 20'000, k = 3000;
+  auto const drawn = make_keys<T>(input, rows * n, 6);
+  Kokkos::View<T**, Kokkos::LayoutLeft, Memory> const keys("test::keys", rows, n);
+  auto const mirror = Kokkos::create_mirror_view(Kokkos::HostSpace(), keys);
+  for (std::int64_t i = 0; i < rows * n; ++i) mirror(i / n, i % n) = drawn[i];
+  Kokkos::deep_copy(keys, mirror);
+  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const sorted("test::sorted", rows, k),
+      counted("test::counted", rows, k);
+  top_k(exec, keys, nothing, sorted, {.algorithm = Algorithm::sort});
+  top_k(exec, keys, nothing, counted, {.algorithm = Algorithm::radix});
+  exec.fence();
+  auto const want = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sorted);
+  auto const got = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), counted);
+  CAPTURE(exec.name(), name(input));
+  CHECK(std::equal(want.data(), want.data() + want.size(), got.data()));
+}
+
+TEMPLATE_LIST_TEST_CASE("counts that are added up before they are too large", "[rooms]", Widths) {
+  testing::Verdict verdict;
+  Options const options{.algorithm = Algorithm::radix};
+  for (Input input : {Input::random_bits, Input::few_values, Input::leading_bits}) {
+    auto const question = unequal_rows<TestType>(input, 17);
+    auto const truth = solve(question, options);
+    for (std::int64_t most : {64, 1000, 30'000}) {
+      ForceMostCounted const force(most);
+      for_each_space([&](auto const& exec) {
+        RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
+        verdict.expect(question, truth, call.ragged_rows_wanting(options), options,
+                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        count_strided_rows<TestType>(exec, input);
+      });
+    }
+  }
+  verdict.close();
+}
+
+#if defined(KOKKOS_ENABLE_SERIAL)
+bool has_memory(std::int64_t bytes) {
+  return static_cast<std::int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE) > bytes;
+}
+
+// Rows that overlap as much as these find no place among those that groups share.
+TEST_CASE("a row of 2^32 + 5 keys that one thread counts alone", "[.long_row]") {
+  if (!has_memory(std::int64_t{15} << 30)) SKIP("this takes 15 GiB of memory");
+  constexpr std::int64_t n = (std::int64_t{1} << 32) + 5, k = 10;
+  Kokkos::Serial const exec;
+  using Host = Kokkos::HostSpace;
+  Kokkos::View<std::uint8_t*, Host> const keys(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "test::keys"), n);
+  std::fill_n(keys.data(), n, std::uint8_t{7});
+  keys(n / 3) = keys(n - 2) = 200;
+  Kokkos::View<std::int64_t[7], Host> const offsets("test::offsets");
+  for (int i : {1, 3, 5}) offsets(i) = n;
+  Kokkos::View<std::int64_t[6][k], Host> const indices("test::indices");
+  top_k(exec, ragged(keys, offsets), nothing, indices, {.algorithm = Algorithm::radix});
+  for (int row : {0, 2, 4}) {
+    CAPTURE(row);
+    CHECK(indices(row, 0) == n / 3);
+    CHECK(indices(row, 1) == n - 2);
+    for (std::int64_t place = 2; place < k; ++place) CHECK(indices(row, place) == place - 2);
+    CHECK(indices(row + 1, 0) == -1);
+  }
+}
+#endif
 
 TEST_CASE("clustered keys take no more passes than uniform ones", "[rooms]") {
   std::int64_t const n = 300'000;

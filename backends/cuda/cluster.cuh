@@ -14,6 +14,20 @@ __device__ inline void cluster_arrive() {
 #endif
 }
 
+/// Makes what this thread wrote visible to those that wait for a later cluster_arrive_relaxed of it.
+__device__ inline void cluster_fence() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+#endif
+}
+
+/// As cluster_arrive, without a promise of what others see.
+__device__ inline void cluster_arrive_relaxed() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+
 /// Returns when all blocks of the cluster have arrived.
 __device__ inline void cluster_wait() {
 #if __CUDA_ARCH__ >= 900
@@ -26,16 +40,24 @@ __device__ inline void cluster_sync() {
   cluster_wait();
 }
 
-/// Where the cluster's first block has what this block has at `mine`, in its shared memory.
+/// Where the cluster's block `rank` has what this block has at `mine`, in its shared memory.
 template <class T>
-__device__ T* of_leader(T* mine) {
+__device__ T* of_block(T* mine, int rank) {
 #if __CUDA_ARCH__ >= 900
   std::uint64_t theirs;
-  asm("mapa.u64 %0, %1, 0;" : "=l"(theirs) : "l"(reinterpret_cast<std::uint64_t>(mine)));
+  asm("mapa.u64 %0, %1, %2;"
+      : "=l"(theirs)
+      : "l"(reinterpret_cast<std::uint64_t>(mine)), "r"(rank));
   return reinterpret_cast<T*>(theirs);
 #else
   return mine;
 #endif
+}
+
+/// Likewise of the first block.
+template <class T>
+__device__ T* of_leader(T* mine) {
+  return of_block(mine, 0);
 }
 
 }  // namespace ktopk::detail::cuda

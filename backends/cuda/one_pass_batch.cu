@@ -1,602 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "one_pass_batch_launch.hpp"
 
-#include <limits>
-
-#include <ktopk/detail/testing.hpp>
-
-#include "block.cuh"
-#include "cluster.cuh"
 #include "device.hpp"
-#include "digits.cuh"
-#include "one_pass_batch_tuning.hpp"
-#include "stream.cuh"
-
-// One block, or a cluster of blocks, selects a row in one kernel:
-// sample: the order-th best of some samples, spread over the row, is the threshold;
-// stream: one read of the row keeps what reaches it, in shared memory, and histograms it; the blocks of a cluster
-//         bring what they kept to the first of them;
-// finish: what lies above the k-th item's bin is selected, the bin is ranked one against all.
-// Where the count of the kept does not prove them to hold the k best, a threshold is found by digits of all keys
-// instead, and the row is read again.
+#include "one_pass_batch_row.cuh"
+#include "one_pass_interleaved.cuh"
 
 namespace ktopk::detail::cuda {
 
 namespace {
 
-constexpr OnePassBatchTuning tuning = one_pass_batch_tuning;
-constexpr int bins = tuning.bins;
-static_assert(bins == digits);
-
-template <class Bits, class Item>
-struct Batch {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  Threshold forced;
-  Sorted sorted;
-  int parts;     // blocks that share a row
-  int capacity;  // items of a row that are kept
-  int ordered;   // items that can be put in order; a power of two
-};
-
-/// What an item must reach to be kept, and how wide the bins above it are.
-template <class Item>
-struct Filter {
-  Item threshold;
-  int shift;
-
-  __device__ unsigned bin(Item item) const {
-    Item const distance = (item - threshold) >> shift;
-    return distance < bins - 1 ? static_cast<unsigned>(distance) : bins - 1;
-  }
-};
-
-/// The bins spread from the threshold to once or twice as far above it as the best sample, and further for small
-/// orders, for which items may stand far above all samples.
-template <class Item>
-__device__ int shift_for(Item spread, int order) {
-  int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
-  int const width = highest_bit(spread) + 1 + further;
-  return width > digit_bits ? width - digit_bits : 0;
-}
-
-/// A row, or what a block knows of it, in shared memory: the stream needs the registers.
-template <class Bits, class Item>
-struct RowNotes {
-  Bits const* keys;  // behind the head, aligned to 16 bytes
-  int head;          // keys before the first vector
-  int vectors;
-  int n, k;
-  std::int64_t row;
-  int turn;             // which of `kept` counts this row
-  unsigned kept[2];     // by turns, row after row: other blocks may read one while the next row begins
-  unsigned selected;    // items put so far
-  unsigned at_boundary;
-  unsigned base;        // of this block's items in the first block's list
-  Filter<Item> filter;
-  Place place;
-};
-
-template <class Item>
-constexpr std::size_t shared_bytes(int capacity, int ordered) {
-  std::size_t const items = static_cast<std::size_t>(capacity) + static_cast<std::size_t>(ordered) + tuning.boundary;
-  return items * sizeof(Item) + bins * sizeof(unsigned);
-}
-
-extern __shared__ __align__(16) unsigned char dynamic_shared[];
-
-/// Where the k-th item stands: need of the `here` items from low to high are selected, and all above.
-template <class Item>
-struct Interval {
-  Item low, high;
-  int above, here, need;
-
-  __device__ bool is_whole() const { return here == need; }
-  __device__ bool selects(Item item) const { return item > high || (item >= low && is_whole()); }
-  __device__ bool has(Item item) const { return low <= item && item <= high; }
-};
-
-/// Adjacent keys, loaded together.
-template <class Bits>
-struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neighbors : 16) Neighbors {
-  Bits keys[sample_neighbors];
-};
-
-template <class Bits, class Item, int Threads, bool Clustered>
-class RowSelection {
- public:
-  __device__ explicit RowSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}
-
-  /// All threads of all blocks of the row call it.
-  __device__ void run(std::int64_t row, int turn) const {
-    if (threadIdx.x == 0) note_row(row, turn);
-    __syncthreads();
-    if (notes().k > 0) select();
-    if (part() == 0) fill();
-  }
-
- private:
-  static constexpr int warps = Threads / 32;
-  using RowTile = Tile<Bits, Threads, tuning.vectors_in_flight>;
-
-  __device__ static RowNotes<Bits, Item>& notes() {
-    __shared__ RowNotes<Bits, Item> shared;
-    return shared;
-  }
-  __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
-  __device__ static Item* kept() { return reinterpret_cast<Item*>(dynamic_shared + bins * sizeof(unsigned)); }
-  __device__ Item* ordered() const { return kept() + m_batch.capacity; }
-  __device__ Item* boundary() const { return ordered() + m_batch.ordered; }
-  __device__ int parts() const { return Clustered ? m_batch.parts : 1; }
-  __device__ int part() const { return static_cast<int>(blockIdx.x) % parts(); }
-  __device__ unsigned& count() const { return notes().kept[notes().turn]; }
-  /// The greatest item there may be.
-  __device__ Item last() const { return (Item{1} << (m_batch.map.width() - 1) << 1) - 1; }
-
-  __device__ void note_row(std::int64_t row, int turn) const {
-    std::int64_t const n = m_batch.problem.length(row);
-    AlignedRow<Bits> const aligned(m_batch.problem.row_keys(row), n);
-    RowNotes<Bits, Item>& to = notes();
-    to.keys = aligned.keys;
-    to.head = static_cast<int>(aligned.head);
-    to.vectors = static_cast<int>(aligned.vectors);
-    to.n = static_cast<int>(n);
-    to.k = static_cast<int>(m_batch.problem.winners(row));
-    to.row = row;
-    to.turn = turn;
-  }
-
-  // ---- the steps
-
-  __device__ void select() const {
-    Filter<Item> filter = sampled_filter();
-    if (m_batch.forced == Threshold::too_high) filter.threshold = ~Item{0};
-    if (m_batch.forced == Threshold::too_low) filter = keep_all();
-    unsigned size = 0;
-#pragma unroll 1
-    for (int readings = 0; readings < 2 && !is_proven(size); ++readings) {
-      if (readings == 1) filter = exact_filter();
-      size = read_row(filter);
-    }
-    if (part() == 0) finish(static_cast<int>(size));
-  }
-
-  __device__ bool is_proven(unsigned size) const {
-    return size >= static_cast<unsigned>(notes().k) && size <= static_cast<unsigned>(m_batch.capacity);
-  }
-
-  /// Keeps what passes; returns how many of the row did, be there room for them or not.
-  __device__ unsigned read_row(Filter<Item> const& filter) const {
-    begin_reading(filter);
-    RankMap<Bits> const& rank = m_batch.map.rank;
-    if (rank.magnitude != 0 && rank.nan_rank != 0)
-      stream<true>();
-    else
-      stream<false>();
-    if (part() == 0) offer_ends();
-    __syncthreads();
-    if constexpr (!Clustered) return count();
-    bring_to_leader();
-    cluster_sync();
-    return *of_leader(&count());
-  }
-
-  __device__ void begin_reading(Filter<Item> const& filter) const {
-    clear_histogram();
-    if (threadIdx.x == 0) {
-      count() = 0;
-      notes().filter = filter;
-    }
-    __syncthreads();
-    if constexpr (Clustered) cluster_arrive();
-  }
-
-  __device__ void clear_histogram() const {
-    auto* const words = reinterpret_cast<uint4*>(histogram());
-    for (int i = threadIdx.x; i < bins / 4; i += Threads) words[i] = uint4{};
-  }
-
-  /// The first block has begun when cluster_wait returns, so its counters are its own.
-  __device__ void bring_to_leader() const {
-    cluster_wait();
-    if (part() == 0) return;
-    unsigned const capacity = static_cast<unsigned>(m_batch.capacity);
-    unsigned const mine = count();
-    if (threadIdx.x == 0) notes().base = atomicAdd(of_leader(&count()), mine);
-    __syncthreads();
-    unsigned const base = notes().base;
-    Item* const to = of_leader(kept());
-    unsigned* const sum = of_leader(histogram());
-    for (unsigned i = threadIdx.x; i < mine && base + i < capacity && i < capacity; i += Threads) {
-      Item const item = kept()[i];
-      to[base + i] = item;
-      atomicAdd(&sum[notes().filter.bin(item)], 1u);
-    }
-  }
-
-  // ---- sample
-
-  __device__ Filter<Item> keep_all() const {
-    int const width = m_batch.map.width();
-    return {Item{0}, width > digit_bits ? width - digit_bits : 0};
-  }
-
-  __device__ Filter<Item> sampled_filter() const {
-    int const rounds = sample_rounds(notes().n, Threads);
-    auto const places = static_cast<unsigned>(notes().vectors) * RowTile::width / sample_neighbors;
-    unsigned const stratum = places / static_cast<unsigned>(Threads * rounds);
-    float const samples = static_cast<float>(Threads * rounds * sample_neighbors);
-    float const expected = static_cast<float>(notes().k) * samples / static_cast<float>(notes().n);
-    float const order = expected + 4 * sqrtf(expected) + 4;
-    if (stratum < 1 || order > tuning.most_order * Threads * sample_neighbors) return keep_all();
-    Item sample[sample_neighbors];
-    take_samples(rounds, stratum, sample);
-    return order_statistic(sample, static_cast<int>(order));
-  }
-
-  /// Neighboring strata go to different threads, so that a row in which position and key go together is sampled as
-  /// well as any.
-  __device__ void take_samples(int rounds, unsigned stratum, Item (&best)[sample_neighbors]) const {
-    constexpr int ahead = 2;
-    for (Item& item : best) item = 0;
-    for (int first = 0; first < rounds; first += ahead) {
-      Neighbors<Bits> loaded[ahead];
-      unsigned place[ahead];
-#pragma unroll
-      for (int a = 0; a < ahead; ++a) {
-        auto const s = static_cast<unsigned>((first + a) * Threads) + threadIdx.x;
-        place[a] = s * stratum + __umulhi(static_cast<unsigned>(scatter(s + 0x9e3779b97f4a7c15ull)), stratum);
-        loaded[a] = first + a < rounds ? reinterpret_cast<Neighbors<Bits> const*>(notes().keys)[place[a]]
-                                       : Neighbors<Bits>{};
-      }
-#pragma unroll
-      for (int a = 0; a < ahead; ++a) {
-        if (first + a >= rounds) break;
-        unsigned const position = static_cast<unsigned>(notes().head) + place[a] * sample_neighbors;
-#pragma unroll
-        for (int i = 0; i < sample_neighbors; ++i) {
-          Item const item = m_batch.map(loaded[a].keys[i], std::uint64_t{position + i});
-          best[i] = item > best[i] ? item : best[i];
-        }
-      }
-    }
-  }
-
-  /// A key that `each` of the warp's samples reach at least, and the best of the warp's keys.
-  __device__ void warp_range(Item const (&sample)[sample_neighbors], int each, Bits& bound, Bits& best) const {
-    Bits greatest = 0, least = std::numeric_limits<Bits>::max();
-    for (Item const item : sample) {
-      Bits const rank = m_batch.map.rank_of(item);
-      greatest = rank > greatest ? rank : greatest;
-      least = rank < least ? rank : least;
-    }
-    best = bound = warp_greatest(greatest);
-    constexpr int few = 12;
-    if (each > few) bound = warp_least(least);
-    for (int i = 1; i < each && each <= few; ++i) {
-      unsigned const holders = __ballot_sync(full_warp, greatest == bound);
-      if (static_cast<int>(threadIdx.x % 32) == __ffs(static_cast<int>(holders)) - 1) greatest = 0;
-      bound = warp_greatest(greatest);
-    }
-  }
-
-  /// An item at or a little below the order-th best of all threads' samples.
-  __device__ Filter<Item> order_statistic(Item const (&sample)[sample_neighbors], int order) const {
-    __shared__ Bits bounds[warps], bests[warps];
-    Bits bound, best;
-    warp_range(sample, (order + warps - 1) / warps, bound, best);
-    if (threadIdx.x % 32 == 0) {
-      bounds[threadIdx.x / 32] = bound;
-      bests[threadIdx.x / 32] = best;
-    }
-    clear_histogram();
-    __syncthreads();
-#pragma unroll
-    for (int w = 0; w < warps; ++w) {
-      best = bests[w] > best ? bests[w] : best;
-      bound = bounds[w] < bound ? bounds[w] : bound;
-    }
-    int const shift = m_batch.map.position_bits;
-    Item const low = static_cast<Item>(bound) << shift;
-    Item const high = (static_cast<Item>(best) << shift) | static_cast<Item>(m_batch.map.position_mask);
-    Interval<Item> interval{low, high, 0, 0, order};
-    narrow(interval, order / 16 + 1, [&](auto const& visit) {
-      for (Item const item : sample) visit(item);
-    });
-    return {interval.low, shift_for(high - interval.low, order)};
-  }
-
-  /// Narrows the interval until at most `few` items are in it, or all that are. The histogram is clear.
-  template <class Each>
-  __device__ void narrow(Interval<Item>& interval, int few, Each const& each) const {
-    while (true) {
-      int const width = highest_bit(interval.high - interval.low) + 1;
-      int const shift = width > digit_bits ? width - digit_bits : 0;
-      each([&](Item item) {
-        if (interval.has(item)) atomicAdd(&histogram()[static_cast<unsigned>((item - interval.low) >> shift)], 1u);
-      });
-      __syncthreads();
-      Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(interval.need),
-                                                    [&](int bin) { return histogram()[bin]; });
-      enter(interval, place, shift);
-      if (interval.here <= few || interval.is_whole() || shift == 0) return;
-      clear_histogram();
-      __syncthreads();
-    }
-  }
-
-  /// Leaves the items of one bin in the interval.
-  __device__ static void enter(Interval<Item>& interval, Place const& place, int shift) {
-    interval.low += static_cast<Item>(place.bin) << shift;
-    Item const end = interval.low + ((Item{1} << shift) - 1);
-    if (end < interval.high) interval.high = end;
-    interval.above += static_cast<int>(place.above);
-    interval.need -= static_cast<int>(place.above);
-    interval.here = static_cast<int>(place.here);
-  }
-
-  // ---- stream
-
-  template <bool NanWins>
-  __device__ void stream() const {
-    constexpr int width = RowTile::width;
-    Item const threshold = notes().filter.threshold;
-    Bits const least = m_batch.map.rank_of(threshold);
-    QuickTest<Bits> const tie_test(m_batch.map.rank, least);
-    QuickTest<Bits> const test(m_batch.map.rank, static_cast<Bits>(least + 1));
-    NanTest<Bits> const nan_test(m_batch.map.rank);
-    bool const ties_only = least == std::numeric_limits<Bits>::max();
-    TieCut<Item> const ties(m_batch.map, threshold);
-    Bits const* const keys = notes().keys;
-    int const head = notes().head, begin = part() * part_length();
-    int const end = min(begin + part_length(), notes().vectors);
-#pragma unroll 1
-    for (int first = begin; first < end; first += RowTile::size) {
-      bool const tie = ties.in(head + first * width, head + (first + RowTile::size) * width);
-      if (!tie && ties_only) continue;
-      QuickTest<Bits> quick = test;
-      quick.flip = tie ? tie_test.flip : test.flip;
-      quick.least = tie ? tie_test.least : test.least;
-      RowTile tile;
-      tile.load(keys, first, end);
-      unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
-      bool const full = hits != 0 && !offer_hits(tile, first, end, hits);
-      if (__any_sync(full_warp, full)) break;  // a lane that left alone would be waited for
-    }
-  }
-
-  /// Vectors of a block's part: whole lines of memory.
-  __device__ int part_length() const {
-    if constexpr (!Clustered) return notes().vectors;
-    int const equal = (notes().vectors + m_batch.parts - 1) / m_batch.parts;
-    return (equal + 7) / 8 * 8;
-  }
-
-  /// Offers the vectors whose bit is set; false where there is no room for more.
-  __device__ bool offer_hits(RowTile const& tile, int first, int end, unsigned hits) const {
-#pragma unroll 1
-    for (; hits != 0; hits &= hits - 1) {
-      int const v = __ffs(static_cast<int>(hits)) - 1;
-      int const at = RowTile::place(first, v);
-      if (at >= end) break;
-      tile.pick(v).visit([&, position = static_cast<unsigned>(notes().head + at * RowTile::width)](
-                             Bits key, int i) { offer(key, position + static_cast<unsigned>(i)); });
-    }
-    return *static_cast<unsigned volatile*>(&count()) <= static_cast<unsigned>(m_batch.capacity);
-  }
-
-  __device__ void offer(Bits key, unsigned position) const {
-    Item const item = m_batch.map(key, std::uint64_t{position});
-    if (item < notes().filter.threshold) return;
-    unsigned const slot = atomicAdd(&count(), 1u);
-    if (slot >= static_cast<unsigned>(m_batch.capacity)) return;
-    kept()[slot] = item;
-    atomicAdd(&histogram()[notes().filter.bin(item)], 1u);
-  }
-
-  /// The keys before and behind the vectors.
-  __device__ void offer_ends() const {
-    auto const head = static_cast<unsigned>(notes().head), n = static_cast<unsigned>(notes().n);
-    unsigned const tail = head + static_cast<unsigned>(notes().vectors) * RowTile::width;
-    Bits const* const keys = notes().keys - head;
-    for (unsigned i = threadIdx.x; i < head; i += Threads) offer(keys[i], i);
-    for (unsigned i = tail + threadIdx.x; i < n; i += Threads) offer(keys[i], i);
-  }
-
-  // ---- exact threshold
-
-  /// A threshold that at least k items reach, and no more than there is room for: by digits of all items.
-  __device__ __noinline__ Filter<Item> exact_filter() const {
-    Digit<Item> digit(0, m_batch.map.width());
-    Interval<Item> interval{0, 0, 0, 0, notes().k};
-    do {
-      if constexpr (Clustered) cluster_sync();
-      digit.count(histogram(), [&](auto const& visit) { visit_part(visit); });
-      Place const place = find_in_row(static_cast<unsigned long long>(interval.need));
-      digit = digit.next(place.bin);
-      interval.above += static_cast<int>(place.above);
-      interval.need -= static_cast<int>(place.above);
-      interval.here = static_cast<int>(place.here);
-    } while (interval.above + interval.here > m_batch.capacity && digit.high > 0);
-    return {digit.floor(), shift_for(last() - digit.floor(), bins)};
-  }
-
-  template <class Visit>
-  __device__ void visit_part(Visit const& visit) const {
-    Bits const* const keys = notes().keys - notes().head;
-    auto const n = static_cast<unsigned>(notes().n), stride = static_cast<unsigned>(Threads * parts());
-    for (unsigned i = static_cast<unsigned>(part() * Threads) + threadIdx.x; i < n; i += stride)
-      visit(m_batch.map(keys[i], std::uint64_t{i}));
-  }
-
-  /// The bin of the need-th best in the histograms of all blocks of the row.
-  __device__ Place find_in_row(unsigned long long need) const {
-    if constexpr (Clustered) {
-      cluster_sync();
-      unsigned* const sum = of_leader(histogram());
-      for (int i = threadIdx.x; i < bins && part() != 0; i += Threads)
-        if (histogram()[i] != 0) atomicAdd(&sum[i], histogram()[i]);
-      cluster_sync();
-    }
-    Place place{};
-    if (part() == 0) place = block_find<bins, Threads>(need, [&](int bin) { return histogram()[bin]; });
-    if constexpr (Clustered) {
-      if (threadIdx.x == 0 && part() == 0) notes().place = place;
-      cluster_sync();
-      place = *of_leader(&notes().place);
-    }
-    return place;
-  }
-
-  // ---- finish
-
-  __device__ void finish(int size) const {
-    if (threadIdx.x == 0) notes().selected = notes().at_boundary = 0;
-    if (size <= tuning.boundary) return rank_all(kept(), size, {0, 0, 0, size, notes().k}, ToOutput{*this});
-    Filter<Item> const filter = notes().filter;
-    Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(notes().k),
-                                                  [&](int bin) { return histogram()[bin]; });
-    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
-    enter(interval, place, filter.shift);
-    if (place.bin == bins - 1) interval.high = last();
-    bool const refined = interval.here > tuning.boundary && !interval.is_whole();
-    if (refined) interval = refine(interval, size);
-    if (m_batch.sorted == Sorted::no) return collect(interval, size, ToOutput{*this});
-    if (refined || !order_by_bins(filter, interval, size)) order_by_network(interval, size);
-  }
-
-  __device__ __noinline__ Interval<Item> refine(Interval<Item> interval, int size) const {
-    clear_histogram();
-    __syncthreads();
-    narrow(interval, tuning.boundary, [&](auto const& visit) {
-      for (int i = threadIdx.x; i < size; i += Threads) visit(kept()[i]);
-    });
-    return interval;
-  }
-
-  struct ToOutput {
-    RowSelection const& row;
-    __device__ void operator()(int slot, Item item) const { row.store(slot, item); }
-  };
-  struct ToOrdered {
-    Item* ordered;
-    __device__ void operator()(int slot, Item item) const { ordered[slot] = item; }
-  };
-
-  /// Puts the selected items, in any order. All threads of the block call it.
-  template <class Put>
-  __device__ void collect(Interval<Item> const& interval, int size, Put const& put) const {
-    __syncthreads();
-    for (int i = threadIdx.x; i < size; i += Threads) {
-      Item const item = kept()[i];
-      if (interval.selects(item))
-        put(static_cast<int>(claim(&notes().selected)), item);
-      else if (interval.has(item))
-        boundary()[claim(&notes().at_boundary)] = item;
-    }
-    if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
-  }
-
-  /// Puts the best `need` of `count` items behind those above, in order: an item's place is the number of better ones.
-  template <class Put>
-  __device__ void rank_all(Item const* items, int count, Interval<Item> const& interval, Put const& put) const {
-    __syncthreads();
-    int const slices = count <= Threads / 4 ? 4 : count <= Threads / 2 ? 2 : 1;
-    for (int first = 0; first < count; first += Threads / slices) {
-      int const i = first + static_cast<int>(threadIdx.x) / slices;
-      Item const item = i < count ? items[i] : Item{0};
-      int better = 0;
-      for (int j = static_cast<int>(threadIdx.x) % slices; j < count; j += slices) better += items[j] > item;
-      for (int mask = slices / 2; mask > 0; mask /= 2) better += __shfl_xor_sync(full_warp, better, mask);
-      bool const mine = i < count && static_cast<int>(threadIdx.x) % slices == 0;
-      if (mine && better < interval.need) put(interval.above + better, item);
-    }
-  }
-
-  /// Stores the selected items, best first, by their bins; false where a bin is too crowded for that.
-  __device__ bool order_by_bins(Filter<Item> const& filter, Interval<Item> const& interval, int size) const {
-    unsigned* const first = histogram();
-    bool crowded = false;
-    block_descend<bins, Threads>([&](int bin) { return first[bin]; },
-                                 [&](int bin, unsigned above, unsigned here) {
-                                   crowded |= above < static_cast<unsigned>(notes().k) && here > tuning.crowded;
-                                   first[bin] = above;
-                                 });
-    if (__syncthreads_or(crowded)) return false;
-    for (int i = threadIdx.x; i < size; i += Threads) {
-      Item const item = kept()[i];
-      if (item >= interval.low) ordered()[atomicAdd(&first[filter.bin(item)], 1u)] = item;
-    }
-    __syncthreads();
-    // Now a bin's counter stands where the next lower bin begins.
-    for (int i = threadIdx.x; i < interval.above + interval.here; i += Threads) {
-      Item const item = ordered()[i];
-      unsigned const bin = filter.bin(item);
-      unsigned place = bin < bins - 1 ? first[bin + 1] : 0;
-      for (unsigned j = place, end = first[bin]; j < end; ++j) place += ordered()[j] > item;
-      if (place < static_cast<unsigned>(notes().k)) store(static_cast<int>(place), item);
-    }
-    return true;
-  }
-
-  /// Stores the selected items, best first, by a bitonic network.
-  __device__ __noinline__ void order_by_network(Interval<Item> interval, int kept_items) const {
-    Item* const items = ordered();
-    collect(interval, kept_items, ToOrdered{items});
-    int const k = notes().k;
-    int size = 2;
-    while (size < k) size *= 2;
-    for (int i = k + static_cast<int>(threadIdx.x); i < size; i += Threads) items[i] = 0;
-    for (int run = 2; run <= size; run *= 2)
-      for (int distance = run / 2; distance > 0; distance /= 2) {
-        __syncthreads();
-        for (int pair = threadIdx.x; pair < size / 2; pair += Threads) {
-          int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
-          Item const a = items[i], b = items[j];
-          if ((a < b) == ((i & run) == 0)) {
-            items[i] = b;
-            items[j] = a;
-          }
-        }
-      }
-    __syncthreads();
-    for (int i = threadIdx.x; i < k; i += Threads) store(i, items[i]);
-  }
-
-  // ---- output
-
-  __device__ void store(int slot, Item item) const {
-    ItemMap<Bits, Item> const& map = m_batch.map;
-    std::uint64_t const position = map.position(item);
-    Bits const rank = map.rank_of(item);
-    Bits const key =
-        map.rank.has_one_key(rank) ? map.rank.key_of(rank) : notes().keys[static_cast<std::int64_t>(position) - notes().head];
-    m_batch.problem.store(notes().row, slot, key, position);
-  }
-
-  /// What stands beside the selected.
-  __device__ void fill() const {
-    Problem<Bits> const& problem = m_batch.problem;
-    if (threadIdx.x == 0 && problem.counts) problem.counts.store(notes().row, notes().k);
-    for (std::int64_t slot = notes().k + static_cast<int>(threadIdx.x); slot < problem.shape.k; slot += Threads)
-      problem.store_missing(notes().row, slot);
-  }
-
-  Batch<Bits, Item> const& m_batch;
-};
-
-template <class Bits, class Item, int Threads, bool Clustered>
+template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
 __global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threads)
     select_rows(__grid_constant__ Batch<Bits, Item> const batch) {
-  RowSelection<Bits, Item, Threads, Clustered> const selection(batch);
+  RowSelection<Bits, Item, Threads, Clustered, Strided> const selection(batch);
   int const parts = Clustered ? batch.parts : 1;
   int turn = 0;
-  for (std::int64_t row = blockIdx.x / parts; row < batch.problem.shape.rows; row += gridDim.x / parts) {
+  for (std::int64_t row = blockIdx.x / parts; row < batch.problem.shape.rows;
+       row += gridDim.x / parts) {
     selection.run(row, turn);
     turn ^= 1;
     __syncthreads();
   }
-  if constexpr (Clustered) cluster_sync();  // the first block's shared memory stays until all are done with it
+  if constexpr (Clustered)
+    cluster_sync();  // the first block's shared memory stays until all are done with it
+}
+
+template <class Bits, class Item, bool Clustered>
+__global__ void __launch_bounds__(tuning.threads, tuning.blocks)
+    select_interleaved(__grid_constant__ Batch<Bits, Item> const batch) {
+  InterleavedSelection<Bits, Item, tuning.threads, Clustered> const selection(batch);
+  int const parts = Clustered ? batch.parts : 1;
+  std::int64_t const groups = (batch.problem.shape.rows + batch.lists - 1) / batch.lists;
+  for (std::int64_t group = blockIdx.x / parts; group < groups; group += gridDim.x / parts) {
+    selection.run(group);
+    if constexpr (Clustered) cluster_sync();
+  }
 }
 
 // ---- host side
@@ -606,11 +44,6 @@ int round_up_to_power_of_two(std::int64_t k) {
   while (power < k) power *= 2;
   return power;
 }
-
-/// How a batch is laid over the device.
-struct Layout {
-  int threads, parts, capacity, ordered;
-};
 
 bool has_clusters(int device) {
   int major = 0;
@@ -623,11 +56,13 @@ std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
 }
 
-int parts_of_row(Shape const& shape, int processors) {
-  std::int64_t const length = length_of(shape);
-  std::int64_t const blocks = std::int64_t{processors} * (length >= tuning.long_row ? 2 : 1);
+/// Blocks that share a row of `length` keys, or a group of such rows.
+int parts_of(std::int64_t rows, std::int64_t length, int device) {
+  if (!has_clusters(device)) return 1;
+  std::int64_t const blocks =
+      std::int64_t{processors(device)} * (length >= tuning.long_row ? 2 : 1);
   int parts = 1;
-  while (parts < tuning.most_parts && shape.rows * parts * 2 <= blocks &&
+  while (parts < tuning.most_parts && rows * parts * 2 <= blocks &&
          length >= parts * 2 * std::int64_t{tuning.least_part})
     parts *= 2;
   return parts;
@@ -646,55 +81,94 @@ int ordered_of(Shape const& shape, Sorted sorted) {
   return std::max(round_up_to_power_of_two(shape.k), static_cast<int>(shape.k) + tuning.boundary);
 }
 
-template <class Bits, class Item, int Threads, bool Clustered>
-void launch(int device, cudaStream_t stream, Batch<Bits, Item> const& batch) {
-  auto* const kernel = select_rows<Bits, Item, Threads, Clustered>;
-  std::size_t const bytes = shared_bytes<Item>(batch.capacity, batch.ordered);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+/// \param groups  of a row each, or of several interleaved ones
+template <class Bits, class Item>
+void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, Item>), int threads,
+            std::int64_t groups, Batch<Bits, Item> const& batch) {
+  std::size_t const bytes = shared_bytes<Item>(batch.lists, batch.capacity, batch.ordered);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
         "shared memory");
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {static_cast<unsigned>(batch.parts), 1, 1};
   if (batch.parts > 8)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cluster");
-  std::int64_t const by_threads = tuning.blocks * tuning.threads / Threads;
-  std::int64_t const by_memory = static_cast<std::int64_t>((227 * 1024) / (bytes + 2048));
-  std::int64_t const resident = processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          "cluster");
+  std::int64_t const by_threads = tuning.blocks * tuning.threads / threads;
+  auto const by_memory = static_cast<std::int64_t>((227 * 1024) / (bytes + 2048));
+  std::int64_t const resident =
+      processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
   std::int64_t const most = std::max<std::int64_t>(1, resident / batch.parts);
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::min(batch.problem.shape.rows, most) * batch.parts));
-  config.blockDim = dim3(Threads);
+  config.gridDim = dim3(static_cast<unsigned>(std::min(groups, most) * batch.parts));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = bytes;
   config.stream = stream;
   config.attrs = &cluster;
-  config.numAttrs = Clustered ? 1 : 0;
+  config.numAttrs = batch.parts > 1 ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, batch), "launch");
 }
 
 bool are_short(Shape const& shape) {
-  return !shape.ragged && shape.n <= tuning.short_row && shape.rows >= tuning.many_rows;
+  return shape.packed && !shape.ragged && shape.n <= tuning.short_row &&
+         shape.rows >= tuning.many_rows;
+}
+
+int threads_of(Shape const& shape, int parts, int processors) {
+  if (are_short(shape)) return tuning.short_threads;
+  if (!shape.packed || shape.ragged || shape.n / parts < tuning.wide_part) return tuning.threads;
+  // Large clusters of blocks that have a processor each do not fit a device side by side.
+  std::int64_t const blocks = shape.rows * parts * (parts > 4 ? 2 : 1);
+  return blocks <= processors ? tuning.wide_threads : tuning.threads;
+}
+
+/// How many neighboring rows are read together: those whose keys lie side by side, and whose lists have room.
+template <class Bits, class Item>
+int lists_of(Batch<Bits, Item> const& batch) {
+  Shape const& shape = batch.problem.shape;
+  if (shape.packed || shape.ragged || batch.problem.key_row != 1) return 1;
+  int lists = tuning.most_lists;
+  while (lists > 1 &&
+         (lists / 2 >= shape.rows ||
+          shared_bytes<Item>(lists, batch.capacity, batch.ordered) > std::size_t{200} * 1024))
+    lists /= 2;
+  return lists;
 }
 
 template <class Bits, class Item>
 void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options) {
   Shape const& shape = problem.shape;
-  int const parts = has_clusters(device) ? parts_of_row(shape, processors(device)) : 1;
-  int const threads = are_short(shape) ? tuning.short_threads : tuning.threads;
-  Batch<Bits, Item> const batch{problem,
-                                make_item_map<Item>(problem.rank, shape.n, options.ties),
-                                forced_threshold,
-                                options.sorted,
-                                parts,
-                                capacity_of(shape, threads),
-                                ordered_of(shape, options.sorted)};
-  if (threads == tuning.short_threads && parts == 1)
-    launch<Bits, Item, tuning.short_threads, false>(device, stream, batch);
+  Batch<Bits, Item> batch{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
+                          forced_threshold, options.sorted};
+  batch.ordered = ordered_of(shape, options.sorted);
+  auto const launch_rows = [&]<int Threads, bool Strided> {
+    launch(device, stream,
+           batch.parts == 1 ? select_rows<Bits, Item, Threads, false, Strided>
+                            : select_rows<Bits, Item, Threads, true, Strided>,
+           Threads, shape.rows, batch);
+  };
+  batch.capacity = capacity_of(shape, tuning.threads);
+  batch.lists = lists_of(batch);
+  if (batch.lists > 1) {
+    std::int64_t const groups = (shape.rows + batch.lists - 1) / batch.lists;
+    batch.parts = parts_of(groups, shape.n * batch.lists, device);
+    return launch(device, stream,
+                  batch.parts == 1 ? select_interleaved<Bits, Item, false>
+                                   : select_interleaved<Bits, Item, true>,
+                  tuning.threads, groups, batch);
+  }
+  batch.parts = parts_of(shape.rows, length_of(shape), device);
+  int const threads = threads_of(shape, batch.parts, processors(device));
+  batch.capacity = capacity_of(shape, threads);
+  if (!shape.packed)
+    launch_rows.template operator()<tuning.threads, true>();
   else if (threads == tuning.short_threads)
-    launch<Bits, Item, tuning.short_threads, true>(device, stream, batch);
-  else if (parts == 1)
-    launch<Bits, Item, tuning.threads, false>(device, stream, batch);
+    launch_rows.template operator()<tuning.short_threads, false>();
+  else if (threads == tuning.wide_threads)
+    launch_rows.template operator()<tuning.wide_threads, false>();
   else
-    launch<Bits, Item, tuning.threads, true>(device, stream, batch);
+    launch_rows.template operator()<tuning.threads, false>();
 }
 
 template <class Bits>
@@ -703,12 +177,12 @@ using ItemOf = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
 }  // namespace
 
 bool one_pass_batch_supports(Shape const& shape) {
-  if (!shape.packed || shape.n >= std::numeric_limits<std::int32_t>::max()) return false;
+  if (shape.n >= std::numeric_limits<std::int32_t>::max()) return false;
   if (shape.k > shape.n || shape.k > 8192) return false;
   int const threads = are_short(shape) ? tuning.short_threads : tuning.threads;
   int const capacity = capacity_of(shape, threads), ordered = ordered_of(shape, Sorted::yes);
-  std::size_t const bytes = shape.key_bytes == 8 ? shared_bytes<Item128>(capacity, ordered)
-                                                 : shared_bytes<Item64>(capacity, ordered);
+  std::size_t const bytes = shape.key_bytes == 8 ? shared_bytes<Item128>(1, capacity, ordered)
+                                                 : shared_bytes<Item64>(1, capacity, ordered);
   return bytes <= std::size_t{160} * 1024;
 }
 

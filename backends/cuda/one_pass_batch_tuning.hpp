@@ -9,23 +9,27 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the one_pass of batches.
 struct OnePassBatchTuning {
-  int threads = 512;           ///< of a block
-  int short_threads = 256;     ///< of a block that has short rows to itself
-  int short_row = 8192;        ///< keys of a short row, at most
-  int many_rows = 1024;        ///< of which short ones are given small blocks
-  int blocks = 2;              ///< of `threads`, that a processor holds; of short_threads twice as many
-  int vectors_in_flight = 4;   ///< 16-byte loads that a thread issues before it looks at any
-  int bins = 2048;             ///< of the histogram of kept items
-  int boundary = 256;          ///< items, up to which each is ranked against all others
-  int crowded = 64;            ///< items of a bin, above which a network sorts instead
-  int most_parts = 16;         ///< blocks that share a row: sm_90's largest cluster
-  int least_part = 2048;       ///< keys that are worth a block
-  int long_row = 1 << 19;      ///< keys of a row that is shared though not every block has a processor to itself
-  int keys_a_sample = 64;      ///< of a row: threads take more samples of longer rows
-  int most_rounds = 8;         ///< samples of a thread
-  float most_order = 0.75f;    ///< of the samples; a threshold beyond is none
-  int tail_order = 8;          ///< of the threshold, up to which the bins reach eight times as far
-  int sparse_order = 32;       ///< likewise, twice as far
+  int threads = 512;        ///< of a block
+  int wide_threads = 1024;  ///< of a block that has a processor to itself
+  int wide_part = 1 << 17;  ///< keys of a block's part from which on it is wide
+  int short_threads = 256;  ///< of a block that has short rows to itself
+  int short_row = 8192;     ///< keys of a short row, at most
+  int many_rows = 1024;     ///< of which short ones are given small blocks
+  int blocks = 2;  ///< of `threads`, that a processor holds; of short_threads twice as many
+  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
+  int bins = 2048;            ///< of the histogram of kept items
+  int boundary = 128;         ///< items, up to which each is ranked against all others
+  int crowded = 256;          ///< items of a bin, above which a network sorts instead
+  int most_lists = 8;         ///< interleaved rows that a block reads together
+  int most_parts = 16;        ///< blocks that share a row: sm_90's largest cluster
+  int least_part = 2048;      ///< keys that are worth a block
+  int long_row =
+      1 << 19;  ///< keys of a row that is shared though not every block has a processor to itself
+  int keys_a_sample = 64;    ///< of a row: threads take more samples of longer rows
+  int most_rounds = 8;       ///< samples of a thread
+  float most_order = 0.75f;  ///< of the samples; a threshold beyond is none
+  int tail_order = 8;        ///< of the threshold, up to which the bins reach eight times as far
+  int sparse_order = 32;     ///< likewise, twice as far
 
   friend constexpr bool operator==(OnePassBatchTuning const&, OnePassBatchTuning const&) = default;
 };
@@ -50,7 +54,8 @@ inline int kept_capacity(std::int64_t n, std::int64_t k, int threads) {
   double const expected = static_cast<double>(k) / ratio;
   double const order = expected + 4 * std::sqrt(expected) + 4;
   double const share = order / groups;
-  if (share > one_pass_batch_tuning.most_order) return static_cast<int>(std::min<std::int64_t>(n, 1 << 20));
+  if (share > one_pass_batch_tuning.most_order)
+    return static_cast<int>(std::min<std::int64_t>(n, 1 << 20));
   double const kept = -groups * std::log1p(-share) * ratio;
   double const room = kept * (1.07 + 5 / std::sqrt(order)) + 64;
   return static_cast<int>(std::min(room, static_cast<double>(n)));

@@ -44,6 +44,42 @@ struct Vector {
     }
   }
 
+  /// Keys that are `step` apart.
+  __device__ static Vector gather(Bits const* keys, std::int64_t step) {
+    Vector packed{};
+    if constexpr (sizeof(Bits) == 8) {
+      for (int i = 0; i < size; ++i) {
+        packed.word[2 * i] = static_cast<unsigned>(keys[i * step]);
+        packed.word[2 * i + 1] = static_cast<unsigned>(keys[i * step] >> 32);
+      }
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+#pragma unroll
+      for (int i = 0; i < size; ++i)
+        packed.word[i / in_word] |= static_cast<unsigned>(keys[i * step])
+                                    << (i % in_word * 8 * sizeof(Bits));
+    }
+    return packed;
+  }
+
+  /// A bit for every key that pass(key) lets through.
+  template <class Pass>
+  __device__ unsigned passing(Pass const& pass) const {
+    unsigned bits = 0;
+    if constexpr (sizeof(Bits) == 8) {
+      bits = static_cast<unsigned>(pass(static_cast<Bits>(word[1]) << 32 | word[0])) |
+             static_cast<unsigned>(pass(static_cast<Bits>(word[3]) << 32 | word[2])) << 1;
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+#pragma unroll
+      for (int i = 0; i < size; ++i) {
+        auto const key = static_cast<Bits>(word[i / in_word] >> (i % in_word * 8 * sizeof(Bits)));
+        bits |= static_cast<unsigned>(pass(key)) << i;
+      }
+    }
+    return bits;
+  }
+
   /// The greatest of all keys with `flip` applied.
   __device__ Bits greatest(Bits flip) const {
     if constexpr (sizeof(Bits) == 8) {
@@ -75,18 +111,20 @@ struct Vector {
   }
 };
 
-/// The stream's test, of two operations a key, which lets all through that may reach a rank: keys on
-/// that rank's side of zero compare in order once flipped as its key is, and those on the other side all
-/// pass or all fail.
+/// The stream's test, of two operations a key, which is exact but for NaNs: keys on the rank's side of zero compare in
+/// order once flipped as its key is, and those on the other side all pass or all fail.
 template <class Bits>
 struct QuickTest {
   Bits flip;   // of keys, so that unsigned order is theirs near the threshold
   Bits least;  // of flipped keys
 
+  __device__ bool operator()(Bits key) const { return static_cast<Bits>(key ^ flip) >= least; }
+
   __device__ QuickTest(RankMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
     if (rank.magnitude != 0) {
       Bits const minus_zero = rank.ordered(rank.minus_zero);
       if (least == rank(0) && minus_zero < least) least = minus_zero;
+      if (least == minus_zero && rank(0) < least) least = static_cast<Bits>(least + 1);
       Bits const best = rank.ordered(best_infinity(rank));
       if (least > best) least = static_cast<Bits>(best + 1);
     }
@@ -126,6 +164,10 @@ struct TieCut {
     return low_positions_win ? static_cast<std::uint64_t>(begin) <= cut
                              : static_cast<std::uint64_t>(end) > cut;
   }
+  __device__ bool covers(std::int64_t begin, std::int64_t end) const {
+    return low_positions_win ? static_cast<std::uint64_t>(end) <= cut + 1
+                             : static_cast<std::uint64_t>(begin) >= cut;
+  }
 };
 
 /// A row as the stream reads it: 16-byte vectors, but for a few keys before and behind them.
@@ -143,6 +185,15 @@ struct AlignedRow {
     vectors = (n - head) / width;
     keys = row_keys + head;
   }
+
+  /// Keys with gaps between them: a vector of them is gathered from anywhere.
+  __device__ static AlignedRow with_gaps(Bits const* row_keys, std::int64_t n) {
+    return {row_keys, 0, n / width};
+  }
+
+ private:
+  __device__ AlignedRow(Bits const* keys_, std::int64_t head_, std::int64_t vectors_)
+      : keys(keys_), head(head_), vectors(vectors_) {}
 };
 
 /// A thread's share of a tile of `Threads` times `InFlight` vectors, all of it in flight together.
@@ -159,6 +210,15 @@ struct Tile {
     return first + v * Threads + static_cast<int>(threadIdx.x);
   }
 
+  /// Loads a tile that ends before the row does.
+  template <class Place>
+  __device__ void load(Bits const* keys, Place first) {
+    Bits const* const own = keys + std::int64_t{place(first, 0)} * width;
+#pragma unroll
+    for (int v = 0; v < in_flight; ++v)
+      vectors[v] = Vector<Bits>::load_streaming(own + v * Threads * width);
+  }
+
   /// Loads those of the tile's vectors that stand before `end`; the others are zeros.
   template <class Place>
   __device__ void load(Bits const* keys, Place first, Place end) {
@@ -167,6 +227,17 @@ struct Tile {
       vectors[v] = place(first, v) < end
                        ? Vector<Bits>::load_streaming(keys + std::int64_t{place(first, v)} * width)
                        : Vector<Bits>{};
+  }
+
+  /// As load, of keys that are `step` apart.
+  template <class Place>
+  __device__ void gather(Bits const* keys, std::int64_t step, Place first, Place end) {
+#pragma unroll
+    for (int v = 0; v < in_flight; ++v)
+      vectors[v] =
+          place(first, v) < end
+              ? Vector<Bits>::gather(keys + std::int64_t{place(first, v)} * width * step, step)
+              : Vector<Bits>{};
   }
 
   /// Vector v, without an array that is indexed while the program runs.

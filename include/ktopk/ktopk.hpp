@@ -12,5 +12,5 @@
 #include <ktopk/version.hpp>
 
 #if defined(KTOPK_HEADER_ONLY)
-#include <src/header_only.hpp>
+#include <ktopk/impl/src/header_only.hpp>
 #endif

@@ -6,6 +6,7 @@
 #include <ktopk/detail/key_traits.hpp>
 #include <ktopk/detail/macros.hpp>
 #include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/stored.hpp>
 
 /// \file
 /// What is selected from what, in sizes and pointers. Needs no Kokkos.
@@ -50,14 +51,14 @@ struct IntegerArray {
 
   KTOPK_FUNCTION explicit operator bool() const { return data != nullptr; }
   KTOPK_FUNCTION std::int64_t operator[](std::int64_t i) const {
-    return bytes == 4 ? static_cast<std::int32_t const*>(data)[i * stride]
-                      : static_cast<std::int64_t const*>(data)[i * stride];
+    return bytes == 4 ? static_cast<Stored<std::int32_t> const*>(data)[i * stride]
+                      : static_cast<Stored<std::int64_t> const*>(data)[i * stride];
   }
   KTOPK_FUNCTION void store(std::int64_t i, std::int64_t value) const {
     if (bytes == 4)
-      static_cast<std::int32_t*>(data)[i * stride] = static_cast<std::int32_t>(value);
+      static_cast<Stored<std::int32_t>*>(data)[i * stride] = static_cast<std::int32_t>(value);
     else
-      static_cast<std::int64_t*>(data)[i * stride] = value;
+      static_cast<Stored<std::int64_t>*>(data)[i * stride] = value;
   }
 };
 
@@ -68,9 +69,9 @@ struct Problem {
   Shape shape;
   RankMap<Bits> rank;
   Bits worst;
-  Bits const* keys = nullptr;
+  Stored<Bits> const* keys = nullptr;
   std::int64_t key_row = 0, key_step = 1;
-  Bits* values = nullptr;
+  Stored<Bits>* values = nullptr;
   std::int64_t value_row = 0, value_step = 1;
   void* indices = nullptr;
   std::int64_t index_row = 0, index_step = 1;
@@ -99,7 +100,7 @@ struct Problem {
     std::int64_t const asked = wanted[row] < 0 ? 0 : wanted[row];
     return asked < most ? asked : most;
   }
-  KTOPK_FUNCTION Bits const* row_keys(std::int64_t row) const {
+  KTOPK_FUNCTION Stored<Bits> const* row_keys(std::int64_t row) const {
     return keys + (offsets ? row_begin(row) * key_step : row * key_row);
   }
   KTOPK_FUNCTION void store(std::int64_t row, std::int64_t slot, Bits key,
@@ -108,9 +109,9 @@ struct Problem {
     if (!indices) return;
     std::int64_t const at = row * index_row + slot * index_step;
     if (shape.index_bytes == 4)
-      static_cast<std::uint32_t*>(indices)[at] = static_cast<std::uint32_t>(position);
+      static_cast<Stored<std::uint32_t>*>(indices)[at] = static_cast<std::uint32_t>(position);
     else
-      static_cast<std::uint64_t*>(indices)[at] = position;
+      static_cast<Stored<std::uint64_t>*>(indices)[at] = position;
   }
   /// Fills a slot for which the row has no key; all ones is -1, or the largest unsigned index.
   KTOPK_FUNCTION void store_missing(std::int64_t row, std::int64_t slot) const {

@@ -8,7 +8,7 @@ namespace ktopk::detail {
 
 /// Offers a rank to the sequences 0 .. lanes - 1; `late` wins a tie against an earlier one.
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline void offer_to_lanes(Bits const* keys, int lanes,
+[[gnu::always_inline]] inline void offer_to_lanes(Stored<Bits> const* keys, int lanes,
                                                   RankMap<Bits> const& map, Bits step,
                                                   BestTwo<Bits>& best) {
   for (int l = 0; l < lanes; ++l) {
@@ -27,7 +27,7 @@ template <bool Late, class Bits>
 
 /// The first two of each sequence.
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline void begin_lanes(Bits const* keys, RankMap<Bits> const& map,
+[[gnu::always_inline]] inline void begin_lanes(Stored<Bits> const* keys, RankMap<Bits> const& map,
                                                BestTwo<Bits>& best) {
   for (int l = 0; l < best_two_lanes; ++l) {
     Bits const a = map(keys[l]), b = map(keys[best_two_lanes + l]);
@@ -42,7 +42,7 @@ template <bool Late, class Bits>
 /// Whether a step's keys may change the best two: a cheaper test, which all that do and few others pass.
 /// Minus zero may be ordered one below its rank, and a NaN at the other end.
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline bool may_enter(Bits const* keys, RankMap<Bits> const& map,
+[[gnu::always_inline]] inline bool may_enter(Stored<Bits> const* keys, RankMap<Bits> const& map,
                                              BestTwo<Bits> const& best) {
   Bits any = 0;
   for (int l = 0; l < best_two_lanes; ++l) {
@@ -59,7 +59,7 @@ template <bool Late, class Bits>
 inline constexpr int first_rare_step = 256;
 
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline void offer_steps(Bits const* keys, int count,
+[[gnu::always_inline]] inline void offer_steps(Stored<Bits> const* keys, int count,
                                                RankMap<Bits> const& map, int step,
                                                BestTwo<Bits>& kept) {
   BestTwo<Bits> best = kept;
@@ -80,7 +80,7 @@ template <bool Late, class Bits>
 }
 
 template <class Bits>
-[[gnu::always_inline]] inline void best_two_plain(Bits const* keys, int count,
+[[gnu::always_inline]] inline void best_two_plain(Stored<Bits> const* keys, int count,
                                                   RankMap<Bits> const& rank, int step, bool late,
                                                   BestTwo<Bits>& best) {
   RankMap<Bits> const map = rank;
@@ -90,11 +90,11 @@ template <class Bits>
     offer_steps<false>(keys, count, map, step, best);
 }
 
-#define KTOPK_BEST_TWO(suffix, attribute)                                                  \
-  template <class Bits>                                                                    \
-  attribute void best_two_##suffix(Bits const* keys, int count, RankMap<Bits> const& rank, \
-                                   int step, bool late, BestTwo<Bits>& best) {             \
-    best_two_plain(keys, count, rank, step, late, best);                                   \
+#define KTOPK_BEST_TWO(suffix, attribute)                                                          \
+  template <class Bits>                                                                            \
+  attribute void best_two_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, \
+                                   int step, bool late, BestTwo<Bits>& best) {                     \
+    best_two_plain(keys, count, rank, step, late, best);                                           \
   }
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_BEST_TWO)
 #undef KTOPK_BEST_TWO

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/stored.hpp>
 
 // A host's inner loop of delegate: the two best of 64 subranges at a time, which lie interleaved so that
 // SIMD lanes read side by side.
@@ -20,7 +21,8 @@ struct BestTwo {
 /// Goes on with `best` over `count` keys that begin with step `step` of all sequences; step 0 begins anew
 /// and takes at least two. \param late  whether the later of equal ranks is the better one
 template <class Bits>
-using BestTwoLoop = void (*)(Bits const*, int, RankMap<Bits> const&, int, bool, BestTwo<Bits>&);
+using BestTwoLoop = void (*)(Stored<Bits> const*, int, RankMap<Bits> const&, int, bool,
+                             BestTwo<Bits>&);
 
 /// The fastest of these that this processor runs.
 template <class Bits>

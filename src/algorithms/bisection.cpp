@@ -88,7 +88,7 @@ class HostRanks {
   /// All thresholds of the row.
   Thresholds<Bits> read() {
     Extremes<Bits> extremes;
-    m_scan.blocks(0, m_n, [&](Bits const* from, std::int64_t first, int count) {
+    m_scan.blocks(0, m_n, [&](Stored<Bits> const* from, std::int64_t first, int count) {
       Bits* const ranks = m_n <= room ? m_ranks + first : m_ranks;
       m_scan.loops.ranks(from, count, m_scan.map.rank, ranks);
       m_scan.loops.extremes(ranks, count, extremes);
@@ -103,7 +103,7 @@ class HostRanks {
     if (m_held == 0 && in.reaching - in.above <= room) hold(in);
     if (m_held > 0) return m_above + m_scan.loops.reaching(m_ranks, m_held, rank);
     int reaching = 0;
-    m_scan.blocks(0, m_n, [&](Bits const* from, std::int64_t, int count) {
+    m_scan.blocks(0, m_n, [&](Stored<Bits> const* from, std::int64_t, int count) {
       m_scan.loops.ranks(from, count, m_scan.map.rank, m_ranks);
       reaching += m_scan.loops.reaching(m_ranks, count, rank);
     });
@@ -117,7 +117,7 @@ class HostRanks {
   void hold(Thresholds<Bits> const& in) {
     RankRange<Bits> const range{in.low, static_cast<Bits>(in.most - in.low)};
     std::uint16_t hits[filter_block + 1];
-    m_scan.blocks(0, m_n, [&](Bits const* from, std::int64_t, int count) {
+    m_scan.blocks(0, m_n, [&](Stored<Bits> const* from, std::int64_t, int count) {
       int const found = m_scan.loops.filter(from, count, m_scan.map.rank, range, hits);
       for (int h = 0; h < found; ++h) m_ranks[m_held++] = m_scan.map.rank(from[hits[h]]);
     });
@@ -129,7 +129,8 @@ class HostRanks {
   int m_n;
   int m_held = 0;
   int m_above = 0;
-  alignas(64) Bits m_ranks[room];
+  ThreadArray<Bits> m_memory{std::min(m_n, room)};
+  Bits* const m_ranks = m_memory.get();
 };
 
 inline constexpr int team_head_bytes = 32;  // extremes, counters, slots
@@ -225,7 +226,7 @@ class TeamRanks {
 
   Group const& m_group;
   ItemMap<Bits, Item> m_map;
-  Bits const* m_keys;
+  Stored<Bits> const* m_keys;
   std::int64_t m_step;
   int m_n;
   Bits* m_ranks;
@@ -270,14 +271,15 @@ struct BisectRows {
                                 k - in.above, short_rows.last_wins());
     std::uint16_t hits[filter_block + 1];
     std::int64_t slot = 0;
-    scan.blocks(0, sink.problem.shape.n, [&](Bits const* from, std::int64_t first, int count) {
-      int const found = borderline.filter(scan.loops, scan.map.rank, from, count, hits);
-      if (is_short)
-        short_rows.store(row, from, hits, k);
-      else
-        sink.put_hits(row, slot, from, hits, found, first);
-      slot += found;
-    });
+    scan.blocks(0, sink.problem.shape.n,
+                [&](Stored<Bits> const* from, std::int64_t first, int count) {
+                  int const found = borderline.filter(scan.loops, scan.map.rank, from, count, hits);
+                  if (is_short)
+                    short_rows.store(row, from, hits, k);
+                  else
+                    sink.put_hits(row, slot, from, hits, found, first);
+                  slot += found;
+                });
     tally(Count::keys_read, sink.problem.shape.n);
   }
 

@@ -52,14 +52,14 @@ inline int bitonic_length(int k) {
 template <class Bits>
 struct BitonicKeys {
   using Key = Bits;
-  Bits const* keys;
+  Stored<Bits> const* keys;
   std::int64_t step;
   std::int64_t count;
   RankMap<Bits> rank;
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t first, Runs<Bits> const& runs) const {
     auto const real = static_cast<int>(std::min<std::int64_t>(count - first, runs.size()));
-    Bits const* const from = keys + first * step;
+    Stored<Bits> const* const from = keys + first * step;
     RankMap<Bits> const map = rank;
     if (step == 1)
       for (int i = 0; i < real; ++i) runs.items[i] = map(from[i]);
@@ -160,6 +160,11 @@ KOKKOS_FUNCTION void bitonic_together(Group const& group, PartLists<Bits, Item> 
   each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, run[slot]); });
 }
 
+/// What a group shares; a host's thread has vectors of its own.
+template <class Exec, class Item>
+inline constexpr int bitonic_shared_bytes =
+    is_host_space<Exec> ? 0 : static_cast<int>(2 * bitonic_team_vector * sizeof(Item));
+
 template <class Bits, class Item>
 struct BitonicParts {
   PartLists<Bits, Item> lists;
@@ -175,7 +180,7 @@ struct BitonicParts {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((select_alone(part);))
     } else {
-      Bits const* const keys = lists.sink.problem.row_keys(part.row);
+      Stored<Bits> const* const keys = lists.sink.problem.row_keys(part.row);
       std::int64_t const step = lists.sink.problem.key_step;
       bitonic_together(group, lists, part, [&](std::int64_t i) {
         return map(keys[i * step], static_cast<std::uint64_t>(i));
@@ -185,11 +190,13 @@ struct BitonicParts {
 
   void select_alone(RowPart const& part) const {
     Problem<Bits> const& problem = lists.sink.problem;
-    Bits const* const keys = problem.row_keys(part.row) + part.range.begin * problem.key_step;
+    Stored<Bits> const* const keys =
+        problem.row_keys(part.row) + part.range.begin * problem.key_step;
     auto const k = static_cast<int>(part.wanted);
     tally(Count::keys_read, 2 * part.length());
-    BitonicVectors<Bits> vectors;
-    Bits const* const run = best({keys, problem.key_step, part.length(), map.rank}, k, vectors);
+    ThreadArray<BitonicVectors<Bits>> const vectors(1);
+    Bits const* const run =
+        best({keys, problem.key_step, part.length(), map.rank}, k, *vectors.get());
     BitonicWinners<Bits> winners;
     gather(part, run, winners);
     if (sorted == Sorted::yes && lists.parts == 1) return store_sorted(part, run, winners);
@@ -206,7 +213,7 @@ struct BitonicParts {
     auto const threshold = [&] {
       return (static_cast<Item>(last) << map.position_bits) | (equals > 0 ? 0 : map.position_mask);
     };
-    auto const visit = [&, rank_of = map.rank, backwards](Bits const* from,
+    auto const visit = [&, rank_of = map.rank, backwards](Stored<Bits> const* from,
                                                           std::uint16_t const* hits, int found,
                                                           std::int64_t first) {
       int count = winners.count;
@@ -269,8 +276,9 @@ struct BitonicLists {
   }
 
   void select_alone(RowPart const& part, Item const* items) const {
-    BitonicVectors<Item> vectors;
-    Item const* const run = best({items, part.length()}, static_cast<int>(part.wanted), vectors);
+    ThreadArray<BitonicVectors<Item>> const vectors(1);
+    Item const* const run =
+        best({items, part.length()}, static_cast<int>(part.wanted), *vectors.get());
     for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, run[slot]);
   }
 };
@@ -301,7 +309,7 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     BitonicPieces<Item> const work(workspace, device_of(exec), shape, options);
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
-           static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+           bitonic_shared_bytes<Exec, Item>,
            BitonicParts<Bits, Item>{lists, map, pick_host_loops<Bits>(),
                                     pick_bitonic_best<BitonicKeys<Bits>>(), options.sorted});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
@@ -317,7 +325,7 @@ void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& so
   lists.lengths = source.verdicts;
   launch(
       "ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
-      static_cast<int>(2 * bitonic_team_vector * sizeof(Item)),
+      bitonic_shared_bytes<Exec, Item>,
       BitonicLists<ListBits<Item>, Item>{lists, source, pick_bitonic_best<BitonicItems<Item>>()});
   select_from_lists("ktopk::bitonic::lists", exec, lists, work.scratch);
 }

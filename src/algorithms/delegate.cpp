@@ -56,10 +56,11 @@ struct BuildDelegates {
     for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
       BestTwo<Bits> best;
       std::int64_t const begin = b * plan.block_keys();
-      scan.blocks(begin, plan.block_end(b), [&](Bits const* from, std::int64_t first, int count) {
-        best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
-                 map.flip == 0, best);
-      });
+      scan.blocks(begin, plan.block_end(b),
+                  [&](Stored<Bits> const* from, std::int64_t first, int count) {
+                    best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
+                             map.flip == 0, best);
+                  });
       store(best, b, out);
     }
     tally(Count::keys_read, plan.block_end(blocks.end - 1) - blocks.begin * plan.block_keys());
@@ -79,7 +80,7 @@ struct BuildDelegates {
 
   KOKKOS_FUNCTION void build_subrange(std::int64_t row, std::int64_t subrange, Item* out) const {
     std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
-    Bits const* const keys = problem.row_keys(row);
+    Stored<Bits> const* const keys = problem.row_keys(row);
     auto const item = [&](std::int64_t i) {
       return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
     };
@@ -196,7 +197,7 @@ struct Concatenate {
     std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
     std::int64_t const begin = block * plan.block_keys() + lane;
     std::int64_t const steps = (plan.block_end(block) - begin + plan.lanes - 1) / plan.lanes;
-    Bits const* const keys = problem.row_keys(row);
+    Stored<Bits> const* const keys = problem.row_keys(row);
     Item const least = threshold(row);
     LookedAt looked{steps, 0};
     auto const read = [&](std::int64_t step) {

@@ -44,7 +44,8 @@ struct HeapParts {
   }
 
   void keep_in_heap(RowPart const& part) const {
-    alignas(64) Item items[2 * Heap<Generic>::largest_k];
+    ThreadArray<Item> const memory(2 * part.wanted);
+    Item* const items = memory.get();
     MinHeap<Item, Contiguous<Item>> heap({items}, part.wanted, 0);
     offer_all(part, heap);
     if (sorted == Sorted::yes && lists.parts == 1)

@@ -179,7 +179,7 @@ class TeamHeaps {
 
   /// The best k of the keys of a range, which are no fewer, best first.
   template <class Bits>
-  KOKKOS_FUNCTION Item const* best_of(ItemMap<Bits, Item> const& map, Bits const* keys,
+  KOKKOS_FUNCTION Item const* best_of(ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
                                       std::int64_t step, Range range) const {
     auto const item = [&](std::int64_t i) {
       return map(keys[i * step], static_cast<std::uint64_t>(i));

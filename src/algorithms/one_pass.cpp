@@ -44,7 +44,7 @@ struct TakeSample {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((take_alone(row, place_of, {first, end});))
     } else {
-      Bits const* const keys = problem.row_keys(row);
+      Stored<Bits> const* const keys = problem.row_keys(row);
       each(group, first, end, [&](std::int64_t i) {
         std::int64_t const place = place_of(i);
         put(row, i, keys[place * problem.key_step], place);
@@ -59,7 +59,7 @@ struct TakeSample {
 
   /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
   void take_alone(std::int64_t row, SamplePlaces const& place_of, Range range) const {
-    Bits const* const keys = problem.row_keys(row);
+    Stored<Bits> const* const keys = problem.row_keys(row);
     std::int64_t const step = problem.key_step;
     std::int64_t places[block];
     Bits found[block];
@@ -189,8 +189,8 @@ void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
       KeepReaching<Bits, Item> step = keep;
       step.parts.read(RowParts::Which::trial);
       read_parts("ktopk::one_pass::trial", exec, step);
-      launch_each("ktopk::one_pass::raise", exec, keep.problem.shape.rows,
-                  Raise<Bits, Item>{step, forced_threshold});
+      launch_each_with_arrays("ktopk::one_pass::raise", exec, keep.problem.shape.rows,
+                              Raise<Bits, Item>{step, forced_threshold});
       step.parts.read(RowParts::Which::others);
       return read_parts(label, exec, step);
     }
@@ -242,8 +242,8 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
   Shape const& shape = problem.shape;
   Kept<Item> const kept =
       SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
-  launch_each("ktopk::one_pass::threshold", exec, shape.rows,
-              [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
+  launch_each_with_arrays("ktopk::one_pass::threshold", exec, shape.rows,
+                          [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
   // No item of rows so short has all bits set, so that nothing is known to win before the end.
   read_parts("ktopk::one_pass::keep", exec,
              KeepReaching<Bits, Item>{problem,
@@ -252,7 +252,7 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
                                       kept,
                                       nullptr,
                                       rows.loops});
-  launch_each("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
+  launch_each_with_arrays("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
     rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
                 kept.capacity);
   });

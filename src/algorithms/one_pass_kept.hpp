@@ -77,7 +77,7 @@ struct KeepReaching {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((best = keep_blocks(group, row, range, out);))
     } else {
-      Bits const* const keys = problem.row_keys(row);
+      Stored<Bits> const* const keys = problem.row_keys(row);
       each_together(
           group, range, 0,
           [&](std::int64_t i) {

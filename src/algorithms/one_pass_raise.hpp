@@ -34,7 +34,8 @@ struct Raise {
         forced == Threshold::raised_too_high ? far_too_few : safe_order(expected);
     if (order >= held || held > std::min(kept.capacity, most_held)) return;
     Item* const items = kept.row_items(row);
-    alignas(64) Bits ranks[most_held];
+    ThreadArray<Bits> const memory(held);
+    Bits* const ranks = memory.get();
     std::transform(items, items + held, ranks, [&](Item item) { return trial.map.rank_of(item); });
     auto const [least, reaching] =
         trial.loops.kth(ranks, static_cast<int>(held), static_cast<int>(order));
@@ -74,7 +75,8 @@ struct Raise {
                                Reached<Bits> const& reached, std::int64_t order) const {
     std::int64_t const worse = reached.count - order;
     if (worse == 0) return lowest(reached.rank);
-    Item tied[most_tied + 1];
+    ThreadArray<Item> const memory(most_tied + 1);
+    Item* const tied = memory.get();
     int ties = 0;
     for (std::int64_t i = 0; i < held && ties <= most_tied; ++i) {
       tied[ties] = items[i];

@@ -12,9 +12,9 @@
 #include "../host_scan.hpp"
 #include "one_pass.hpp"
 
-// one_pass on hosts, where a row's sample and what is kept of it fit the stack of one thread: that samples,
+// one_pass on hosts, where a row's sample and what is kept of it fit the memory of one thread: that samples,
 // selects, sorts and stores. Where it also has the row to itself, it reads the row before it turns to the
-// next, and needs no workspace.
+// next, and needs no other workspace.
 
 namespace ktopk::detail {
 
@@ -40,7 +40,8 @@ class OnePassRow {
   Item threshold() const {
     if (forced_threshold == Threshold::too_high) return ~Item{0};
     auto const samples = static_cast<int>(m_plan.samples);
-    alignas(64) Bits ranks[most_samples];
+    ThreadArray<Bits> const memory(samples);
+    Bits* const ranks = memory.get();
     for (int i = 0; i < samples; ++i) ranks[i] = key_at(m_strata.place(i));
     loops().ranks(ranks, samples, m_map.rank, ranks);
     auto const order = static_cast<int>(m_plan.order);
@@ -73,12 +74,14 @@ class OnePassRow {
   /// Moves the k best of `count` items to the front, without a branch that nobody can foretell.
   /// 1 <= k <= count
   void select(Item* items, int count, int k) const {
-    alignas(64) Bits ranks[most_kept];
+    ThreadArray<Bits> const rank_memory(count);
+    Bits* const ranks = rank_memory.get();
     int filled = 0;
     do ranks[filled] = m_map.rank_of(items[filled]);
     while (++filled < count);
     Bits const least = loops().kth(ranks, count, k).rank;
-    Item tied[most_kept + 1];
+    ThreadArray<Item> const tied_memory(count + 1);
+    Item* const tied = tied_memory.get();
     int found = 0, ties = 0;
     for (int i = 0; i < count; ++i) {
       Item const item = items[i];
@@ -134,7 +137,7 @@ class OnePassRow {
   std::int64_t reaching(Bits least) const {
     std::int64_t count = 0;
     Bits ranks[filter_block];
-    m_scan.blocks(0, size(), [&](Bits const* from, std::int64_t, int length) {
+    m_scan.blocks(0, size(), [&](Stored<Bits> const* from, std::int64_t, int length) {
       loops().ranks(from, length, m_map.rank, ranks);
       count += loops().reaching(ranks, length, least);
     });
@@ -165,10 +168,12 @@ struct OnePassRows {
   OnePassRow<Bits, Item> row(std::int64_t number) const { return {sink, loops, plan, number}; }
 
   void select(std::int64_t number) const {
-    Item kept[OnePassRow<Bits, Item>::most_kept + 1];
+    constexpr std::int64_t most = OnePassRow<Bits, Item>::most_kept;
+    ThreadArray<Item> const kept(std::min(sink.problem.shape.n, most) + 1);
     auto const work = row(number);
-    int const count = sink.problem.winners(number) > 0 ? work.keep(work.threshold(), kept) : 0;
-    finish(number, kept, count, OnePassRow<Bits, Item>::most_kept - 1);
+    bool const is_wanted = sink.problem.winners(number) > 0;
+    int const count = is_wanted ? work.keep(work.threshold(), kept.get()) : 0;
+    finish(number, kept.get(), count, OnePassRow<Bits, Item>::most_kept - 1);
   }
 
   /// Stores a row's winners, out of the kept if their count proves that they are among them.

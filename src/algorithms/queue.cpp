@@ -31,8 +31,8 @@ struct QueueParts {
   }
 
   void select_alone(RowPart const& part) const {
-    alignas(64) Item items[HostQueue<Item>::most];
-    HostQueue<Item> queue(items, part.wanted);
+    ThreadArray<Item> const items(part.wanted + HostQueue<Item>::room(part.wanted));
+    HostQueue<Item> queue(items.get(), part.wanted);
     queue.push(loops, map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
                part.range);
     part.tally_read();

@@ -25,14 +25,13 @@ template <class Item>
 class HostQueue {
  public:
   static constexpr std::int64_t room(std::int64_t k) { return k < 32 ? 32 : k; }
-  static constexpr std::int64_t most = 2 * Queue<Generic>::largest_k;
 
-  /// \param items  room for k + room(k) of them, `most` at most
+  /// \param items  room for k + room(k) of them
   HostQueue(Item* items, std::int64_t k) : m_items(items), m_k(static_cast<int>(k)), m_limit(m_k) {}
 
   /// Takes the keys of a range of positions; `keys` is where position 0 lies.
   template <class Bits>
-  void push(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map, Bits const* keys,
+  void push(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
             std::int64_t step, Range range) {
     if constexpr (!std::is_same_v<Item, Item64>) m_shift = map.position_bits;
     Item bar = m_bar;
@@ -78,7 +77,8 @@ class HostQueue {
     if constexpr (std::is_same_v<Item, Item64>) {
       return m_loops.kth(m_items, m_held, m_k);
     } else {
-      alignas(64) Item64 ranks[most];
+      ThreadArray<Item64> const memory(m_held);
+      Item64* const ranks = memory.get();
       for (int i = 0; i < m_held; ++i) ranks[i] = static_cast<Item64>(m_items[i] >> m_shift);
       return m_loops.kth(ranks, m_held, m_k);
     }
@@ -152,8 +152,8 @@ class TeamQueue {
 
   /// Every thread goes on to its next key that is wanted, so that few meetings are in vain.
   template <class Bits>
-  KOKKOS_FUNCTION void push(ItemMap<Bits, Item> const& map, Bits const* keys, std::int64_t step,
-                            Range range) {
+  KOKKOS_FUNCTION void push(ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
+                            std::int64_t step, Range range) {
     std::int64_t const chunk = 16 * m_group.size();
     for (std::int64_t first = range.begin; first < range.end; first += chunk) {
       std::int64_t const end = first + chunk < range.end ? first + chunk : range.end;

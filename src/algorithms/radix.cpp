@@ -55,6 +55,13 @@ struct RadixSelection {
     group.barrier();
   }
 
+  /// Counts of a row that a group has to itself, if the shape has rows so long.
+  template <class Group>
+  KOKKOS_FUNCTION Count64* totals(Group const& group) const {
+    auto const begin = static_cast<std::size_t>(radix_totals_begin<Item>(scratch.digit_bits));
+    return group.template shared<Count64>(begin);
+  }
+
   KOKKOS_FUNCTION void start(RadixRow<Item>& state, std::int64_t row) const {
     bool const active = source.active(row);
     std::int64_t const size = active ? source.size(row) : 0;
@@ -198,7 +205,8 @@ struct RadixSelection {
     auto const filled = static_cast<std::int64_t>(state.filled);
     if (state.settled || !state.in_buffer || state.left > most || filled > 8 * most) return;
     Item const *const begin = buffer_of(row).items, *const end = begin + filled;
-    alignas(64) Item items[most];
+    ThreadArray<Item> const memory(state.left);
+    Item* const items = memory.get();
     auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
     auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
     digits().settle_at(state, best_of(items, count, static_cast<int>(state.need)));
@@ -285,7 +293,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
       selection.suit_digits(source.size(0) / scratch.parts / Selection::keys_worth_a_merge);
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
-  int const shared = radix_shared_bytes<Item>(selection.scratch.digit_bits);
+  int const shared = radix_shared_bytes(selection.scratch);
   schedule.clear(exec);
   launch("ktopk::radix::row", exec, scratch.row_groups, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});

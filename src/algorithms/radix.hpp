@@ -56,11 +56,12 @@ struct KeySource {
   HostLoops<Bits> loops;
 
   struct Reader {
-    Bits const* keys;
+    Stored<Bits> const* keys;
     std::int64_t step;
     ItemMap<Bits, Item> map;
     HostLoops<Bits> loops;
     static constexpr bool reads_keys = true;
+    typedef Stored<Bits> const* Block;  // as what split names a block
     KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
@@ -101,6 +102,7 @@ struct ListSource {
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;
+    typedef Item const* Block;
     ListScan<Item> scan() const { return {items}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
     KOKKOS_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }
@@ -163,6 +165,8 @@ struct RadixScratch {
   std::int64_t shared_from;  // rows of so many items are shared by groups
   std::int64_t shared_rows;  // no more than these
   int digit_bits;
+  std::int64_t most_lines;  // of 64 keys, after which counts are added up
+  bool has_totals;          // where a row may have more
   RadixRow<Item>* row_states;
   Count64* histograms;
   RadixSchedule schedule;
@@ -177,6 +181,8 @@ struct RadixScratch {
         shared_from(shared_from_),
         shared_rows(shared_from > n ? 0 : most_shared_rows(device, rows)),
         digit_bits(digit_bits_for(n)),
+        most_lines(forced_most_counted / keys_of_line),
+        has_totals(n > forced_most_counted - keys_of_line),
         row_states(pieces.take<RadixRow<Item>>(rows)),
         histograms(shared_rows > 0 ? pieces.take<Count64>(shared_rows << digit_bits) : nullptr),
         schedule(pieces, device, rows > 1 ? shared_rows : 0),

@@ -64,13 +64,14 @@ struct RadixAim {
   /// Among those of a host's keys that are left, of which a larger sample is cheap.
   template <class Group>
   void alone(Group const& group, RadixRow<Item>& state, std::int64_t row) const {
-    Sample samples[most_samples_alone];
     std::int64_t const size = source.size(row);
     auto const many = std::min<std::int64_t>(size / 128, most_samples_alone);
     auto const looks =
         static_cast<int>(std::max(many, std::min<std::int64_t>(size / 64, most_samples)));
     auto const read = source.reader(row);
     Strata const strata(size, looks);
+    ThreadArray<Sample> const memory(looks);
+    Sample* const samples = memory.get();
     int count = 0;
     for (int i = 0; i < looks; ++i) {
       Item const item = read(strata.place(i));

@@ -11,10 +11,32 @@
 
 namespace ktopk::detail {
 
-template <class Group>
-KOKKOS_FUNCTION void clear(Group const& group, unsigned* histogram, int bins) {
+template <class Group, class Count>
+KOKKOS_FUNCTION void clear(Group const& group, Count* histogram, int bins) {
   each(group, 0, bins, [&](std::int64_t b) { histogram[b] = 0; });
   group.barrier();
+}
+
+/// Counts a piece by parts of which no count is too large for the histogram, and calls add(bin, count) for what each part
+/// has. Together.
+template <class Group, class Selection, class Add>
+KOKKOS_FUNCTION void count_by_parts(Group const& group, Selection const& selection,
+                                    RadixPiece const& piece, unsigned* histogram, Add const& add) {
+  auto& state = selection.scratch.row_states[piece.row];
+  int const bins = selection.bins();
+  std::int64_t const most = selection.scratch.most_lines;
+  RadixPiece part = piece;
+  do {
+    bool const is_last = piece.lines.end - part.lines.begin <= most;
+    part.lines.end = is_last ? piece.lines.end : part.lines.begin + most;
+    clear(group, histogram, bins);
+    selection.count_part(group, state, part, histogram);
+    group.barrier();
+    each(group, 0, bins, [&](std::int64_t b) {
+      if (histogram[b] != 0) add(b, static_cast<Count64>(histogram[b]));
+    });
+    part.lines.begin = part.lines.end;
+  } while (part.lines.begin < piece.lines.end);
 }
 
 /// Where a row is to be read next: by the next pass, or for its winners.
@@ -127,9 +149,19 @@ struct RadixRows {
     auto* const histogram = group.template shared<unsigned>();
     selection.begin(group, row, histogram);
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
+    auto* const totals = selection.totals(group);
     auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(group, row)}, 1}; };
+    bool const is_long = selection.lines_left(group, row) > selection.scratch.most_lines;
     while (!state.settled) {
       bool const filtered = selection.filters(group, state, row);
+      if (is_long) {
+        clear(group, totals, bins);
+        count_by_parts(group, selection, whole(), histogram,
+                       [&](std::int64_t b, Count64 count) { totals[b] += count; });
+        group.barrier();
+        selection.choose(group, state, totals, filtered, row, sums);
+        continue;
+      }
       clear(group, histogram, bins);
       selection.count_part(group, state, whole(), histogram);
       group.barrier();
@@ -180,13 +212,9 @@ struct RadixPass {
     auto* const histogram = group.template shared<unsigned>();
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
     bool const filtered = selection.filters(group, state, piece.row);
-    clear(group, histogram, bins);
-    selection.count_part(group, state, piece, histogram);
-    group.barrier();
     Count64* const merged = selection.scratch.histograms + state.slot * bins;
-    each(group, 0, bins, [&](std::int64_t b) {
-      if (histogram[b] != 0) Kokkos::atomic_add(&merged[b], static_cast<Count64>(histogram[b]));
-    });
+    count_by_parts(group, selection, piece, histogram,
+                   [&](std::int64_t b, Count64 count) { Kokkos::atomic_add(&merged[b], count); });
     auto* const flag = reinterpret_cast<int*>(sums + team_size);
     if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
     selection.choose(group, state, merged, filtered, piece.row, sums);

@@ -16,12 +16,18 @@
 namespace ktopk::detail {
 
 /// What a group shares: a histogram, then the sums of slices with a flag, then the buffers of two
-/// Appenders. A sample lies there before them.
+/// Appenders, then the counts of rows that are too long for those of the histogram. A sample lies there before them.
 inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
 template <class Item>
-int radix_shared_bytes(int digit_bits) {
+KOKKOS_FUNCTION constexpr int radix_totals_begin(int digit_bits) {
   return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_sums_bytes +
          2 * appender_bytes<Item>();
+}
+template <class Item>
+int radix_shared_bytes(RadixScratch<Item> const& scratch) {
+  int const totals =
+      scratch.has_totals ? static_cast<int>(sizeof(Count64)) << scratch.digit_bits : 0;
+  return radix_totals_begin<Item>(scratch.digit_bits) + totals;
 }
 
 /// The items of a row that the buffer holds, and how many it could.
@@ -102,8 +108,7 @@ struct RadixReading {
     Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
                                                         &state.emitted, winners);
     read_from(
-        group, read, range, threshold,
-        [&](Item item) { winner.add_if(item >= threshold, item); },
+        group, read, range, threshold, [&](Item item) { winner.add_if(item >= threshold, item); },
         [&] { flush_fuller(group, winner); });
     winner.flush();
   }
@@ -167,18 +172,13 @@ struct RadixReading {
     if constexpr (Group::is_host) {
       KOKKOS_IF_ON_HOST((read.scan().split(
           range.begin, range.end, state.floor, ceiling, visit,
-          [&](auto const* from, std::uint16_t const* hits, int found, auto... first) {
-            put_hits(from, hits, found, first...);
+          [&](typename Reader::Block from, std::uint16_t const* hits, int found, auto... first) {
+            sink.put_hits(row, slots_for(found), from, hits, found, first...);
+            tally(Count::flushes, 1);
           });))
     } else {
       each_together(group, range, read.lead(range.begin), read, visit, settle);
     }
-  }
-
-  template <class From, class... First>
-  void put_hits(From const* from, std::uint16_t const* hits, int found, First... first) const {
-    sink.put_hits(row, slots_for(found), from, hits, found, first...);
-    tally(Count::flushes, 1);
   }
 
   void gather_list(ListScan<Item> const& scan, Range range) const {

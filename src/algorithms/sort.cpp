@@ -25,7 +25,7 @@ struct LoadItems {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index() / parts;
-    Bits const* const keys = rows.problem.row_keys(row);
+    Stored<Bits> const* const keys = rows.problem.row_keys(row);
     std::int64_t const step = rows.problem.key_step;
     Item* const out = items + rows.first(row);
     Range const range = part_of(rows.size(row), group.index() % parts, parts);

@@ -146,12 +146,12 @@ Call<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys, V
   problem.rank = make_rank_map<T>(options);
   problem.worst = worst_key<T>(options.order);
   Matrix const in = matrix_of(key_view(keys));
-  problem.keys = reinterpret_cast<Bits const*>(key_view(keys).data());
+  problem.keys = reinterpret_cast<Stored<Bits> const*>(key_view(keys).data());
   problem.key_row = in.row_stride;
   problem.key_step = in.column_stride;
   if constexpr (!IsNothing<Values>) {
     Matrix const out = matrix_of(values);
-    problem.values = reinterpret_cast<Bits*>(values.data());
+    problem.values = reinterpret_cast<Stored<Bits>*>(values.data());
     problem.value_row = out.row_stride;
     problem.value_step = out.column_stride;
   }

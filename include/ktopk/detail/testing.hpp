@@ -2,9 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 // Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve; and try delegate's
-// other subranges.
+// other subranges; and let radix's counters be small, and see what did not fit the workspace.
 
 namespace ktopk::detail {
 
@@ -14,7 +15,7 @@ inline std::atomic<Threshold> forced_threshold{Threshold::sampled};
 
 /// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`), or on a
 /// host almost nothing of what follows a trial (`raised_too_high`), or takes all of that for winners
-/// (`certain_too_low`).
+/// (`certain_too_low`). The radix of CUDA likewise begins with a bracket that holds nothing, or everything.
 class ForceThreshold {
  public:
   explicit ForceThreshold(Threshold threshold) { forced_threshold = threshold; }
@@ -22,6 +23,22 @@ class ForceThreshold {
   ForceThreshold(ForceThreshold const&) = delete;
   ForceThreshold& operator=(ForceThreshold const&) = delete;
 };
+
+/// No more keys than these are counted at a time, and no fewer than a line of 64.
+inline constexpr std::int64_t most_counted = std::int64_t{1} << 31;
+inline std::atomic<std::int64_t> forced_most_counted{most_counted};
+
+/// While it lives, radix adds up its counts each time that it has counted so many keys, as if counters held no more.
+class ForceMostCounted {
+ public:
+  explicit ForceMostCounted(std::int64_t keys) { forced_most_counted = keys; }
+  ~ForceMostCounted() { forced_most_counted = most_counted; }
+  ForceMostCounted(ForceMostCounted const&) = delete;
+  ForceMostCounted& operator=(ForceMostCounted const&) = delete;
+};
+
+/// How many arrays of a host's threads were allocated, for want of room in the workspace.
+inline std::atomic<std::int64_t> arrays_beyond_workspace{0};
 
 inline std::atomic<int> forced_alpha{0};
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from pathlib import Path
+
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 from spack_repo.builtin.build_systems.cuda import CudaPackage
 from spack_repo.builtin.build_systems.rocm import ROCmPackage
@@ -12,12 +14,14 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
 
     test_requires_compiler = True
 
+    # The checkout that holds this recipe; a published URL replaces it.
+    git = Path(__file__).resolve().parents[5].as_uri()
+
     license("Apache-2.0 WITH LLVM-exception")
 
     version("main", branch="main")
 
     variant("shared", default=True, description="Build a shared library")
-    variant("mpi", default=False, description="Bring MPI along, for selection across ranks")
 
     # The devices are Kokkos's: a variant here makes sure that Kokkos has the device.
     variant("serial", default=True, description="Select on Kokkos::Serial")
@@ -31,7 +35,6 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("catch2@3:", type="test")
     depends_on("python@3:", type="test")
     depends_on("cuda@12.4:", when="+cuda")
-    depends_on("mpi", when="+mpi")
 
     depends_on("kokkos@4.5.01:")
     depends_on("kokkos+pic", when="+shared")

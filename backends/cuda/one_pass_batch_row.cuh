@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <limits>
+
+#include <ktopk/detail/testing.hpp>
+
+#include "block.cuh"
+#include "cluster.cuh"
+#include "digits.cuh"
+#include "one_pass_batch_tuning.hpp"
+#include "stream.cuh"
+
+// One block, or a cluster of blocks, selects a row in one kernel:
+// sample: the order-th best of some samples, spread over the row, is the threshold;
+// stream: one read of the row keeps what reaches it, in shared memory, and histograms it; the blocks of a cluster
+//         bring what they kept to the first of them;
+// finish: what lies above the k-th item's bin is selected, the bin is ranked one against all.
+// Where the count of the kept does not prove them to hold the k best, a threshold is found by digits of all keys
+// instead, and the row is read again.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr OnePassBatchTuning tuning = one_pass_batch_tuning;
+constexpr int bins = tuning.bins;
+static_assert(bins == digits);
+
+template <class Bits, class Item>
+struct Batch {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Threshold forced;
+  Sorted sorted;
+  int parts = 1;     // blocks that share a row, or a group of rows
+  int lists = 1;     // rows of a group: 1 but for interleaved ones
+  int capacity = 0;  // items of a row that are kept
+  int ordered = 0;   // items that can be put in order; a power of two
+};
+
+/// What an item must reach to be kept, and how wide the bins above it are.
+template <class Item>
+struct Filter {
+  Item threshold;
+  int shift;
+
+  __device__ unsigned bin(Item item) const {
+    Item const distance = (item - threshold) >> shift;
+    return distance < bins - 1 ? static_cast<unsigned>(distance) : bins - 1;
+  }
+};
+
+/// The bins spread from the threshold to once or twice as far above it as the best sample, and further for small
+/// orders, for which items may stand far above all samples.
+template <class Item>
+__device__ int shift_for(Item spread, int order) {
+  int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
+  int const width = highest_bit(spread) + 1 + further;
+  return width > digit_bits ? width - digit_bits : 0;
+}
+
+/// A row, or what a block knows of it, in shared memory: the stream needs the registers.
+template <class Bits, class Item>
+struct RowNotes {
+  Bits const* keys;  // behind the head, aligned to 16 bytes
+  int head;          // keys before the first vector
+  int vectors;
+  int n, k;
+  std::int64_t row;
+  int turn;          // which of `kept` counts this row
+  unsigned kept[2];  // by turns, row after row: other blocks may read one while the next row begins
+  unsigned selected;  // items put so far
+  unsigned at_boundary;
+  unsigned base;  // of this block's items in the first block's list
+  Filter<Item> filter;
+  Place place;
+};
+
+template <class Item>
+constexpr std::size_t shared_bytes(int lists, int capacity, int ordered) {
+  std::int64_t const items = std::int64_t{lists} * capacity + ordered + tuning.boundary;
+  return static_cast<std::size_t>(items) * sizeof(Item) + bins * sizeof(unsigned);
+}
+
+extern __shared__ __align__(16) unsigned char dynamic_shared[];
+
+/// Where the k-th item stands: need of the `here` items from low to high are selected, and all above.
+template <class Item>
+struct Interval {
+  Item low, high;
+  int above, here, need;
+
+  __device__ bool is_whole() const { return here == need; }
+  __device__ bool selects(Item item) const { return item > high || (item >= low && is_whole()); }
+  __device__ bool has(Item item) const { return low <= item && item <= high; }
+};
+
+/// Adjacent keys, loaded together.
+template <class Bits>
+struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neighbors : 16)
+    Neighbors {
+  Bits keys[sample_neighbors];
+};
+
+template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
+class RowSelection {
+ public:
+  /// \param list  which list of the block's holds the row's kept items, where it has several
+  __device__ explicit RowSelection(Batch<Bits, Item> const& batch, int list = 0)
+      : m_batch(batch), m_list(list) {}
+
+  /// All threads of all blocks of the row call it.
+  __device__ void run(std::int64_t row, int turn) const {
+    begin(row, turn);
+    if (notes().k > 0) select();
+    if (part() == 0) fill();
+  }
+
+  /// The steps apart, for a block that reads several rows together.
+
+  __device__ void begin(std::int64_t row, int turn) const {
+    if (threadIdx.x == 0) note_row(row, turn);
+    __syncthreads();
+  }
+
+  /// The threshold of a row that was begun, with none kept where none is wanted.
+  __device__ Filter<Item> filter() const {
+    if (notes().k == 0 || m_batch.forced == Threshold::too_high)
+      return {static_cast<Item>(~Item{0}), 0};
+    return m_batch.forced == Threshold::too_low ? keep_all() : sampled_filter();
+  }
+
+  /// Stores what is selected of the `size` items that passed the filter, of which those in the list were read by others.
+  __device__ void end(Filter<Item> const& filter, unsigned size) const {
+    if (notes().k > 0) {
+      clear_histogram();
+      if (threadIdx.x == 0) notes().filter = filter;
+      __syncthreads();
+      if (!is_proven(size)) size = read_row(exact_filter_of(m_batch));
+      finish(static_cast<int>(size));
+    }
+    fill();
+  }
+
+  __device__ Item* list() const { return kept(); }
+
+  /// A key and its position side by side, which takes fewer instructions than its item.
+  __device__ static Item raw(Bits key, unsigned position) {
+    return static_cast<Item>(key) << (4 * sizeof(Item)) | position;
+  }
+
+ private:
+  static constexpr int warps = Threads / 32;
+  using RowTile = Tile<Bits, Threads, tuning.vectors_in_flight>;
+
+  __device__ static RowNotes<Bits, Item>& notes() {
+    __shared__ RowNotes<Bits, Item> shared;
+    return shared;
+  }
+  __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
+  __device__ static Item* ordered() {
+    return reinterpret_cast<Item*>(dynamic_shared + bins * sizeof(unsigned));
+  }
+  __device__ Item* boundary() const { return ordered() + m_batch.ordered; }
+  __device__ Item* kept() const { return boundary() + tuning.boundary + m_list * m_batch.capacity; }
+  __device__ int parts() const { return Clustered ? m_batch.parts : 1; }
+  __device__ int part() const { return static_cast<int>(blockIdx.x) % parts(); }
+  /// Key i behind the head.
+  __device__ Bits key(std::int64_t i) const {
+    return notes().keys[Strided ? i * m_batch.problem.key_step : i];
+  }
+  __device__ unsigned& count() const { return notes().kept[notes().turn]; }
+  /// The greatest item there may be.
+  __device__ Item last() const { return (Item{1} << (m_batch.map.width() - 1) << 1) - 1; }
+
+  __device__ void note_row(std::int64_t row, int turn) const {
+    std::int64_t const n = m_batch.problem.length(row);
+    Bits const* const keys = m_batch.problem.row_keys(row);
+    auto const aligned = Strided ? AlignedRow<Bits>::with_gaps(keys, n) : AlignedRow<Bits>(keys, n);
+    RowNotes<Bits, Item>& to = notes();
+    to.keys = aligned.keys;
+    to.head = static_cast<int>(aligned.head);
+    to.vectors = static_cast<int>(aligned.vectors);
+    to.n = static_cast<int>(n);
+    to.k = static_cast<int>(m_batch.problem.winners(row));
+    to.row = row;
+    to.turn = turn;
+  }
+
+  // ---- what is rare is called, not inlined: by functions that take the batch itself, for what an object in memory refers
+  // to is read from there, time after time
+
+  __device__ static __noinline__ Filter<Item> exact_filter_of(Batch<Bits, Item> const& batch) {
+    return RowSelection(batch).exact_filter();
+  }
+  __device__ static __noinline__ Interval<Item> refined_of(Batch<Bits, Item> const& batch, int list,
+                                                           Interval<Item> interval, int size) {
+    return RowSelection(batch, list).refine(interval, size);
+  }
+  __device__ static __noinline__ void network_of(Batch<Bits, Item> const& batch, int list,
+                                                 Interval<Item> interval, int size) {
+    RowSelection(batch, list).order_by_network(interval, size);
+  }
+
+  // ---- the steps
+
+  __device__ void select() const {
+    Filter<Item> filter = this->filter();
+    unsigned size = 0;
+#pragma unroll 1
+    for (int readings = 0; readings < 2 && !is_proven(size); ++readings) {
+      if (readings == 1) filter = exact_filter_of(m_batch);
+      size = read_row(filter);
+    }
+    if (part() == 0) finish(static_cast<int>(size));
+  }
+
+  __device__ bool is_proven(unsigned size) const {
+    return size >= static_cast<unsigned>(notes().k) &&
+           size <= static_cast<unsigned>(m_batch.capacity);
+  }
+
+  /// Keeps what passes; returns how many of the row did, be there room for them or not.
+  __device__ unsigned read_row(Filter<Item> const& filter) const {
+    begin_reading(filter);
+    RankMap<Bits> const& rank = m_batch.map.rank;
+    if (rank.magnitude != 0 && rank.nan_rank != 0)
+      stream<true>();
+    else
+      stream<false>();
+    if (part() == 0) offer_ends();
+    __syncthreads();
+    if constexpr (!Clustered) return count();
+    bring_to_leader();
+    cluster_sync();
+    return *of_leader(&count());
+  }
+
+  __device__ void begin_reading(Filter<Item> const& filter) const {
+    clear_histogram();
+    if (threadIdx.x == 0) {
+      count() = 0;
+      notes().filter = filter;
+      if constexpr (Clustered) cluster_fence();
+    }
+    __syncthreads();
+    if constexpr (Clustered) cluster_arrive_relaxed();
+  }
+
+  __device__ void clear_histogram() const {
+    auto* const words = reinterpret_cast<uint4*>(histogram());
+    for (int i = threadIdx.x; i < bins / 4; i += Threads) words[i] = uint4{};
+  }
+
+  /// The first block has begun when cluster_wait returns, so its counters are its own.
+  __device__ void bring_to_leader() const {
+    cluster_wait();
+    if (part() == 0) return;
+    unsigned const capacity = static_cast<unsigned>(m_batch.capacity);
+    unsigned const mine = count();
+    if (threadIdx.x == 0) notes().base = atomicAdd(of_leader(&count()), mine);
+    __syncthreads();
+    unsigned const base = notes().base;
+    Item* const to = of_leader(kept());
+    for (unsigned i = threadIdx.x; i < mine && base + i < capacity && i < capacity; i += Threads)
+      to[base + i] = kept()[i];
+  }
+
+  // ---- sample
+
+  __device__ Filter<Item> keep_all() const {
+    int const width = m_batch.map.width();
+    return {Item{0}, width > digit_bits ? width - digit_bits : 0};
+  }
+
+  __device__ Filter<Item> sampled_filter() const {
+    int const rounds = sample_rounds(notes().n, Threads);
+    auto const places = static_cast<unsigned>(notes().vectors) * RowTile::width / sample_neighbors;
+    unsigned const stratum = places / static_cast<unsigned>(Threads * rounds);
+    float const samples = static_cast<float>(Threads * rounds * sample_neighbors);
+    float const expected = static_cast<float>(notes().k) * samples / static_cast<float>(notes().n);
+    float const order = expected + 4 * sqrtf(expected) + 4;
+    if (stratum < 1 || order > tuning.most_order * Threads * sample_neighbors) return keep_all();
+    Item sample[sample_neighbors];
+    take_samples(rounds, stratum, sample);
+    return order_statistic(sample, static_cast<int>(order));
+  }
+
+  /// Neighboring strata go to different threads, so that a row in which position and key go together is sampled as
+  /// well as any.
+  __device__ void take_samples(int rounds, unsigned stratum, Item (&best)[sample_neighbors]) const {
+    constexpr int ahead = 2;
+    for (Item& item : best) item = 0;
+    for (int first = 0; first < rounds; first += ahead) {
+      Neighbors<Bits> loaded[ahead];
+      unsigned place[ahead];
+#pragma unroll
+      for (int a = 0; a < ahead; ++a) {
+        auto const s = static_cast<unsigned>((first + a) * Threads) + threadIdx.x;
+        place[a] = s * stratum +
+                   __umulhi(static_cast<unsigned>(scatter(s + 0x9e3779b97f4a7c15ull)), stratum);
+        loaded[a] = first + a < rounds ? neighbors(place[a]) : Neighbors<Bits>{};
+      }
+#pragma unroll
+      for (int a = 0; a < ahead; ++a) {
+        if (first + a >= rounds) break;
+        unsigned const position = static_cast<unsigned>(notes().head) + place[a] * sample_neighbors;
+#pragma unroll
+        for (int i = 0; i < sample_neighbors; ++i) {
+          Item const item = m_batch.map(loaded[a].keys[i], std::uint64_t{position + i});
+          best[i] = item > best[i] ? item : best[i];
+        }
+      }
+    }
+  }
+
+  __device__ Neighbors<Bits> neighbors(unsigned place) const {
+    if constexpr (Strided) {
+      Neighbors<Bits> gathered;
+#pragma unroll
+      for (int i = 0; i < sample_neighbors; ++i)
+        gathered.keys[i] = key(std::int64_t{place} * sample_neighbors + i);
+      return gathered;
+    } else {
+      return reinterpret_cast<Neighbors<Bits> const*>(notes().keys)[place];
+    }
+  }
+
+  /// A key that `each` of the warp's samples reach at least, and the best of the warp's keys.
+  __device__ void warp_range(Item const (&sample)[sample_neighbors], int each, Bits& bound,
+                             Bits& best) const {
+    Bits greatest = 0, least = std::numeric_limits<Bits>::max();
+    for (Item const item : sample) {
+      Bits const rank = m_batch.map.rank_of(item);
+      greatest = rank > greatest ? rank : greatest;
+      least = rank < least ? rank : least;
+    }
+    best = bound = warp_greatest(greatest);
+    constexpr int few = 12;
+    if (each > few) bound = warp_least(least);
+    for (int i = 1; i < each && each <= few; ++i) {
+      unsigned const holders = __ballot_sync(full_warp, greatest == bound);
+      if (static_cast<int>(threadIdx.x % 32) == __ffs(static_cast<int>(holders)) - 1) greatest = 0;
+      bound = warp_greatest(greatest);
+    }
+  }
+
+  /// An item at or a little below the order-th best of all threads' samples.
+  __device__ Filter<Item> order_statistic(Item const (&sample)[sample_neighbors], int order) const {
+    __shared__ Bits bounds[warps], bests[warps];
+    Bits bound, best;
+    warp_range(sample, (order + warps - 1) / warps, bound, best);
+    if (threadIdx.x % 32 == 0) {
+      bounds[threadIdx.x / 32] = bound;
+      bests[threadIdx.x / 32] = best;
+    }
+    clear_histogram();
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < warps; ++w) {
+      best = bests[w] > best ? bests[w] : best;
+      bound = bounds[w] < bound ? bounds[w] : bound;
+    }
+    int const shift = m_batch.map.position_bits;
+    Item const low = static_cast<Item>(bound) << shift;
+    Item const high =
+        (static_cast<Item>(best) << shift) | static_cast<Item>(m_batch.map.position_mask);
+    Interval<Item> interval{low, high, 0, 0, order};
+    narrow(interval, order / 16 + 1, [&](auto const& visit) {
+      for (Item const item : sample) visit(item);
+    });
+    return {interval.low, shift_for(high - interval.low, order)};
+  }
+
+  /// Narrows the interval until at most `few` items are in it, or all that are. The histogram is clear.
+  template <class Each>
+  __device__ void narrow(Interval<Item>& interval, int few, Each const& each) const {
+    while (true) {
+      int const width = highest_bit(interval.high - interval.low) + 1;
+      int const shift = width > digit_bits ? width - digit_bits : 0;
+      each([&](Item item) {
+        if (interval.has(item))
+          atomicAdd(&histogram()[static_cast<unsigned>((item - interval.low) >> shift)], 1u);
+      });
+      __syncthreads();
+      Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(interval.need),
+                                                    [&](int bin) { return histogram()[bin]; });
+      enter(interval, place, shift);
+      if (interval.here <= few || interval.is_whole() || shift == 0) return;
+      clear_histogram();
+      __syncthreads();
+    }
+  }
+
+  /// Leaves the items of one bin in the interval.
+  __device__ static void enter(Interval<Item>& interval, Place const& place, int shift) {
+    interval.low += static_cast<Item>(place.bin) << shift;
+    Item const end = interval.low + ((Item{1} << shift) - 1);
+    if (end < interval.high) interval.high = end;
+    interval.above += static_cast<int>(place.above);
+    interval.need -= static_cast<int>(place.above);
+    interval.here = static_cast<int>(place.here);
+  }
+
+  // ---- stream
+
+  /// Where in a row keys win a tie with the threshold: in tiles from `begin` to `end`, and in a part of the one at `cut`.
+  struct TieTiles {
+    int begin, end, cut;
+  };
+
+  /// \param first  of the tiles, which are counted in vectors
+  __device__ TieTiles tie_tiles(Item threshold, int first) const {
+    constexpr int width = RowTile::width, none = std::numeric_limits<int>::min();
+    bool const low_wins = m_batch.map.flip != 0;
+    int const border =
+        static_cast<int>(m_batch.map.position(threshold)) + (low_wins ? 1 : 0) - notes().head;
+    int const least = std::numeric_limits<int>::max();
+    if (border <= first * std::int64_t{width})
+      return low_wins ? TieTiles{none, none, none} : TieTiles{none, least, none};
+    int const tile = (border / width - first) / RowTile::size * RowTile::size + first;
+    int const cut = tile * std::int64_t{width} == border ? none : tile;
+    return low_wins ? TieTiles{none, tile, cut}
+                    : TieTiles{cut == none ? tile : tile + 1, least, cut};
+  }
+
+  template <bool NanWins>
+  __device__ void stream() const {
+    Item const threshold = notes().filter.threshold;
+    RankMap<Bits> const& rank = m_batch.map.rank;
+    Bits const least = m_batch.map.rank_of(threshold);
+    QuickTest<Bits> const tie_test(rank, least), test(rank, static_cast<Bits>(least + 1));
+    bool const ties_only = least == std::numeric_limits<Bits>::max();
+    Bits const* const keys = notes().keys;
+    int const begin = part() * part_length(), end = min(begin + part_length(), notes().vectors);
+    TieTiles const ties = tie_tiles(threshold, begin);
+#pragma unroll 1
+    for (int first = begin; first < end; first += RowTile::size) {
+      bool const tie = (first >= ties.begin && first < ties.end) || first == ties.cut;
+      if (!tie && ties_only) continue;
+      QuickTest<Bits> quick = test;
+      quick.flip = tie ? tie_test.flip : test.flip;
+      quick.least = tie ? tie_test.least : test.least;
+      RowTile tile;
+      if constexpr (Strided)
+        tile.gather(keys, m_batch.problem.key_step, first, end);
+      else if (first + RowTile::size <= end)
+        tile.load(keys, first);
+      else
+        tile.load(keys, first, end);
+      Passed passed = passing<NanWins>(tile, quick, tie);
+      if (first + RowTile::size > end) passed &= before(first, end);
+      bool full = false;
+      if (passed != 0) full = !(first == ties.cut ? offer(passed, first) : keep(passed, first));
+      if (__any_sync(full_warp, full)) break;  // a lane that left alone would be waited for
+    }
+  }
+
+  /// A bit for each key of a thread's tile.
+  using Passed = std::conditional_t<sizeof(Bits) == 1, unsigned long long, unsigned>;
+
+  /// \param tie  whether a key that ties with the threshold is good enough
+  template <bool NanWins>
+  __device__ Passed passing(RowTile const& tile, QuickTest<Bits> const& quick, bool tie) const {
+    RankMap<Bits> const& rank = m_batch.map.rank;
+    unsigned hits = ~0u;
+    if constexpr (sizeof(Bits) < 4) {
+      hits = tile.template hits<NanWins>(quick, NanTest<Bits>(rank));
+      if (hits == 0) return 0;
+    }
+    bool const nan_passes = NanWins || (tie && m_batch.map.rank_of(notes().filter.threshold) == 0);
+    Passed passed = 0;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v) {
+      if (sizeof(Bits) < 4 && (hits >> v & 1) == 0) continue;
+      unsigned const bits = tile.vectors[v].passing([&](Bits key) {
+        bool const nan = static_cast<Bits>(key & rank.magnitude) > rank.infinity;
+        return NanWins ? nan || quick(key) : nan ? nan_passes : quick(key);
+      });
+      passed |= static_cast<Passed>(bits) << (v * RowTile::width);
+    }
+    return passed;
+  }
+
+  /// The bits of the keys in vectors before `end`.
+  __device__ static Passed before(int first, int end) {
+    Passed bits = 0;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v)
+      if (RowTile::place(first, v) < end)
+        bits |= ((Passed{1} << RowTile::width) - 1) << (v * RowTile::width);
+    return bits;
+  }
+
+  /// Calls visit(position behind the head) for every bit.
+  template <class Visit>
+  __device__ static void each_passed(Passed passed, int first, Visit const& visit) {
+#pragma unroll 1
+    for (; passed != 0; passed &= passed - 1) {
+      int const bit = __ffsll(static_cast<long long>(passed)) - 1;
+      visit(RowTile::place(first, bit / RowTile::width) * RowTile::width + bit % RowTile::width);
+    }
+  }
+
+  /// Keeps the keys whose bit is set as they are: settle() makes items of them. False where there is no room for all.
+  __device__ bool keep(Passed passed, int first) const {
+    auto const found = static_cast<unsigned>(__popcll(passed));
+    unsigned slot = atomicAdd(&count(), found);
+    if (slot + found > static_cast<unsigned>(m_batch.capacity)) return false;
+    auto const head = static_cast<unsigned>(notes().head);
+    each_passed(passed, first,
+                [&](int i) { kept()[slot++] = raw(key(i), head + static_cast<unsigned>(i)); });
+    return true;
+  }
+
+  /// Likewise for a tile of which only a part wins ties.
+  __device__ bool offer(Passed passed, int first) const {
+    each_passed(passed, first,
+                [&](int i) { offer(key(i), static_cast<unsigned>(notes().head + i)); });
+    return *static_cast<unsigned volatile*>(&count()) <= static_cast<unsigned>(m_batch.capacity);
+  }
+
+  __device__ void offer(Bits key, unsigned position) const {
+    if (m_batch.map(key, std::uint64_t{position}) < notes().filter.threshold) return;
+    unsigned const slot = atomicAdd(&count(), 1u);
+    if (slot < static_cast<unsigned>(m_batch.capacity)) kept()[slot] = raw(key, position);
+  }
+
+  /// Vectors of a block's part: whole lines of memory.
+  __device__ int part_length() const {
+    if constexpr (!Clustered) return notes().vectors;
+    int const equal = (notes().vectors + m_batch.parts - 1) / m_batch.parts;
+    return (equal + 7) / 8 * 8;
+  }
+
+  /// Calls visit(item, i) for all kept of size; the thread's next ones are loaded together.
+  template <class Visit>
+  __device__ void each_kept(int size, Visit const& visit) const {
+    constexpr int together = 4;
+    for (int first = threadIdx.x; first < size; first += together * Threads) {
+      Item items[together];
+#pragma unroll
+      for (int e = 0; e < together; ++e)
+        items[e] = first + e * Threads < size ? kept()[first + e * Threads] : Item{0};
+#pragma unroll
+      for (int e = 0; e < together; ++e)
+        if (first + e * Threads < size) visit(items[e], first + e * Threads);
+    }
+  }
+
+  /// Makes items of the keys found, and counts them by bins.
+  __device__ void settle(int size) const {
+    Filter<Item> const filter = notes().filter;
+    each_kept(size, [&](Item raw, int i) {
+      Item const item = m_batch.map(static_cast<Bits>(raw >> (4 * sizeof(Item))),
+                                    static_cast<std::uint32_t>(raw));
+      kept()[i] = item;
+      if (size > tuning.boundary) atomicAdd(&histogram()[filter.bin(item)], 1u);
+    });
+    __syncthreads();
+  }
+
+  /// The keys before and behind the vectors.
+  __device__ void offer_ends() const {
+    int const head = notes().head, n = notes().n, tail = head + notes().vectors * RowTile::width;
+    auto const offer_key = [&](int i) { offer(key(i - head), static_cast<unsigned>(i)); };
+    for (int i = threadIdx.x; i < head; i += Threads) offer_key(i);
+    for (int i = tail + static_cast<int>(threadIdx.x); i < n; i += Threads) offer_key(i);
+  }
+
+  // ---- exact threshold
+
+  /// A threshold that at least k items reach, and no more than there is room for: by digits of all items.
+  __device__ Filter<Item> exact_filter() const {
+    Digit<Item> digit(0, m_batch.map.width());
+    Interval<Item> interval{0, 0, 0, 0, notes().k};
+    do {
+      if constexpr (Clustered) cluster_sync();
+      digit.count(histogram(), [&](auto const& visit) { visit_part(visit); });
+      Place const place = find_in_row(static_cast<unsigned long long>(interval.need));
+      digit = digit.next(place.bin);
+      interval.above += static_cast<int>(place.above);
+      interval.need -= static_cast<int>(place.above);
+      interval.here = static_cast<int>(place.here);
+    } while (interval.above + interval.here > m_batch.capacity && digit.high > 0);
+    return {digit.floor(), shift_for(last() - digit.floor(), bins)};
+  }
+
+  template <class Visit>
+  __device__ void visit_part(Visit const& visit) const {
+    auto const n = static_cast<unsigned>(notes().n),
+               stride = static_cast<unsigned>(Threads * parts());
+    for (unsigned i = static_cast<unsigned>(part() * Threads) + threadIdx.x; i < n; i += stride)
+      visit(m_batch.map(key(static_cast<std::int64_t>(i) - notes().head), std::uint64_t{i}));
+  }
+
+  /// The bin of the need-th best in the histograms of all blocks of the row.
+  __device__ Place find_in_row(unsigned long long need) const {
+    if constexpr (Clustered) {
+      cluster_sync();
+      unsigned* const sum = of_leader(histogram());
+      for (int i = threadIdx.x; i < bins && part() != 0; i += Threads)
+        if (histogram()[i] != 0) atomicAdd(&sum[i], histogram()[i]);
+      cluster_sync();
+    }
+    Place place{};
+    if (part() == 0)
+      place = block_find<bins, Threads>(need, [&](int bin) { return histogram()[bin]; });
+    if constexpr (Clustered) {
+      if (threadIdx.x == 0 && part() == 0) notes().place = place;
+      cluster_sync();
+      place = *of_leader(&notes().place);
+    }
+    return place;
+  }
+
+  // ---- finish
+
+  __device__ void finish(int size) const {
+    if (threadIdx.x == 0) notes().selected = notes().at_boundary = 0;
+    settle(size);
+    if (size <= tuning.boundary)
+      return rank_all(kept(), size, {0, 0, 0, size, notes().k}, ToOutput{*this});
+    Filter<Item> const filter = notes().filter;
+    Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(notes().k),
+                                                  [&](int bin) { return histogram()[bin]; });
+    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
+    enter(interval, place, filter.shift);
+    if (place.bin == bins - 1) interval.high = last();
+    bool const refined = interval.here > tuning.boundary && !interval.is_whole();
+    if (refined) interval = refined_of(m_batch, m_list, interval, size);
+    if (m_batch.sorted == Sorted::no) return collect(interval, size, ToOutput{*this});
+    if (refined || !order_by_bins(filter, interval, size))
+      network_of(m_batch, m_list, interval, size);
+  }
+
+  __device__ Interval<Item> refine(Interval<Item> interval, int size) const {
+    clear_histogram();
+    __syncthreads();
+    narrow(interval, tuning.boundary,
+           [&](auto const& visit) { each_kept(size, [&](Item item, int) { visit(item); }); });
+    return interval;
+  }
+
+  struct ToOutput {
+    RowSelection const& row;
+    __device__ void operator()(int slot, Item item) const { row.store(slot, item); }
+  };
+  struct ToOrdered {
+    Item* ordered;
+    __device__ void operator()(int slot, Item item) const { ordered[slot] = item; }
+  };
+
+  /// Puts the selected items, in any order. All threads of the block call it.
+  template <class Put>
+  __device__ void collect(Interval<Item> const& interval, int size, Put const& put) const {
+    unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
+#pragma unroll 1
+    for (int first = 0; first < size; first += Threads) {
+      int const i = first + static_cast<int>(threadIdx.x);
+      Item const item = i < size ? kept()[i] : Item{0};
+      bool const selected = i < size && interval.selects(item);
+      unsigned const winners = __ballot_sync(full_warp, selected);
+      if (i < size && !selected && interval.has(item))
+        boundary()[claim(&notes().at_boundary)] = item;
+      unsigned slot = 0;
+      if (lower == 0 && winners != 0)
+        slot = atomicAdd(&notes().selected, static_cast<unsigned>(__popc(winners)));
+      slot = __shfl_sync(full_warp, slot, 0) + static_cast<unsigned>(__popc(winners & lower));
+      if (selected) put(static_cast<int>(slot), item);
+    }
+    __syncthreads();
+    if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
+  }
+
+  /// Puts the best `need` of `count` items behind those above, in order: an item's place is the number of better ones,
+  /// which neighboring threads count together. The items are visible to all.
+  template <class Put>
+  __device__ void rank_all(Item const* items, int count, Interval<Item> const& interval,
+                           Put const& put) const {
+    int slices = 32;
+    while (slices > 1 && count * slices > Threads) slices /= 2;
+    for (int first = 0; first < count; first += Threads / slices) {
+      int const i = first + static_cast<int>(threadIdx.x) / slices;
+      int const slice = static_cast<int>(threadIdx.x) % slices;
+      Item const item = i < count ? items[i] : Item{0};
+      int better = 0;
+#pragma unroll 8
+      for (int j = slice; j < count; j += slices) better += items[j] > item;
+      for (int mask = slices / 2; mask > 0; mask /= 2)
+        better += __shfl_xor_sync(full_warp, better, mask);
+      if (i < count && slice == 0 && better < interval.need) put(interval.above + better, item);
+    }
+  }
+
+  /// Stores the selected items, best first, by their bins; false where a bin is too crowded for that.
+  __device__ bool order_by_bins(Filter<Item> const& filter, Interval<Item> const& interval,
+                                int size) const {
+    unsigned* const first = histogram();
+    bool crowded = false;
+    block_descend<bins, Threads>([&](int bin) { return first[bin]; },
+                                 [&](int bin, unsigned above, unsigned here) {
+                                   crowded |= above < static_cast<unsigned>(notes().k) &&
+                                              here > tuning.crowded;
+                                   first[bin] = above;
+                                 });
+    if (__syncthreads_or(crowded)) return false;
+    for (int i = threadIdx.x; i < size; i += Threads) {
+      Item const item = kept()[i];
+      if (item >= interval.low) ordered()[atomicAdd(&first[filter.bin(item)], 1u)] = item;
+    }
+    __syncthreads();
+    // Now a bin's counter stands where the next lower bin begins.
+    for (int i = threadIdx.x; i < interval.above + interval.here; i += Threads) {
+      Item const item = ordered()[i];
+      unsigned const bin = filter.bin(item);
+      unsigned place = bin < bins - 1 ? first[bin + 1] : 0;
+      for (unsigned j = place, end = first[bin]; j < end; ++j) place += ordered()[j] > item;
+      if (place < static_cast<unsigned>(notes().k)) store(static_cast<int>(place), item);
+    }
+    return true;
+  }
+
+  /// Stores the selected items, best first, by a bitonic network.
+  __device__ void order_by_network(Interval<Item> interval, int kept_items) const {
+    Item* const items = ordered();
+    collect(interval, kept_items, ToOrdered{items});
+    int const k = notes().k;
+    int size = 2;
+    while (size < k) size *= 2;
+    for (int i = k + static_cast<int>(threadIdx.x); i < size; i += Threads) items[i] = 0;
+    for (int run = 2; run <= size; run *= 2)
+      for (int distance = run / 2; distance > 0; distance /= 2) {
+        __syncthreads();
+        for (int pair = threadIdx.x; pair < size / 2; pair += Threads) {
+          int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
+          Item const a = items[i], b = items[j];
+          if ((a < b) == ((i & run) == 0)) {
+            items[i] = b;
+            items[j] = a;
+          }
+        }
+      }
+    __syncthreads();
+    for (int i = threadIdx.x; i < k; i += Threads) store(i, items[i]);
+  }
+
+  // ---- output
+
+  __device__ void store(int slot, Item item) const {
+    ItemMap<Bits, Item> const& map = m_batch.map;
+    std::uint64_t const position = map.position(item);
+    Bits const rank = map.rank_of(item);
+    Bits const key_found = map.rank.has_one_key(rank)
+                               ? map.rank.key_of(rank)
+                               : key(static_cast<std::int64_t>(position) - notes().head);
+    m_batch.problem.store(notes().row, slot, key_found, position);
+  }
+
+  /// What stands beside the selected.
+  __device__ void fill() const {
+    Problem<Bits> const& problem = m_batch.problem;
+    if (threadIdx.x == 0 && problem.counts) problem.counts.store(notes().row, notes().k);
+    for (std::int64_t slot = notes().k + static_cast<int>(threadIdx.x); slot < problem.shape.k;
+         slot += Threads)
+      problem.store_missing(notes().row, slot);
+  }
+
+  Batch<Bits, Item> const& m_batch;
+  int m_list;
+};
+
+}  // namespace
+
+}  // namespace ktopk::detail::cuda

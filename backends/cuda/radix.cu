@@ -1,0 +1,1088 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "radix_launch.hpp"
+
+#include <limits>
+#include <utility>
+
+#include <cooperative_groups.h>
+
+#include <ktopk/detail/testing.hpp>
+#include <ktopk/detail/workspace.hpp>
+
+#include "block.cuh"
+#include "device.hpp"
+#include "per_device.hpp"
+#include "radix_tuning.hpp"
+#include "sort_rows.cuh"
+#include "stream.cuh"
+
+// Radix selection of many winners, in one launch. A group of blocks selects a row:
+// sample:  every block finds, from the same samples, a bracket that should hold the k-th item;
+// stream:  one read of the row writes what is above the bracket to the output and what is in it to the candidates,
+//          which it histograms by the digit that the bracket leaves open;
+// collect: candidates above the k-th item's bin are written to the output, the bin is settled by the last block.
+// The counts prove the bracket. Where they do not, a bracket is found by digits of all keys, and the row is read again.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr RadixTuning tuning = radix_tuning;
+constexpr int warps = tuning.threads / 32;
+constexpr int bins = tuning.bins;
+constexpr int bin_bits = 9;
+static_assert(bins == 1 << bin_bits && bins == tuning.threads);
+template <class Item>
+constexpr int most_samples = tuning.threads * tuning.sampled_bytes / static_cast<int>(sizeof(Item));
+template <class Item>
+constexpr int settled_items = tuning.settled_bytes / static_cast<int>(sizeof(Item));
+
+/// Items from low to high, both included, in bins of 2^shift; the last bin takes all the rest.
+template <class Item>
+struct Range {
+  Item low, high;
+  int shift;
+
+  __device__ static int shift_for(Item spread) {
+    int const width = highest_bit(spread) + 1;
+    return width > bin_bits ? width - bin_bits : 0;
+  }
+  __device__ static Range of(Item low, Item high) { return {low, high, shift_for(high - low)}; }
+  __device__ bool has(Item item) const { return low <= item && item <= high; }
+  __device__ unsigned bin(Item item) const {
+    Item const distance = (item - low) >> shift;
+    return distance < bins - 1 ? static_cast<unsigned>(distance) : bins - 1;
+  }
+  __device__ Range part(int bin) const {
+    Item const begin = low + (static_cast<Item>(bin) << shift);
+    Item const end = begin + ((Item{1} << shift) - 1);
+    return of(begin, bin == bins - 1 || end > high ? high : end);
+  }
+};
+
+/// What a group counts from zero between two barriers.
+struct Round {
+  unsigned long long certain;     // items above the bracket
+  unsigned long long candidates;  // items in it
+  unsigned long long collected;   // candidates above the k-th item's bin
+  unsigned long long boundary;    // candidates in that bin
+  unsigned settled;               // blocks done with collecting
+  unsigned long long histogram[bins];
+};
+constexpr int rounds_in_use =
+    3;  // one is cleared while another is counted and a third may still be read
+
+template <class Bits, class Item>
+struct Work {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Threshold forced;
+  int parts;                // blocks that share a row
+  std::int64_t capacity;    // candidates that a group has room for
+  Round* rounds = nullptr;  // of a group: rounds_in_use
+  unsigned* arrived = nullptr;
+  Item* candidates = nullptr;
+  Item* samples = nullptr;   // of a group: most_samples
+  Item* boundary = nullptr;  // of a group: settled_items
+  Item* winners = nullptr;   // none where the output need not be sorted
+  Item* spare = nullptr;
+};
+
+/// A row's keys; packed, or with gaps between neighbors.
+template <class Bits, bool Packed>
+struct KeyRow {
+  static constexpr int width = Vector<Bits>::size;
+  Bits const* keys;
+  std::int64_t step, n;
+  std::int64_t head;  // keys before the first vector
+  std::int64_t vectors;
+
+  __device__ static KeyRow of(Problem<Bits> const& problem, std::int64_t row) {
+    Bits const* const keys = problem.row_keys(row);
+    std::int64_t const n = problem.length(row);
+    if (!Packed) return {keys, problem.key_step, n, 0, n / width};
+    AlignedRow<Bits> const aligned(keys, n);
+    return {keys, 1, n, aligned.head, aligned.vectors};
+  }
+  __device__ Bits key(std::int64_t position) const {
+    return keys[Packed ? position : position * step];
+  }
+  __device__ std::int64_t position(std::int64_t vector) const { return head + vector * width; }
+  __device__ Vector<Bits> load(std::int64_t vector) const {
+    if constexpr (Packed) {
+      return Vector<Bits>::load_streaming(keys + position(vector));
+    } else {
+      Vector<Bits> loaded{};
+#pragma unroll
+      for (int i = 0; i < width; ++i) put_key(loaded, i, key(position(vector) + i));
+      return loaded;
+    }
+  }
+
+ private:
+  __device__ static void put_key(Vector<Bits>& vector, int i, Bits key) {
+    if constexpr (sizeof(Bits) == 8) {
+      vector.word[2 * i] = static_cast<unsigned>(key);
+      vector.word[2 * i + 1] = static_cast<unsigned>(key >> 32);
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+      vector.word[i / in_word] |= static_cast<unsigned>(key) << (i % in_word * 8 * sizeof(Bits));
+    }
+  }
+};
+
+/// Lets all keys through that may reach a rank. \see QuickTest, NanTest
+template <class Bits>
+struct Test {
+  Bits flip, least;
+  Bits nan_flip, nan_above;
+
+  __device__ explicit Test(RankMap<Bits> const& rank) {
+    NanTest<Bits> const nan(rank);
+    bool const nan_wins = rank.magnitude != 0 && rank.nan_rank != 0;
+    nan_flip = nan.flip;
+    nan_above = nan_wins ? nan.above : std::numeric_limits<Bits>::max();
+  }
+  __device__ void set(QuickTest<Bits> const& quick) {
+    flip = quick.flip;
+    least = quick.least;
+  }
+  __device__ bool operator()(Bits key) const {
+    return static_cast<Bits>(key ^ flip) >= least || static_cast<Bits>(key ^ nan_flip) > nan_above;
+  }
+};
+
+/// Where items go: those above the bracket to the output, from `first_slot` on, the others in it to a list.
+template <class Item>
+struct Target {
+  Range<Item> bracket;
+  unsigned long long* above;   // counts items above the bracket
+  unsigned long long* within;  // counts the others
+  unsigned long long first_slot;
+  Item* list;
+  std::int64_t capacity;
+  unsigned* histogram;  // of the list; none where it is not wanted
+};
+
+/// One of two orders among the samples, and where it is.
+template <class Item>
+struct Edge {
+  Range<Item> range;
+  unsigned need;
+  bool open;
+};
+
+/// A key that may be in the bracket or above, by its distance from where its warp's notes begin.
+template <class Bits>
+struct Note {
+  Bits key;
+  unsigned distance;
+};
+
+template <class Bits>
+constexpr unsigned most_notes = tuning.noted_bytes / static_cast<unsigned>(sizeof(Note<Bits>));
+
+/// What a block works in. What only few need is here, for the stream needs the registers.
+template <class Bits, class Item, bool Packed>
+struct Shared {
+  Work<Bits, Item> work;
+  std::int64_t row, k;
+  KeyRow<Bits, Packed> keys;
+  Target<Item> target;
+  Edge<Item> edges[2];
+  Item scratch[warps];
+  Item sample;
+  unsigned sums[warps];
+  unsigned taken;
+  unsigned claimed[2];  // of items above a bracket and within
+  unsigned long long bases[2];
+  unsigned histogram[bins];
+  union {
+    Note<Bits> notes[warps][most_notes<Bits>];
+    unsigned histograms[2][bins];
+    Item settled[settled_items<Item>];
+  };
+};
+
+/// What a group has counted.
+struct Outcome {
+  unsigned long long certain, within;
+  unsigned long long in_bin;  // of candidates; the first thread has that of the best bin
+};
+
+/// Items of the list, which other blocks may have written.
+__device__ inline Item64 load_written(Item64 const* item) {
+  return __ldcg(reinterpret_cast<unsigned long long const*>(item));
+}
+__device__ inline Item128 load_written(Item128 const* item) {
+  auto const words = __ldcg(reinterpret_cast<ulonglong2 const*>(item));
+  return static_cast<Item128>(words.y) << 64 | words.x;
+}
+
+template <class Bits, class Item, bool Packed>
+class Selection {
+ public:
+  using Shared = cuda::Shared<Bits, Item, Packed>;
+
+  __device__ explicit Selection(Shared& shared) : m_work(shared.work), m_shared(shared) {}
+
+  /// All blocks call it, before any row.
+  __device__ void begin() {
+    if (threadIdx.x == 0 && part() == 0) m_work.arrived[group()] = 0;
+    clear(round());
+  }
+
+  /// All threads of a group call it.
+  __device__ void select(std::int64_t row) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      m_shared.row = row;
+      m_shared.k = m_work.problem.winners(row);
+      m_shared.keys = Keys::of(m_work.problem, row);
+    }
+    __syncthreads();
+    if (part() == 0) fill();
+    bool const is_sampled = m_work.forced == Threshold::sampled && n() >= tuning.least_sampled;
+    if (is_sampled && k() > 0) take_samples();
+    // Now the row before is done with, too.
+    barrier();
+    if (k() == 0) return;
+    Range<Item> bracket = is_sampled ? sampled_bracket() : first_bracket();
+    Outcome outcome;
+#pragma unroll 1
+    while (!is_proven(outcome = read(bracket))) bracket = exact_bracket();
+    finish(bracket, outcome);
+    ++m_round;
+  }
+
+ private:
+  using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
+  using Keys = KeyRow<Bits, Packed>;
+  static constexpr int tile_keys = RowTile::size * Keys::width;
+
+  __device__ std::int64_t k() const { return m_shared.k; }
+  __device__ std::int64_t n() const { return m_shared.keys.n; }
+  __device__ Keys const& keys() const { return m_shared.keys; }
+  __device__ Item last_item() const { return (Item{1} << (m_work.map.width() - 1) << 1) - 1; }
+
+  // ---- a group of blocks
+
+  __device__ int part() const { return static_cast<int>(blockIdx.x) % m_work.parts; }
+  __device__ std::int64_t group() const { return blockIdx.x / m_work.parts; }
+  __device__ Round& round(unsigned ahead = 0) const {
+    return m_work.rounds[group() * rounds_in_use + (m_round + ahead) % rounds_in_use];
+  }
+  __device__ Item* candidates() const { return m_work.candidates + group() * m_work.capacity; }
+  __device__ Item* boundary() const {
+    return m_work.boundary + group() * std::int64_t{settled_items<Item>};
+  }
+
+  __device__ void clear(Round& round) const {
+    auto* const words = reinterpret_cast<unsigned long long*>(&round);
+    constexpr int count = sizeof(Round) / sizeof(unsigned long long);
+    int const stride = m_work.parts * tuning.threads;
+#pragma unroll 1
+    for (int i = part() * tuning.threads + static_cast<int>(threadIdx.x); i < count; i += stride)
+      words[i] = 0;
+  }
+
+  /// Returns when all blocks of the group have come; what they wrote before is visible. The first is one of all groups,
+  /// for what counts a group's blocks is not clear before.
+  __device__ void barrier() {
+    if (m_work.parts > 1 && m_awaited == 0)
+      cooperative_groups::this_grid().sync();
+    else
+      group_barrier();
+    m_awaited += static_cast<unsigned>(m_work.parts);
+  }
+
+  __device__ void group_barrier() const {
+    __syncthreads();
+    if (m_work.parts == 1) return;
+    if (threadIdx.x == 0) {
+      unsigned* const arrived = m_work.arrived + group();
+      __threadfence();
+      atomicAdd(arrived, 1u);
+      while (static_cast<int>(*static_cast<unsigned volatile*>(arrived) - m_awaited) < 0) {}
+      __threadfence();
+    }
+    __syncthreads();
+  }
+
+  // ---- sample
+
+  __device__ Range<Item> first_bracket() const {
+    if (m_work.forced == Threshold::too_high) return Range<Item>::of(last_item(), last_item());
+    return Range<Item>::of(0, last_item());
+  }
+
+  static constexpr int neighbors = radix_neighbors(sizeof(Bits));
+  static constexpr int most_rounds = tuning.sampled_bytes / (sizeof(Item) * neighbors);
+  struct Samples {
+    Item items[most_rounds][neighbors];
+    int rounds;
+
+    template <class Visit>
+    __device__ void visit(Visit const& visit) const {
+#pragma unroll
+      for (int r = 0; r < most_rounds; ++r)
+        if (r < rounds)
+          for (Item const item : items[r]) visit(item);
+    }
+  };
+  __device__ int rounds() const { return radix_sample_rounds(n(), neighbors, sizeof(Item)); }
+  __device__ Item* samples() const {
+    return m_work.samples + group() * std::int64_t{most_samples<Item>};
+  }
+
+  /// A few neighbors at a scattered place of every stratum of the row.
+  __device__ void take_samples() const {
+    int const strata = rounds() * tuning.threads;
+    auto const places = static_cast<std::uint64_t>(keys().vectors) * (Keys::width / neighbors);
+    std::uint64_t const stratum = places / static_cast<unsigned>(strata);
+#pragma unroll 1
+    for (int s = part() * tuning.threads + static_cast<int>(threadIdx.x); s < strata;
+         s += m_work.parts * tuning.threads) {
+      auto const number = static_cast<std::uint64_t>(s);
+      std::uint64_t const place =
+          number * stratum + __umul64hi(scatter(number + 0x9e3779b97f4a7c15ull), stratum);
+      std::uint64_t const position = static_cast<std::uint64_t>(keys().head) + place * neighbors;
+      Neighbors const loaded = load_neighbors(static_cast<std::int64_t>(position));
+#pragma unroll
+      for (int i = 0; i < neighbors; ++i)
+        samples()[i * strata + s] = m_work.map(loaded.keys[i], position + static_cast<unsigned>(i));
+    }
+  }
+
+  struct alignas(neighbors * sizeof(Bits)) Neighbors {
+    Bits keys[neighbors];
+  };
+  __device__ Neighbors load_neighbors(std::int64_t position) const {
+    if constexpr (Packed) return *reinterpret_cast<Neighbors const*>(keys().keys + position);
+    Neighbors loaded;
+#pragma unroll
+    for (int i = 0; i < neighbors; ++i) loaded.keys[i] = keys().key(position + i);
+    return loaded;
+  }
+
+  __device__ Samples load_samples() const {
+    Samples loaded;
+    loaded.rounds = rounds();
+#pragma unroll
+    for (int r = 0; r < most_rounds; ++r)
+#pragma unroll
+      for (int i = 0; i < neighbors; ++i)
+        if (r < loaded.rounds)
+          loaded.items[r][i] =
+              load_written(samples() + (r * neighbors + i) * tuning.threads + threadIdx.x);
+    return loaded;
+  }
+
+  /// A power of two of items, on a multiple of itself, that holds all samples.
+  __device__ Range<Item> range_of(Samples const& samples) const {
+    if (threadIdx.x == 0) m_shared.sample = samples.items[0][0];
+    __syncthreads();
+    Item const one = m_shared.sample;
+    Item unlike = 0;
+    samples.visit([&](Item item) { unlike |= item ^ one; });
+    for (int mask = 16; mask > 0; mask /= 2) unlike |= shuffle_xor(unlike, mask);
+    if (threadIdx.x % 32 == 0) m_shared.scratch[threadIdx.x / 32] = unlike;
+    __syncthreads();
+#pragma unroll 4
+    for (Item const others : m_shared.scratch) unlike |= others;
+    int const top = highest_bit(unlike);
+    Item const below = top < 0 ? Item{0} : static_cast<Item>((Item{1} << top << 1) - 1);
+    return Range<Item>::of(one & ~below, one | below);
+  }
+
+  /// From a bin with a sample of the one order wanted to one with a sample of the other.
+  __device__ Range<Item> sampled_bracket() const {
+    Samples const samples = load_samples();
+    int const count = samples.rounds * tuning.threads * neighbors;
+    RadixOrders const orders =
+        radix_orders(count, static_cast<float>(k()) / static_cast<float>(n()));
+    for (unsigned* const histogram : {m_shared.histograms[0], m_shared.histograms[1]})
+      histogram[threadIdx.x] = 0;
+    Range<Item> const all = range_of(samples);
+    if (threadIdx.x < 2) {
+      int const order = threadIdx.x == 0 ? max(orders.high, 1) : min(orders.low, count);
+      m_shared.edges[threadIdx.x] = {all, static_cast<unsigned>(order), true};
+    }
+    __syncthreads();
+    Edge<Item> const* const edges = m_shared.edges;
+    unsigned const few = static_cast<unsigned>(orders.low - orders.high) / 16 + 1;
+#pragma unroll 1
+    while (edges[0].open || edges[1].open) narrow_edges(samples, few);
+    Item const low = orders.low <= count ? edges[1].range.low : Item{0};
+    Item const high = edges[0].range.high;
+    if (orders.high >= 1) return Range<Item>::of(low, high);
+    // The best stand above all samples, seldom more than as far again.
+    Range<Item> const whole = Range<Item>::of(low, last_item());
+    return {low, whole.high, min(whole.shift, Range<Item>::shift_for(high - low) + 1)};
+  }
+
+  /// A digit of the samples in each edge's range.
+  __device__ void narrow_edges(Samples const& samples, unsigned few) const {
+    Edge<Item>* const edges = m_shared.edges;
+#pragma unroll 1
+    for (int e = 0; e < 2; ++e) {
+      if (!edges[e].open) continue;
+      Range<Item> const range = edges[e].range;
+      samples.visit([&](Item item) {
+        if (range.has(item)) atomicAdd(&m_shared.histograms[e][range.bin(item)], 1u);
+      });
+    }
+    __syncthreads();
+    int const e = static_cast<int>(threadIdx.x) / (tuning.threads / 2);
+    int const bin = bins - 1 - static_cast<int>(threadIdx.x) % (tuning.threads / 2) * 2;
+    unsigned* const counts = &m_shared.histograms[e][bin - 1];
+    unsigned const here[2] = {counts[1], counts[0]};
+    counts[0] = counts[1] = 0;
+    Edge<Item> const edge = edges[e];
+    unsigned above = sum_before(here[0] + here[1], e * (warps / 2));
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      if (edge.open && above < edge.need && edge.need <= above + here[i])
+        edges[e] = {edge.range.part(bin - i), edge.need - above,
+                    here[i] > few && edge.range.shift > 0};
+      above += here[i];
+    }
+    __syncthreads();
+  }
+
+  /// The sum of what the threads before this one have, from a warp on. All threads of the block call it.
+  __device__ unsigned sum_before(unsigned mine, int first_warp) const {
+    int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    unsigned inclusive = mine;
+#pragma unroll
+    for (int offset = 1; offset < 32; offset *= 2) {
+      unsigned const before = __shfl_up_sync(full_warp, inclusive, offset);
+      if (lane >= offset) inclusive += before;
+    }
+    if (lane == 31) m_shared.sums[warp] = inclusive;
+    __syncthreads();
+    unsigned sum = inclusive - mine;
+    for (int w = first_warp; w < warp; ++w) sum += m_shared.sums[w];
+    return sum;
+  }
+
+  // ---- stream
+
+  /// Writes what is above the bracket, lists what is in it, and waits for the group.
+  __device__ Outcome read(Range<Item> const& bracket) {
+    clear(round(1));
+    Round& counts = round();
+    m_shared.histogram[threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+      m_shared.target = {bracket,      &counts.certain, &counts.candidates, 0,
+                         candidates(), m_work.capacity, m_shared.histogram};
+    __syncthreads();
+    stream(m_shared);
+    __syncthreads();
+    add_histogram();
+    barrier();
+    return {__ldcg(&counts.certain), __ldcg(&counts.candidates),
+            __ldcg(&counts.histogram[bins - 1 - threadIdx.x])};
+  }
+
+  __device__ bool is_proven(Outcome const& outcome) const {
+    auto const certain = static_cast<std::int64_t>(outcome.certain);
+    auto const within = static_cast<std::int64_t>(outcome.within);
+    return certain <= k() && certain + within >= k() && within <= m_work.capacity;
+  }
+
+  /// What a block has counted goes to the group's histogram.
+  __device__ void add_histogram() const {
+    unsigned const mine = m_shared.histogram[threadIdx.x];
+    if (mine != 0)
+      atomicAdd(&round().histogram[threadIdx.x], static_cast<unsigned long long>(mine));
+  }
+
+  /// What a warp has noted.
+  struct Noted {
+    int first_tile = 0;  // from which the distances are
+    unsigned count = 0;
+  };
+
+  /// A function of its own, and so are the parts of it that are called seldom: the loop needs all registers.
+  __device__ __noinline__ static void stream(Shared& shared) {
+    Selection const selection(shared);
+    Work<Bits, Item> const& work = shared.work;
+    Keys const keys = shared.keys;
+    Item const threshold = shared.target.bracket.low;
+    Bits const least = work.map.rank_of(threshold);
+    QuickTest<Bits> const tie_test(work.map.rank, least);
+    QuickTest<Bits> const strict_test(work.map.rank, static_cast<Bits>(least + 1));
+    Test<Bits> test(work.map.rank);
+    TiedTiles const ties(work.map, threshold, keys.head);
+    int const parts = work.parts, part = selection.part();
+    auto const tiles = static_cast<int>((keys.vectors + RowTile::size - 1) / RowTile::size);
+    Noted noted;
+#pragma unroll 1
+    for (int number = part; number < tiles; number += parts) {
+      if (ties.rules_out(number)) continue;
+      test.set(ties.has(number) ? tie_test : strict_test);
+      auto const rest =
+          min(keys.vectors - std::int64_t{number} * RowTile::size, std::int64_t{RowTile::size});
+      if (!note_tile(shared, keys, number, static_cast<int>(rest), test, noted))
+        noted = note_crowded_tile(shared, number, test, noted);
+    }
+    bool const has_ends = part == parts - 1 && threadIdx.x < 32;
+#pragma unroll 1
+    for (int ends = 0;; ++ends) {
+      flush(shared, noted);
+      noted.count = 0;
+      if (!has_ends || ends == 2) return;
+      selection.note_end(keys, ends, noted);
+    }
+  }
+
+  /// In which tiles a key of the threshold's rank can reach the threshold.
+  struct TiedTiles {
+    int cut;
+    bool low_positions_win, ties_only;
+
+    __device__ TiedTiles(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t head)
+        : low_positions_win(map.flip != 0),
+          ties_only(map.rank_of(threshold) == std::numeric_limits<Bits>::max()) {
+      std::int64_t const distance = static_cast<std::int64_t>(map.position(threshold)) - head;
+      cut = distance < 0 ? -1 : static_cast<int>(distance / tile_keys);
+    }
+    __device__ bool has(int tile) const { return low_positions_win ? tile <= cut : tile >= cut; }
+    /// Whether no key of the tile can.
+    __device__ bool rules_out(int tile) const { return ties_only && !has(tile); }
+  };
+
+  static constexpr int keys_of_vectors =
+      tuning.threads * Keys::width;  // neighbors of a thread's vector
+
+  /// A warp notes the keys of a tile that pass; false where there is no room for them.
+  __device__ static bool note_tile(Shared& shared, Keys const& keys, int number, int size,
+                                   Test<Bits> const& test, Noted& noted) {
+    using Passing =
+        std::conditional_t<(RowTile::in_flight * Keys::width > 32), std::uint64_t, unsigned>;
+    RowTile tile;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v) {
+      std::int64_t const first = std::int64_t{number} * RowTile::size;
+      int const place = RowTile::place(0, v);
+      tile.vectors[v] = place < size ? keys.load(first + place) : Vector<Bits>{};
+    }
+    Passing passing = 0;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v)
+      if (RowTile::place(0, v) < size)
+        passing |= static_cast<Passing>(passing_keys(tile.vectors[v], test)) << v * Keys::width;
+    if (__any_sync(full_warp, passing != 0) == 0) return true;
+    auto const mine = static_cast<unsigned>(count_bits(passing));
+    unsigned const inclusive = warp_sum_to(mine);
+    unsigned const all = __shfl_sync(full_warp, inclusive, 31);
+    if (noted.count == 0) noted.first_tile = number;
+    if (noted.count + all > most_notes<Bits> || number - noted.first_tile >= most_tiles)
+      return false;
+    unsigned const distance =
+        static_cast<unsigned>((number - noted.first_tile) * tile_keys) + threadIdx.x * Keys::width;
+    Note<Bits>* to = warp_notes(shared) + noted.count + (inclusive - mine);
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v)
+#pragma unroll
+      for (int i = 0; i < Keys::width; ++i)
+        if ((passing >> (v * Keys::width + i) & 1) != 0)
+          *to++ = {key_in(tile.vectors[v].word, i),
+                   distance + static_cast<unsigned>(v * keys_of_vectors + i)};
+    noted.count += all;
+    return true;
+  }
+
+  /// The same for a tile that may have more such keys than there is room for: a key of each lane at a time.
+  __device__ __noinline__ static Noted note_crowded_tile(Shared& shared, int number,
+                                                         Test<Bits> test, Noted noted) {
+    Keys const& keys = shared.keys;
+    flush(shared, noted);
+    noted = {number, 0};
+    std::int64_t const first = keys.position(std::int64_t{number} * RowTile::size);
+    std::int64_t const end = keys.position(keys.vectors);
+    constexpr int chunks =
+        RowTile::in_flight * Keys::width;  // of 32 neighbors, in the vectors of a warp
+    int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll 1
+    for (int chunk = 0; chunk < chunks; chunk += in_batch) {
+      Bits batch[in_batch];
+      int distances[in_batch];
+#pragma unroll
+      for (int i = 0; i < in_batch; ++i) {
+        int const vector = (chunk + i) / Keys::width, in_vectors = (chunk + i) % Keys::width;
+        distances[i] = vector * keys_of_vectors + warp * 32 * Keys::width + in_vectors * 32 + lane;
+        batch[i] = first + distances[i] < end ? keys.key(first + distances[i]) : Bits{0};
+      }
+#pragma unroll
+      for (int i = 0; i < in_batch; ++i) {
+        bool const passes = first + distances[i] < end && test(batch[i]);
+        unsigned const passing = __ballot_sync(full_warp, passes);
+        if (passes)
+          warp_notes(shared)[noted.count + rank_in(passing)] = {
+              batch[i], static_cast<unsigned>(distances[i])};
+        noted.count += static_cast<unsigned>(__popc(passing));
+      }
+      if (noted.count > most_notes<Bits> - 32 * in_batch) {
+        flush(shared, noted);
+        noted.count = 0;
+      }
+    }
+    return noted;
+  }
+
+  /// A bit for every key that passes.
+  __device__ static unsigned passing_keys(Vector<Bits> const& vector, Test<Bits> const& test) {
+    unsigned passing = 0;
+#pragma unroll
+    for (int i = 0; i < Keys::width; ++i)
+      passing |= static_cast<unsigned>(test(key_in(vector.word, i))) << i;
+    return passing;
+  }
+  __device__ static int count_bits(unsigned bits) { return __popc(bits); }
+  __device__ static int count_bits(std::uint64_t bits) { return __popcll(bits); }
+
+  __device__ static Bits key_in(unsigned const* words, int i) {
+    if constexpr (sizeof(Bits) == 8) {
+      return static_cast<Bits>(words[2 * i + 1]) << 32 | words[2 * i];
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+      return static_cast<Bits>(words[i / in_word] >> (i % in_word * 8 * sizeof(Bits)));
+    }
+  }
+
+  __device__ static unsigned warp_sum_to(unsigned mine) {
+    unsigned inclusive = mine;
+#pragma unroll
+    for (int offset = 1; offset < 32; offset *= 2) {
+      unsigned const before = __shfl_up_sync(full_warp, inclusive, offset);
+      if (threadIdx.x % 32 >= offset) inclusive += before;
+    }
+    return inclusive;
+  }
+
+  /// The keys before the vectors, or behind them, by one warp. Before the first tile distances are negative.
+  __device__ void note_end(Keys const& keys, int end, Noted& noted) const {
+    std::int64_t const lane = threadIdx.x, tail = keys.position(keys.vectors);
+    std::int64_t const position = end == 0 ? lane : tail + lane;
+    bool const is_key = position < (end == 0 ? keys.head : keys.n);
+    noted.first_tile = end == 0 ? 0 : static_cast<int>(keys.vectors / RowTile::size);
+    std::int64_t const from = keys.position(std::int64_t{noted.first_tile} * RowTile::size);
+    unsigned const here = __ballot_sync(full_warp, is_key);
+    if (is_key)
+      warp_notes(m_shared)[rank_in(here)] = {keys.key(position),
+                                             static_cast<unsigned>(position - from)};
+    noted.count = static_cast<unsigned>(__popc(here));
+  }
+
+  __device__ static Note<Bits>* warp_notes(Shared& shared) {
+    return shared.notes[threadIdx.x / 32];
+  }
+
+  static constexpr int in_batch = 4;
+  static constexpr int most_tiles = (1 << 30) / tile_keys;  // that distances reach over
+
+  /// Writes what a warp has noted, if it is in the bracket or above.
+  __device__ __noinline__ static void flush(Shared& shared, Noted noted) {
+    Selection const selection(shared);
+    std::int64_t const from = shared.keys.position(std::int64_t{noted.first_tile} * RowTile::size);
+    __syncwarp();
+    unsigned above = 0, within = 0;
+    selection.visit_batches(from, noted.count,
+                            [&](Item const(&)[in_batch], unsigned const(&aboves)[in_batch],
+                                unsigned const(&withins)[in_batch]) {
+#pragma unroll
+                              for (int i = 0; i < in_batch; ++i) {
+                                above += static_cast<unsigned>(__popc(aboves[i]));
+                                within += static_cast<unsigned>(__popc(withins[i]));
+                              }
+                            });
+    unsigned const lane = threadIdx.x % 32, added = lane == 0 ? above : within;
+    Target<Item> const& target = shared.target;
+    unsigned long long base = 0;
+    if (lane < 2 && added != 0)
+      base = atomicAdd(lane == 0 ? target.above : target.within,
+                       static_cast<unsigned long long>(added));
+    unsigned long long slot = target.first_slot + __shfl_sync(full_warp, base, 0);
+    unsigned long long place = __shfl_sync(full_warp, base, 1);
+    selection.visit_batches(from, noted.count,
+                            [&](Item const(&items)[in_batch], unsigned const(&aboves)[in_batch],
+                                unsigned const(&withins)[in_batch]) {
+                              selection.write(items, aboves, withins, slot, place);
+                            });
+    __syncwarp();
+  }
+
+  /// Calls visit(items, aboves, withins) with what a warp has noted: with the lanes' items, and with which lanes have one
+  /// above the bracket and one in it.
+  template <class Visit>
+  __device__ void visit_batches(std::int64_t from, unsigned count, Visit const& visit) const {
+    Range<Item> const& bracket = m_shared.target.bracket;
+#pragma unroll 1
+    for (unsigned first = 0; first < count; first += 32 * in_batch) {
+      Item items[in_batch];
+      unsigned aboves[in_batch], withins[in_batch];
+#pragma unroll
+      for (int i = 0; i < in_batch; ++i) {
+        unsigned const at = first + i * 32 + threadIdx.x % 32;
+        Note<Bits> const note = warp_notes(m_shared)[at < count ? at : 0];
+        items[i] = m_work.map(note.key,
+                              static_cast<std::uint64_t>(from + static_cast<int>(note.distance)));
+        bool const is_above = at < count && items[i] > bracket.high;
+        aboves[i] = __ballot_sync(full_warp, is_above);
+        withins[i] = __ballot_sync(full_warp, at < count && !is_above && items[i] >= bracket.low);
+      }
+      visit(items, aboves, withins);
+    }
+  }
+
+  __device__ Item item_at(std::int64_t position) const {
+    return m_work.map(keys().key(position), static_cast<std::uint64_t>(position));
+  }
+
+  /// A warp writes a batch, from `slot` and from `place` on.
+  __device__ void write(Item const (&items)[in_batch], unsigned const (&aboves)[in_batch],
+                        unsigned const (&withins)[in_batch], unsigned long long& slot,
+                        unsigned long long& place) const {
+    unsigned const lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < in_batch; ++i) {
+      if (aboves[i] >> lane & 1) emit(slot + rank_in(aboves[i]), items[i]);
+      if (withins[i] >> lane & 1) list(place + rank_in(withins[i]), items[i]);
+      slot += static_cast<unsigned>(__popc(aboves[i]));
+      place += static_cast<unsigned>(__popc(withins[i]));
+    }
+  }
+  __device__ static unsigned rank_in(unsigned lanes) {
+    return static_cast<unsigned>(__popc(lanes & ((1u << threadIdx.x % 32) - 1)));
+  }
+
+  __device__ void list(unsigned long long place, Item item) const {
+    Target<Item> const& target = m_shared.target;
+    if (place < static_cast<unsigned long long>(target.capacity)) target.list[place] = item;
+    if (target.histogram != nullptr) atomicAdd(&target.histogram[target.bracket.bin(item)], 1u);
+  }
+
+  // ---- digits
+
+  /// Counts a digit of `size` items in the range, by all blocks of the group, and finds the need-th best.
+  /// \param item_at  the items, as function of their number
+  template <class ItemAt>
+  __device__ Place find_digit(Range<Item> const& range, unsigned long long need, std::int64_t size,
+                              ItemAt const& item_at) {
+    ++m_round;
+    clear(round(1));
+    m_shared.histogram[threadIdx.x] = 0;
+    __syncthreads();
+    std::int64_t const stride = std::int64_t{m_work.parts} * tuning.threads;
+#pragma unroll 4
+    for (std::int64_t i = std::int64_t{part()} * tuning.threads + threadIdx.x; i < size;
+         i += stride) {
+      Item const item = item_at(i);
+      if (range.has(item)) count_bin(m_shared.histogram, range.bin(item));
+    }
+    __syncthreads();
+    add_histogram();
+    barrier();
+    return find_bin(need, __ldcg(&round().histogram[bins - 1 - threadIdx.x]));
+  }
+
+  /// \param mine  what is in the bin of the calling thread, of which the first has the best
+  __device__ static Place find_bin(unsigned long long need, unsigned long long mine) {
+    return block_find<bins, tuning.threads>(need, [&](int) { return mine; });
+  }
+
+  /// One atomic for all lanes that have the bin of the first: of equal keys, most.
+  __device__ static void count_bin(unsigned* histogram, unsigned bin) {
+    unsigned const callers = __activemask();
+    int const leader = __ffs(static_cast<int>(callers)) - 1;
+    unsigned const alike = __ballot_sync(callers, bin == __shfl_sync(callers, bin, leader));
+    bool const is_leader = static_cast<int>(threadIdx.x % 32) == leader;
+    if (is_leader || (alike >> threadIdx.x % 32 & 1) == 0)
+      atomicAdd(&histogram[bin], is_leader ? static_cast<unsigned>(__popc(alike)) : 1u);
+  }
+
+  /// By digits of all keys, until few enough share the k-th item's.
+  __device__ Range<Item> exact_bracket() {
+    auto need = static_cast<unsigned long long>(k());
+    Range<Item> range = Range<Item>::of(0, last_item());
+    Place place;
+#pragma unroll 1
+    do {
+      place = find_digit(range, need, n(), [&](std::int64_t i) { return item_at(i); });
+      need -= place.above;
+      range = range.part(place.bin);
+    } while (static_cast<std::int64_t>(place.here) > m_work.capacity);
+    ++m_round;
+    return range;
+  }
+
+  // ---- collect
+
+  /// Finds the k-th item among the candidates.
+  __device__ void finish(Range<Item> range, Outcome const& outcome) {
+    unsigned long long need = static_cast<unsigned long long>(k()) - outcome.certain;
+    if (need == 0) return;
+    auto const size = static_cast<std::int64_t>(outcome.within);
+    Item const* const items = candidates();
+    Place place = find_bin(need, outcome.in_bin);
+    need -= place.above;
+    range = range.part(place.bin);
+#pragma unroll 1
+    while (place.here > settled_items<Item>) {
+      place =
+          find_digit(range, need, size, [&](std::int64_t i) { return load_written(items + i); });
+      need -= place.above;
+      range = range.part(place.bin);
+    }
+    collect(range, size, outcome.certain);
+    if (last_block(&round().settled, static_cast<unsigned>(m_work.parts)))
+      settle(range, static_cast<int>(place.here), static_cast<unsigned>(need));
+  }
+
+  __device__ void collect(Range<Item> const& range, std::int64_t size,
+                          unsigned long long first_slot) const {
+    Round& counts = round();
+    if (threadIdx.x == 0)
+      m_shared.target = {range,      &counts.collected,   &counts.boundary, first_slot,
+                         boundary(), settled_items<Item>, nullptr};
+    __syncthreads();
+    std::int64_t const stride = std::int64_t{m_work.parts} * tuning.threads * in_batch;
+#pragma unroll 1
+    for (std::int64_t first = std::int64_t{part()} * tuning.threads * in_batch; first < size;
+         first += stride)
+      distribute(candidates(), first, size);
+  }
+
+  /// The block's share of the candidates: one claim for all of its threads.
+  __device__ void distribute(Item const* candidates, std::int64_t first, std::int64_t size) const {
+    Target<Item> const& target = m_shared.target;
+    unsigned const lane = threadIdx.x % 32;
+    Item items[in_batch];
+    unsigned aboves[in_batch], withins[in_batch];
+#pragma unroll
+    for (int i = 0; i < in_batch; ++i) {
+      std::int64_t const at = first + i * tuning.threads + static_cast<int>(threadIdx.x);
+      items[i] = at < size ? load_written(candidates + at) : Item{0};
+    }
+    unsigned above = 0, within = 0;
+#pragma unroll
+    for (int i = 0; i < in_batch; ++i) {
+      bool const is_item = first + i * tuning.threads + static_cast<int>(threadIdx.x) < size;
+      bool const is_above = is_item && items[i] > target.bracket.high;
+      aboves[i] = __ballot_sync(full_warp, is_above);
+      withins[i] = __ballot_sync(full_warp, is_item && !is_above && items[i] >= target.bracket.low);
+      above += static_cast<unsigned>(__popc(aboves[i]));
+      within += static_cast<unsigned>(__popc(withins[i]));
+    }
+    if (threadIdx.x < 2) m_shared.claimed[threadIdx.x] = 0;
+    __syncthreads();
+    unsigned mine = 0;
+    if (lane < 2) mine = atomicAdd(&m_shared.claimed[lane], lane == 0 ? above : within);
+    __syncthreads();
+    if (threadIdx.x < 2 && m_shared.claimed[threadIdx.x] != 0)
+      m_shared.bases[threadIdx.x] =
+          atomicAdd(threadIdx.x == 0 ? target.above : target.within,
+                    static_cast<unsigned long long>(m_shared.claimed[threadIdx.x]));
+    __syncthreads();
+    unsigned long long slot =
+        target.first_slot + m_shared.bases[0] + __shfl_sync(full_warp, mine, 0);
+    unsigned long long place = m_shared.bases[1] + __shfl_sync(full_warp, mine, 1);
+    write(items, aboves, withins, slot, place);
+  }
+
+  /// The k-th item's bin, by one block: digits until all that share one have won.
+  __device__ void settle(Range<Item> range, int size, unsigned need) const {
+    Item* const items = m_shared.settled;
+    unsigned* const histogram = m_shared.histogram;
+    if (threadIdx.x == 0) m_shared.taken = 0;
+    for (int i = threadIdx.x; i < size; i += tuning.threads)
+      items[i] = load_written(boundary() + i);
+    auto const first_slot = static_cast<unsigned long long>(k()) - need;
+    auto here = static_cast<unsigned>(size);
+#pragma unroll 1
+    while (here != need) {
+      histogram[threadIdx.x] = 0;
+      __syncthreads();
+      for (int i = threadIdx.x; i < size; i += tuning.threads)
+        if (range.has(items[i])) atomicAdd(&histogram[range.bin(items[i])], 1u);
+      __syncthreads();
+      Place const place =
+          block_find<bins, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
+      need -= static_cast<unsigned>(place.above);
+      here = static_cast<unsigned>(place.here);
+      range = range.part(place.bin);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < size; i += tuning.threads)
+      if (items[i] >= range.low) emit(first_slot + claim(&m_shared.taken), items[i]);
+    __syncthreads();
+  }
+
+  // ---- output
+
+  __device__ void emit(unsigned long long slot, Item item) const {
+    auto const at = static_cast<std::int64_t>(slot);
+    if (at >= k()) return;
+    if (m_work.winners != nullptr)
+      m_work.winners[m_shared.row * m_work.problem.shape.k + at] = item;
+    else
+      store_item(m_work.problem, m_work.map, m_shared.row, at, item);
+  }
+
+  /// What stands beside the winners.
+  __device__ void fill() const {
+    Problem<Bits> const& problem = m_work.problem;
+    std::int64_t const row = m_shared.row;
+    if (threadIdx.x == 0 && problem.counts) problem.counts.store(row, k());
+#pragma unroll 1
+    for (std::int64_t slot = k() + static_cast<int>(threadIdx.x); slot < problem.shape.k;
+         slot += tuning.threads)
+      problem.store_missing(row, slot);
+  }
+
+  Work<Bits, Item> const& m_work;
+  Shared& m_shared;
+  unsigned m_round = 0;
+  unsigned m_awaited = 0;  // blocks at the group's barriers so far, the first barrier included
+};
+
+template <class Bits, class Item, bool Packed>
+__global__ void __launch_bounds__(tuning.threads, tuning.blocks)
+    select_rows(__grid_constant__ Work<Bits, Item> const work) {
+  __shared__ Shared<Bits, Item, Packed> shared;
+  if (threadIdx.x == 0) shared.work = work;
+  __syncthreads();
+  Selection<Bits, Item, Packed> selection(shared);
+  std::int64_t const groups = gridDim.x / work.parts;
+  selection.begin();
+#pragma unroll 1
+  for (std::int64_t row = blockIdx.x / work.parts; row < work.problem.shape.rows; row += groups)
+    selection.select(row);
+}
+
+// ---- host side
+
+/// How rows are laid over the device.
+struct Layout {
+  std::int64_t groups;    // rows that are selected at once
+  int parts;              // blocks that share a row
+  std::int64_t capacity;  // candidates of a row that there is room for
+};
+
+std::int64_t length_of(Shape const& shape) {
+  return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
+}
+
+/// The division of the blocks by rows that leaves the least to each, in keys that a block reads one after the other.
+Layout lay_rows(int concurrency, Shape const& shape, int item_size) {
+  std::int64_t const blocks =
+      std::max(1, concurrency / (tuning.threads * (2048 / tuning.threads / tuning.blocks)));
+  std::int64_t const length = length_of(shape);
+  std::int64_t const most_parts = std::max<std::int64_t>(1, length / tuning.least_part);
+  Layout best{1, 1, 0};
+  std::int64_t least_cost = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t groups = std::min(shape.rows, blocks); groups >= 1; --groups) {
+    std::int64_t const parts = std::min(blocks / groups, most_parts);
+    std::int64_t const turns = (shape.rows + groups - 1) / groups;
+    std::int64_t const cost = turns * (length / parts + tuning.turn_keys * (parts > 1 ? 2 : 1));
+    if (cost >= least_cost) continue;
+    least_cost = cost;
+    best.groups = groups;
+    best.parts = static_cast<int>(parts);
+  }
+  std::int64_t const n = shape.ragged ? std::min(shape.n, length * tuning.ragged_lengths) : shape.n;
+  best.capacity = std::max<std::int64_t>(
+      1, radix_capacity(n, std::min(n, shape.k), shape.key_bytes, item_size));
+  return best;
+}
+
+template <class Bits, class Item>
+std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Layout const& layout, Shape const& shape,
+                    Options const& options) {
+  Pieces pieces(workspace);
+  w.rounds = pieces.take<Round>(layout.groups * rounds_in_use);
+  w.arrived = pieces.take<unsigned>(layout.groups);
+  w.candidates = pieces.take<Item>(layout.groups * layout.capacity);
+  w.samples = pieces.take<Item>(layout.groups * most_samples<Item>);
+  w.boundary = pieces.take<Item>(layout.groups * settled_items<Item>);
+  bool const sorted = options.sorted == Sorted::yes;
+  w.winners = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
+  w.spare =
+      sorted && needs_merges<Item>(shape.k) ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
+  return pieces.bytes();
+}
+
+/// How many blocks of a kernel the device, which is the current one, holds at once.
+template <auto Kernel>
+int resident_blocks(int device) {
+  static PerDevice known;
+  return known(device, [&] {
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, Kernel, tuning.threads, 0),
+          "occupancy");
+    return blocks * processors(device);
+  });
+}
+
+/// Blocks that share a row wait for each other, so they must all be on the device at once.
+template <auto Kernel, class Bits, class Item>
+void launch(int device, cudaStream_t stream, Work<Bits, Item> work, std::int64_t groups) {
+  std::int64_t const resident = resident_blocks<Kernel>(device);
+  work.parts = static_cast<int>(std::clamp<std::int64_t>(resident / groups, 1, work.parts));
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(groups * work.parts));
+  config.blockDim = dim3(tuning.threads);
+  config.stream = stream;
+  config.attrs = &cooperative;
+  config.numAttrs = work.parts > 1 ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, Kernel, work), "launch");
+}
+
+template <class Bits, class Item>
+void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+         Options const& options, void* workspace) {
+  Shape const& shape = problem.shape;
+  Layout const layout = lay_rows(concurrency, shape, sizeof(Item));
+  Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
+                        forced_threshold, layout.parts, layout.capacity};
+  lay_out(work, workspace, layout, shape, options);
+  if (problem.key_step == 1)
+    launch<select_rows<Bits, Item, true>>(device, stream, work, layout.groups);
+  else
+    launch<select_rows<Bits, Item, false>>(device, stream, work, layout.groups);
+  if (work.winners == nullptr) return;
+  sort_rows(stream, RowsToSort<Bits, Item>{problem, work.map}, work.winners, work.spare);
+  check(cudaGetLastError(), "launch");
+}
+
+}  // namespace
+
+std::size_t radix_workspace_bytes(int concurrency, Shape const& shape, Options const& options) {
+  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64)) {
+    Work<std::uint32_t, Item64> work{};
+    return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(Item64)), shape, options);
+  }
+  Work<std::uint64_t, Item128> work{};
+  return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(Item128)), shape, options);
+}
+
+template <class Bits>
+void radix(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+           Options const& options, void* workspace) {
+  OnDevice const here(device);
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    run<Bits, decltype(item)>(device, concurrency, stream, problem, options, workspace);
+  });
+}
+
+template void radix(int, int, cudaStream_t, Problem<std::uint8_t> const&, Options const&, void*);
+template void radix(int, int, cudaStream_t, Problem<std::uint16_t> const&, Options const&, void*);
+template void radix(int, int, cudaStream_t, Problem<std::uint32_t> const&, Options const&, void*);
+template void radix(int, int, cudaStream_t, Problem<std::uint64_t> const&, Options const&, void*);
+
+}  // namespace ktopk::detail::cuda

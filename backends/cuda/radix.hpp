@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <ktopk/detail/backend.hpp>
+
+#include "radix_launch.hpp"
+
+// radix for Kokkos::Cuda: any shape, and the fastest where k is a large part of n.
+
+namespace ktopk::detail {
+
+template <>
+struct Radix<Cuda> {
+  static constexpr char const* label = "ktopk::cuda::radix";
+  static bool supports(Shape const&, Options const&) { return true; }
+  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
+                                     Options const& options) {
+    return cuda::radix_workspace_bytes(device.concurrency, shape, options);
+  }
+  template <class Bits>
+  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
+                  void* workspace) {
+    Kokkos::Profiling::ScopedRegion const region(label);
+    cuda::radix(exec.cuda_device(), exec.concurrency(), exec.cuda_stream(), problem, options,
+                workspace);
+  }
+};
+
+template <>
+struct backend_for<Radix, Kokkos::Cuda> {
+  using type = Cuda;
+};
+
+static_assert(Room<Radix<Cuda>, Kokkos::Cuda, std::uint32_t>);
+
+}  // namespace ktopk::detail

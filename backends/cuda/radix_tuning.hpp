@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <ktopk/detail/macros.hpp>
+
+namespace ktopk::detail::cuda {
+
+/// What may be tuned in the tuned radix.
+struct RadixTuning {
+  int threads = 512;          ///< of a block
+  int blocks = 2;             ///< that a processor shall hold
+  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
+  int bins = 512;             ///< of a digit's histogram
+  int noted_bytes = 2048;     ///< of notes of keys that a warp gathers before it writes them
+  int settled_bytes = 16384;  ///< of items in the k-th item's bin, the most that one block settles
+  int sampled_bytes = 128;    ///< of items that a thread samples, at most
+  std::int64_t least_sampled = 1 << 13;  ///< keys of a row that is worth a sample
+  std::int64_t sampled_twice = 1 << 22;  ///< keys of a row that is worth two samples of each thread
+  std::int64_t sampled_more = 1 << 27;   ///< likewise, four
+  int least_part = 8192;                 ///< keys that are worth a block
+  int turn_keys =
+      1
+      << 14;  ///< that a block could read while its group begins and ends a row; twice for a shared row
+  int ragged_lengths = 4;  ///< mean lengths, of which a row has candidates without a second reading
+
+  friend constexpr bool operator==(RadixTuning const&, RadixTuning const&) = default;
+};
+
+inline constexpr RadixTuning radix_tuning{};
+
+/// Adjacent keys that are sampled together.
+constexpr int radix_neighbors(int key_bytes) { return key_bytes == 8 ? 2 : 4; }
+
+/// How often each thread of a block samples a row: a power of two.
+KTOPK_FUNCTION constexpr int radix_sample_rounds(std::int64_t n, int neighbors, int item_bytes) {
+  constexpr RadixTuning t = radix_tuning;
+  int const most = t.sampled_bytes / (item_bytes * neighbors);
+  int const rounds = n >= t.sampled_more ? 4 : n >= t.sampled_twice ? 2 : 1;
+  return rounds < most ? rounds : most;
+}
+
+/// Which of the samples, from the best on, stand above and below the k-th item.
+struct RadixOrders {
+  int high;  ///< below 1 where none is sure to
+  int low;
+};
+
+/// Four standard deviations to each side of the expected order, and a little more where that is few samples.
+KTOPK_FUNCTION inline RadixOrders radix_orders(int samples, float share) {
+  float const expected = share * static_cast<float>(samples);
+  float const margin = 4 * std::sqrt(expected * (1 - share));
+  return {static_cast<int>(expected - margin - 1), static_cast<int>(expected + margin + 5)};
+}
+
+/// Room for what a bracket holds: four standard deviations above what is expected.
+inline std::int64_t radix_capacity(std::int64_t n, std::int64_t k, int key_bytes, int item_bytes) {
+  constexpr RadixTuning t = radix_tuning;
+  if (n < t.least_sampled) return n;
+  int const neighbors = radix_neighbors(key_bytes);
+  int const samples = t.threads * neighbors * radix_sample_rounds(n, neighbors, item_bytes);
+  RadixOrders const orders = radix_orders(samples, static_cast<float>(k) / static_cast<float>(n));
+  double const within = std::min(orders.low, samples) - std::max(orders.high, 0);
+  double const most = within * 1.15 + 4 * std::sqrt(within) + 4;
+  double const keys_a_sample = static_cast<double>(n) / samples;
+  return std::min(n, static_cast<std::int64_t>(most * keys_a_sample) + t.least_sampled);
+}
+
+}  // namespace ktopk::detail::cuda

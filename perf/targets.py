@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures the cases of targets.csv on a GPU, and prints what was reached beside the targets and the other libraries.
+
+The targets were set on one H200; cards differ in memory speed, so times count over the floor of the card that they
+were measured on. Cases whose input perf_top_k does not have are listed as not measured."""
+import argparse
+import csv
+import itertools
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import report
+
+INPUTS = ("uniform", "normal", "ascending")
+
+
+def cases(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return [dict(row) for row in csv.DictReader(file)]
+
+
+def workload(case):
+    return case["type"], case["input"], int(case["rows"]), int(case["n"]), int(case["k"])
+
+
+def measure(program, targets, output, most_keys):
+    """One run of the program for all k of a workload; the JSON of all runs in one."""
+    known = [case for case in targets if case["input"] in INPUTS and int(case["rows"]) * int(case["n"]) <= most_keys]
+    merged = None
+    for key, group in itertools.groupby(sorted(known, key=workload), key=lambda case: workload(case)[:4]):
+        with tempfile.NamedTemporaryFile(suffix=".json") as part:
+            subprocess.run(
+                [program, "--backend=Cuda", "--method=automatic", f"--type={key[0]}", f"--input={key[1]}",
+                 f"--rows={key[2]}", f"--n={key[3]}", "--k=" + ",".join(case["k"] for case in group), "--sorted=no",
+                 "--benchmark_min_time=0.02", f"--benchmark_out={part.name}"],
+                check=True, stdout=subprocess.DEVNULL)
+            result = json.load(open(part.name, encoding="utf-8"))
+        merged = merged or {**result, "benchmarks": []}
+        merged["benchmarks"] += result["benchmarks"]
+        pathlib.Path(output).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
+
+
+def over_floor(case, column):
+    return float(case[column]) / float(case["floor_us"])
+
+
+def table(targets, rows):
+    reached = {(row.type, row.input, row.rows, row.n, row.k): row.measured["automatic"] for row in rows
+               if row.sorted == "no" and "automatic" in row.measured}
+    lines, ratios, behind = [], [], []
+    for case in targets:
+        ours = reached.get(workload(case))
+        cells = [f"{case['type']} {case['input']}, {case['rows']} x {case['n']}, k {case['k']}"]
+        if ours:
+            ratio = ours.over_floor / over_floor(case, "target_us")
+            ratios.append(ratio)
+            if ours.over_floor > over_floor(case, "best_other_us"):
+                behind.append(cells[0])
+            cells += [ours.algorithm, f"{ours.median_us:.1f}", f"{ours.over_floor:.2f}"]
+        else:
+            cells += ["not measured", "-", "-"]
+        cells += [f"{over_floor(case, 'target_us'):.2f}", f"{ratio:.2f}" if ours else "-",
+                  f"{over_floor(case, 'best_other_us'):.2f} {case['best_other']}"]
+        lines.append(cells)
+    return lines, ratios, behind
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", nargs="?", help="what --run wrote, or perf_top_k's --benchmark_out")
+    parser.add_argument("--run", metavar="PERF_TOP_K", help="measure with this program first")
+    parser.add_argument("--output", default="targets.json", help="of --run")
+    parser.add_argument("--most-keys", type=int, default=1 << 30, help="cases of more keys are left out by --run")
+    arguments = parser.parse_args()
+    targets = cases(pathlib.Path(__file__).with_name("targets.csv"))
+    if arguments.run:
+        measure(arguments.run, targets, arguments.output, arguments.most_keys)
+    results = arguments.output if arguments.run else arguments.results
+    if not results:
+        parser.error("results or --run is needed")
+    lines, ratios, behind = table(targets, report.read([results]))
+    for line in report.machine(results):
+        print(line)
+    print("\n| case | algorithm | us | over the floor | target | of it | best other |\n|---|---|---|---|---|---|---|")
+    for cells in lines:
+        print("| " + " | ".join(cells) + " |")
+    if not ratios:
+        sys.exit("no case of the targets in this file")
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    within = sum(ratio <= 1.1 for ratio in ratios)
+    print(f"\n{len(ratios)} of {len(targets)} cases; geometric mean {mean:.2f} of the target; {within} within 1.1; "
+          f"behind the best other library: {'; '.join(behind) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

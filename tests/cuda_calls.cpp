@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_test_macros.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/run.hpp"
+
+// What a CUDA application may do with a call: capture it in a graph, and enqueue it behind work that has not ended.
+
+namespace ktopk::testing {
+namespace {
+
+void check(cudaError_t error) {
+  INFO(cudaGetErrorString(error));
+  REQUIRE(error == cudaSuccess);
+}
+
+/// One for each kind of kernel that serves: short rows, batches, a row for a cluster, a row for the whole device, and
+/// winners that are many.
+struct Size {
+  std::int64_t rows, n, k;
+};
+constexpr Size sizes[] = {{300, 256, 32}, {40, 5000, 100},     {9, 60'000, 50},
+                          {1, 50'000, 7}, {1, 3'000'000, 100}, {2, 300'000, 20'000}};
+
+/// A Plan with its keys and outputs, and a workspace between guards.
+template <class Layout>
+class Call {
+  using Memory = Kokkos::CudaSpace;
+
+ public:
+  Call(Kokkos::Cuda const& exec, Size const& size, Options const& options)
+      : m_exec(exec),
+        m_size(size),
+        m_options(options),
+        m_plan(exec, make_shape<float>(size.rows, size.n, size.k), options),
+        m_keys("test::keys", size.rows, size.n),
+        m_values("test::values", size.rows, size.k),
+        m_indices("test::indices", size.rows, size.k) {}
+
+  /// Other keys, and outputs that are no answer.
+  void set_keys(std::uint64_t seed) {
+    auto const [rows, n, k] = m_size;
+    m_question = uniform_question(make_keys<float>(Input::uniform, rows * n, seed), rows, n, k);
+    auto const host = Kokkos::create_mirror_view(m_keys);
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t i = 0; i < n; ++i) host(row, i) = m_question.keys[row * n + i];
+    Kokkos::deep_copy(m_keys, host);
+    Kokkos::deep_copy(m_values, 0.0F);
+    Kokkos::deep_copy(m_indices, -7);
+  }
+
+  void enqueue() { m_plan(m_keys, m_values, m_indices); }
+
+  void enqueue_in(Workspace<Kokkos::Cuda> const& workspace) {
+    top_k(m_exec, m_keys, m_values, m_indices, m_options, workspace);
+  }
+  std::size_t bytes() const {
+    return ktopk::workspace_bytes(m_exec, make_shape<float>(m_size.rows, m_size.n, m_size.k),
+                                  m_options);
+  }
+
+  void judge(Verdict& verdict, char const* what) const {
+    m_exec.fence();
+    Answer<float> answer;
+    auto const values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_values);
+    auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_indices);
+    for (std::int64_t row = 0; row < m_size.rows; ++row)
+      for (std::int64_t slot = 0; slot < m_size.k; ++slot) {
+        answer.values.push_back(values(row, slot));
+        answer.indices.push_back(indices(row, slot));
+      }
+    verdict.expect(m_question, solve(m_question, m_options), answer, m_options, [&] {
+      return std::string(what) + ", " + std::to_string(m_size.rows) + " x " +
+             std::to_string(m_size.n) + ", k = " + std::to_string(m_size.k);
+    });
+  }
+
+ private:
+  Kokkos::Cuda m_exec;
+  Size m_size;
+  Options m_options;
+  Plan<Kokkos::Cuda> m_plan;
+  Kokkos::View<float**, Layout, Memory> m_keys;
+  Kokkos::View<float**, Kokkos::LayoutRight, Memory> m_values;
+  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> m_indices;
+  Question<float> m_question;
+};
+
+Kokkos::Cuda other_instance() {
+  return Kokkos::Experimental::partition_space(Kokkos::Cuda(), 1, 1)[1];
+}
+
+template <class Body>
+void for_each_call(Body const& body) {
+  Kokkos::Cuda const exec = other_instance();
+  for (Sorted const sorted : {Sorted::no, Sorted::yes})
+    for (Size const& size : sizes) {
+      Call<Kokkos::LayoutRight> right(exec, size, {.sorted = sorted});
+      body(exec, right);
+      Call<Kokkos::LayoutLeft> left(exec, size, {.sorted = sorted});
+      body(exec, left);
+    }
+}
+
+/// Holds a stream from a host function until it is told to go on, or until it has waited for too long.
+class Hold {
+ public:
+  explicit Hold(cudaStream_t stream) { check(cudaLaunchHostFunc(stream, &Hold::wait, this)); }
+  /// Whether the stream is still held.
+  bool release() {
+    m_released = true;
+    return !m_late;
+  }
+
+ private:
+  static void wait(void* self) {
+    auto& hold = *static_cast<Hold*>(self);
+    auto const begin = std::chrono::steady_clock::now();
+    while (!hold.m_released) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(20)) {
+        hold.m_late = true;
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  std::atomic<bool> m_released = false, m_late = false;
+};
+
+}  // namespace
+
+TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[door]") {
+  Verdict verdict;
+  for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
+    call.set_keys(1);
+    exec.fence();
+    cudaStream_t const stream = exec.cuda_stream();
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t replay = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    call.enqueue();
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphInstantiate(&replay, graph, 0));
+    for (std::uint64_t seed = 2; seed < 5; ++seed) {
+      call.set_keys(seed);
+      check(cudaGraphLaunch(replay, stream));
+      call.judge(verdict, "replayed");
+    }
+    check(cudaGraphExecDestroy(replay));
+    check(cudaGraphDestroy(graph));
+  });
+  verdict.close();
+}
+
+TEST_CASE("a Plan's call returns while its stream is held", "[door]") {
+  Verdict verdict;
+  for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
+    call.set_keys(6);
+    exec.fence();
+    Hold hold(exec.cuda_stream());
+    call.enqueue();
+    CHECK(hold.release());
+    call.judge(verdict, "held");
+  });
+  verdict.close();
+}
+
+TEST_CASE("a call writes to its workspace alone", "[door]") {
+  constexpr std::size_t guard = 4096;
+  constexpr auto mark = std::byte{0xa5};
+  Verdict verdict;
+  for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
+    call.set_keys(7);
+    std::size_t const bytes = call.bytes();
+    Workspace<Kokkos::Cuda> const all("test::workspace", bytes + 2 * guard);
+    Kokkos::deep_copy(all, mark);
+    call.enqueue_in(Kokkos::subview(all, std::pair(guard, guard + bytes)));
+    call.judge(verdict, "guarded");
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all);
+    std::size_t touched = 0;
+    for (std::size_t i = 0; i < guard; ++i)
+      touched += (host(i) != mark) + (host(guard + bytes + i) != mark);
+    CHECK(touched == 0);
+  });
+  verdict.close();
+}
+
+}  // namespace ktopk::testing
