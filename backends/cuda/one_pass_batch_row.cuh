@@ -275,7 +275,6 @@ class RowSelection {
   }
 
   __device__ Filter<Item> sampled_filter() const {
-    if (is_read_twice()) return proven_filter();
     int const rounds = sample_rounds(notes().n, Threads);
     auto const places = static_cast<unsigned>(notes().vectors) * RowTile::width / sample_neighbors;
     unsigned const stratum = places / static_cast<unsigned>(Threads * rounds);
@@ -286,34 +285,6 @@ class RowSelection {
     Item sample[sample_neighbors];
     take_samples(rounds, stratum, sample);
     return order_statistic(sample, static_cast<int>(order));
-  }
-
-  /// Whether a row is so short that to look at all of it is better than to sample it.
-  __device__ bool is_read_twice() const {
-    if constexpr (Clustered || Strided) return false;
-    int const groups = sample_neighbors * min(notes().vectors, Threads);
-    return notes().vectors <= tuning.tiles_read_twice * RowTile::size && 2 * notes().k <= groups;
-  }
-
-  /// At least k keys reach the k-th best of the best of groups of keys, which stand far apart: neighbors are often alike.
-  __device__ Filter<Item> proven_filter() const {
-    Item best[sample_neighbors] = {};
-    for (int first = 0; first < notes().vectors; first += RowTile::size) {
-      RowTile tile;
-      tile.load_cached(notes().keys, first, notes().vectors);
-#pragma unroll
-      for (int v = 0; v < RowTile::in_flight; ++v) {
-        int const at = RowTile::place(first, v);
-        if (at >= notes().vectors) break;
-        auto const position = static_cast<unsigned>(notes().head + at * RowTile::width);
-        tile.vectors[v].each([&](Bits key, int i) {
-          Item const item = m_batch.map(key, std::uint64_t{position + static_cast<unsigned>(i)});
-          Item& group = best[(v * RowTile::width + i) % sample_neighbors];
-          group = item > group ? item : group;
-        });
-      }
-    }
-    return order_statistic(best, notes().k);
   }
 
   /// Neighboring strata go to different threads, so that a row in which position and key go together is sampled as

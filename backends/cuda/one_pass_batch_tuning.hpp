@@ -25,7 +25,6 @@ struct OnePassBatchTuning {
   int least_part = 2048;      ///< keys that are worth a block
   int long_row =
       1 << 19;  ///< keys of a row that is shared though not every block has a processor to itself
-  int tiles_read_twice = 2;  ///< of a row, up to which all of its keys are its sample
   int keys_a_sample = 64;    ///< of a row: threads take more samples of longer rows
   int most_rounds = 8;       ///< samples of a thread
   float most_order = 0.75f;  ///< of the samples; a threshold beyond is none

@@ -14,7 +14,7 @@ namespace {
 template <class Bits, class Item, int Threads, bool Clustered>
 class InterleavedSelection {
   using Row = RowSelection<Bits, Item, Threads, false, true>;
-  static constexpr int in_flight = sizeof(Bits) == 8 ? 8 : 16;  // keys of a thread
+  static constexpr int in_flight = 16;  // keys of a thread
 
  public:
   __device__ explicit InterleavedSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}

@@ -62,25 +62,21 @@ struct Vector {
     return packed;
   }
 
-  /// Calls visit(key, i) for all keys, unrolled, so that i is known when it is compiled.
-  template <class Visit>
-  __device__ void each(Visit const& visit) const {
-    if constexpr (sizeof(Bits) == 8) {
-      visit(static_cast<Bits>(word[1]) << 32 | word[0], 0);
-      visit(static_cast<Bits>(word[3]) << 32 | word[2], 1);
-    } else {
-      constexpr int in_word = 4 / sizeof(Bits);
-#pragma unroll
-      for (int i = 0; i < size; ++i)
-        visit(static_cast<Bits>(word[i / in_word] >> (i % in_word * 8 * sizeof(Bits))), i);
-    }
-  }
-
   /// A bit for every key that pass(key) lets through.
   template <class Pass>
   __device__ unsigned passing(Pass const& pass) const {
     unsigned bits = 0;
-    each([&](Bits key, int i) { bits |= static_cast<unsigned>(pass(key)) << i; });
+    if constexpr (sizeof(Bits) == 8) {
+      bits = static_cast<unsigned>(pass(static_cast<Bits>(word[1]) << 32 | word[0])) |
+             static_cast<unsigned>(pass(static_cast<Bits>(word[3]) << 32 | word[2])) << 1;
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+#pragma unroll
+      for (int i = 0; i < size; ++i) {
+        auto const key = static_cast<Bits>(word[i / in_word] >> (i % in_word * 8 * sizeof(Bits)));
+        bits |= static_cast<unsigned>(pass(key)) << i;
+      }
+    }
     return bits;
   }
 
@@ -231,17 +227,6 @@ struct Tile {
       vectors[v] = place(first, v) < end
                        ? Vector<Bits>::load_streaming(keys + std::int64_t{place(first, v)} * width)
                        : Vector<Bits>{};
-  }
-
-  /// Likewise, of a row that will be read again.
-  template <class Place>
-  __device__ void load_cached(Bits const* keys, Place first, Place end) {
-#pragma unroll
-    for (int v = 0; v < in_flight; ++v) {
-      uint4 raw{};
-      if (place(first, v) < end) raw = *reinterpret_cast<uint4 const*>(keys + std::int64_t{place(first, v)} * width);
-      vectors[v] = {{raw.x, raw.y, raw.z, raw.w}};
-    }
   }
 
   /// As load, of keys that are `step` apart.
