@@ -97,8 +97,9 @@ struct WinnerSink {
       put_all<std::uint64_t>(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step,
                              count, position);
   }
+  /// By a copy of `make`, which no store can change, so that it stays in registers.
   template <class T, class Make>
-  static void put_all(Stored<T>* out, std::int64_t step, int count, Make const& make) {
+  static void put_all(Stored<T>* out, std::int64_t step, int count, Make make) {
     for (int h = 0; h < count; ++h) out[h * step] = static_cast<T>(make(h));
   }
 };
