@@ -173,7 +173,7 @@ TEST_CASE("a call writes to its workspace alone", "[door]") {
   constexpr std::size_t guard = 4096;
   constexpr auto mark = std::byte{0xa5};
   Verdict verdict;
-  for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
+  for_each_call([&](Kokkos::Cuda const&, auto& call) {
     call.set_keys(7);
     std::size_t const bytes = call.bytes();
     Workspace<Kokkos::Cuda> const all("test::workspace", bytes + 2 * guard);
