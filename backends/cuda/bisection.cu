@@ -127,7 +127,8 @@ Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& op
   int const longest = tuning.keys_of_lane * lanes, rows = 32 / lanes;
   int const n = problem.offsets ? longest : static_cast<int>(shape.n);
   int const k = static_cast<int>(shape.k);
-  Work<Bits> w{problem};
+  Work<Bits> w{};
+  w.problem = problem;
   w.map =
       make_item_map<typename Work<Bits>::Item>(problem.rank, std::int64_t{1} << 16, options.ties);
   w.sorted = options.sorted;
@@ -176,8 +177,8 @@ int lanes_for(int device, Shape const& shape) {
 }  // namespace
 
 bool bisection_supports(Shape const& shape, Options const& options) {
-  return !shape.ragged && shape.key_bytes <= 4 && shape.n <= bisection_longest_row && shape.k <= bisection_longest_row &&
-         options.max_iterations == 0 && options.epsilon == 0;
+  return !shape.ragged && shape.key_bytes <= 4 && shape.n <= bisection_longest_row &&
+         shape.k <= bisection_longest_row && options.max_iterations == 0 && options.epsilon == 0;
 }
 
 template <class Bits>

@@ -358,11 +358,14 @@ class Selection {
     Bits keys[neighbors];
   };
   __device__ Neighbors load_neighbors(std::int64_t position) const {
-    if constexpr (Packed) return *reinterpret_cast<Neighbors const*>(keys().keys + position);
-    Neighbors loaded;
+    if constexpr (Packed) {
+      return *reinterpret_cast<Neighbors const*>(keys().keys + position);
+    } else {
+      Neighbors loaded;
 #pragma unroll
-    for (int i = 0; i < neighbors; ++i) loaded.keys[i] = keys().key(position + i);
-    return loaded;
+      for (int i = 0; i < neighbors; ++i) loaded.keys[i] = keys().key(position + i);
+      return loaded;
+    }
   }
 
   __device__ Samples load_samples() const {
