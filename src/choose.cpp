@@ -10,7 +10,8 @@
 namespace ktopk::detail {
 
 /// Whether the tuned one_pass, where it serves, is the fastest: for batches always, for few long rows as long as what is
-/// kept is little beside the row. A block has a ragged row to itself, which takes long where it is very long.
+/// kept is little beside the row. A block has a ragged row to itself, which takes long where it is very long; and of few
+/// rows with gaps between their keys, a few blocks have each.
 inline bool is_for_tuned_one_pass(Shape const& shape) {
   constexpr std::int64_t least = 512, long_row = 1 << 20;
   std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;

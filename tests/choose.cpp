@@ -47,6 +47,16 @@ TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long 
       }
 }
 
+TEST_CASE("few long rows with gaps between their keys are not for one_pass", "[choose]") {
+  for (std::int64_t rows : {2, 7, 8}) {
+    Shape shape = make_shape<float>(rows, 1 << 20, 32);
+    shape.packed = false;
+    CAPTURE(rows);
+    CHECK(choose(gpu, shape, {}, {.one_pass = true, .radix = true}) ==
+          (rows < 8 ? Algorithm::radix : Algorithm::one_pass));
+  }
+}
+
 TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not", "[choose]") {
   for (std::int64_t rows : {1, 8, 100})
     for (std::int64_t n : {1 << 14, 1 << 17, 1 << 20}) {

@@ -117,6 +117,37 @@ __device__ Item block_max(Item item, Item* scratch) {
   return best;
 }
 
+/// The sum of what the calling lane and those before it have.
+template <class Sum>
+__device__ Sum warp_sum_to(Sum mine) {
+  Sum inclusive = mine;
+#pragma unroll
+  for (int offset = 1; offset < 32; offset *= 2) {
+    Sum const before = __shfl_up_sync(full_warp, inclusive, offset);
+    if (static_cast<int>(threadIdx.x % 32) >= offset) inclusive += before;
+  }
+  return inclusive;
+}
+
+/// Sorts `size` items of shared memory, a power of two, descending, by a bitonic network. All threads of the block call
+/// it.
+template <int Threads, class Item>
+__device__ void block_sort(Item* items, int size) {
+  for (int run = 2; run <= size; run *= 2)
+    for (int distance = run / 2; distance > 0; distance /= 2) {
+      __syncthreads();
+      for (int pair = threadIdx.x; pair < size / 2; pair += Threads) {
+        int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
+        Item const a = items[i], b = items[j];
+        if ((a < b) == ((i & run) == 0)) {
+          items[i] = b;
+          items[j] = a;
+        }
+      }
+    }
+  __syncthreads();
+}
+
 /// Where the need-th best stands in a histogram whose highest bin holds the best.
 struct Place {
   int bin;
@@ -141,12 +172,8 @@ __device__ void block_descend(Count const& count, Visit const& visit) {
     counts[i] = count(Bins - 1 - (static_cast<int>(threadIdx.x) * each + i));
     sum += counts[i];
   }
-  Sum inclusive = sum;
+  Sum const inclusive = warp_sum_to(sum);
   int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int offset = 1; offset < 32; offset *= 2) {
-    Sum const lower = __shfl_up_sync(full_warp, inclusive, offset);
-    if (lane >= offset) inclusive += lower;
-  }
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
   Sum above = inclusive - sum;

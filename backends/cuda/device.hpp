@@ -6,6 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "per_device.hpp"
+
 // What every host side of a kernel needs of the device it launches on.
 
 namespace ktopk::detail::cuda {
@@ -37,5 +39,16 @@ class OnDevice {
  private:
   int m_before = 0;
 };
+
+/// How many blocks of a kernel the device, which is the current one, holds at once.
+template <auto Kernel>
+int resident_blocks(int device, int threads) {
+  static PerDevice known;
+  return known(device, [&] {
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, Kernel, threads, 0), "occupancy");
+    return blocks * processors(device);
+  });
+}
 
 }  // namespace ktopk::detail::cuda

@@ -12,7 +12,6 @@
 #include "device.hpp"
 #include "digits.cuh"
 #include "one_pass_tuning.hpp"
-#include "per_device.hpp"
 #include "stream.cuh"
 
 // sample: a warp's best sample competes.
@@ -626,18 +625,6 @@ std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
   return pieces.bytes();
 }
 
-/// How many blocks of a kernel the device, which is the current one, holds at once.
-template <auto Kernel>
-int resident_blocks(int device) {
-  static PerDevice known;
-  return known(device, [&] {
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, Kernel, tuning.threads, 0),
-          "occupancy");
-    return blocks * processors(device);
-  });
-}
-
 /// Launches a kernel that may start while the one before it still runs, and waits for it itself.
 template <class Kernel, class Argument>
 cudaError_t launch_early(Kernel kernel, dim3 grid, cudaStream_t stream, Argument const& argument,
@@ -693,9 +680,9 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   int const warps = tuning.threads / 32;
   sample<<<launch_shape(blocks_for(w.plan.groups, warps) * shape.rows), tuning.threads, 0,
            stream>>>(w);
-  int const stream_blocks = resident_blocks<cuda::stream<Bits, Item>>(device);
+  int const stream_blocks = resident_blocks<cuda::stream<Bits, Item>>(device, tuning.threads);
   check(launch_early(cuda::stream<Bits, Item>, launch_shape(stream_blocks), stream, w), "stream");
-  int const finish_blocks = resident_blocks<finish<Bits, Item>>(device);
+  int const finish_blocks = resident_blocks<finish<Bits, Item>>(device, tuning.threads);
   check(launch_early(finish<Bits, Item>, launch_shape(finish_blocks), stream, w, true), "finish");
   sort_and_store(stream, w);
   check(cudaGetLastError(), "launch");

@@ -123,11 +123,13 @@ int threads_of(Shape const& shape, int parts, int processors) {
   return blocks <= processors ? tuning.wide_threads : tuning.threads;
 }
 
-/// How many neighboring rows are read together: those whose keys lie side by side, and whose lists have room.
+/// How many neighboring rows are read together: those whose keys lie side by side, and whose lists have room. The ends of
+/// their tiles, which lie behind the rows', are positions of 31 bits, too.
 template <class Bits, class Item>
 int lists_of(Batch<Bits, Item> const& batch) {
   Shape const& shape = batch.problem.shape;
-  if (shape.packed || shape.ragged || batch.problem.key_row != 1) return 1;
+  constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max() - (1 << 18);
+  if (shape.packed || shape.ragged || batch.problem.key_row != 1 || shape.n > longest) return 1;
   int lists = tuning.most_lists;
   while (lists > 1 &&
          (lists / 2 >= shape.rows ||

@@ -131,7 +131,7 @@ class RowSelection {
     return m_batch.forced == Threshold::too_low ? keep_all() : sampled_filter();
   }
 
-  /// Stores what is selected of the `size` items that passed the filter, of which those in the list were read by others.
+  /// Finishes a row of which `size` keys passed the filter; they are in list() if there was room for all.
   __device__ void end(Filter<Item> const& filter, unsigned size) const {
     if (notes().k > 0) {
       clear_histogram();
@@ -414,12 +414,13 @@ class RowSelection {
   __device__ TieTiles tie_tiles(Item threshold, int first) const {
     constexpr int width = RowTile::width, none = std::numeric_limits<int>::min();
     bool const low_wins = m_batch.map.flip != 0;
-    int const border =
-        static_cast<int>(m_batch.map.position(threshold)) + (low_wins ? 1 : 0) - notes().head;
+    std::int64_t const border = static_cast<std::int64_t>(m_batch.map.position(threshold)) +
+                                (low_wins ? 1 : 0) - notes().head;
     int const least = std::numeric_limits<int>::max();
     if (border <= first * std::int64_t{width})
       return low_wins ? TieTiles{none, none, none} : TieTiles{none, least, none};
-    int const tile = (border / width - first) / RowTile::size * RowTile::size + first;
+    auto const tile =
+        static_cast<int>((border / width - first) / RowTile::size * RowTile::size + first);
     int const cut = tile * std::int64_t{width} == border ? none : tile;
     return low_wins ? TieTiles{none, tile, cut}
                     : TieTiles{cut == none ? tile : tile + 1, least, cut};
@@ -563,10 +564,10 @@ class RowSelection {
 
   /// The keys before and behind the vectors.
   __device__ void offer_ends() const {
-    int const head = notes().head, n = notes().n, tail = head + notes().vectors * RowTile::width;
-    auto const offer_key = [&](int i) { offer(key(i - head), static_cast<unsigned>(i)); };
-    for (int i = threadIdx.x; i < head; i += Threads) offer_key(i);
-    for (int i = tail + static_cast<int>(threadIdx.x); i < n; i += Threads) offer_key(i);
+    std::int64_t const head = notes().head, tail = head + notes().vectors * RowTile::width;
+    auto const offer_key = [&](std::int64_t i) { offer(key(i - head), static_cast<unsigned>(i)); };
+    for (std::int64_t i = threadIdx.x; i < head; i += Threads) offer_key(i);
+    for (std::int64_t i = tail + threadIdx.x; i < notes().n; i += Threads) offer_key(i);
   }
 
   // ---- exact threshold
@@ -730,19 +731,7 @@ class RowSelection {
     int size = 2;
     while (size < k) size *= 2;
     for (int i = k + static_cast<int>(threadIdx.x); i < size; i += Threads) items[i] = 0;
-    for (int run = 2; run <= size; run *= 2)
-      for (int distance = run / 2; distance > 0; distance /= 2) {
-        __syncthreads();
-        for (int pair = threadIdx.x; pair < size / 2; pair += Threads) {
-          int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
-          Item const a = items[i], b = items[j];
-          if ((a < b) == ((i & run) == 0)) {
-            items[i] = b;
-            items[j] = a;
-          }
-        }
-      }
-    __syncthreads();
+    block_sort<Threads>(items, size);
     for (int i = threadIdx.x; i < k; i += Threads) store(i, items[i]);
   }
 

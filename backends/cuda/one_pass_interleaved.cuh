@@ -48,9 +48,8 @@ class InterleavedSelection {
   struct Notes {
     Filter<Item> filters[tuning.most_lists];
     unsigned kept[tuning.most_lists];  // of this block, or, where it finishes the row, of all
-    unsigned bases
-        [tuning
-             .most_lists];  // of this block's items in the list of the block that finishes the row
+    // Of this block's items, in the list of the block that finishes the row.
+    unsigned bases[tuning.most_lists];
   };
 
   __device__ static Notes& notes() {

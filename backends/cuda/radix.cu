@@ -11,7 +11,6 @@
 
 #include "block.cuh"
 #include "device.hpp"
-#include "per_device.hpp"
 #include "radix_tuning.hpp"
 #include "sort_rows.cuh"
 #include "stream.cuh"
@@ -69,8 +68,8 @@ struct Round {
   unsigned settled;               // blocks done with collecting
   unsigned long long histogram[bins];
 };
-constexpr int rounds_in_use =
-    3;  // one is cleared while another is counted and a third may still be read
+/// One is cleared while another is counted and a third may still be read.
+constexpr int rounds_in_use = 3;
 
 template <class Bits, class Item>
 struct Work {
@@ -109,25 +108,10 @@ struct KeyRow {
   }
   __device__ std::int64_t position(std::int64_t vector) const { return head + vector * width; }
   __device__ Vector<Bits> load(std::int64_t vector) const {
-    if constexpr (Packed) {
+    if constexpr (Packed)
       return Vector<Bits>::load_streaming(keys + position(vector));
-    } else {
-      Vector<Bits> loaded{};
-#pragma unroll
-      for (int i = 0; i < width; ++i) put_key(loaded, i, key(position(vector) + i));
-      return loaded;
-    }
-  }
-
- private:
-  __device__ static void put_key(Vector<Bits>& vector, int i, Bits key) {
-    if constexpr (sizeof(Bits) == 8) {
-      vector.word[2 * i] = static_cast<unsigned>(key);
-      vector.word[2 * i + 1] = static_cast<unsigned>(key >> 32);
-    } else {
-      constexpr int in_word = 4 / sizeof(Bits);
-      vector.word[i / in_word] |= static_cast<unsigned>(key) << (i % in_word * 8 * sizeof(Bits));
-    }
+    else
+      return Vector<Bits>::gather(keys + position(vector) * step, step);
   }
 };
 
@@ -456,12 +440,7 @@ class Selection {
   /// The sum of what the threads before this one have, from a warp on. All threads of the block call it.
   __device__ unsigned sum_before(unsigned mine, int first_warp) const {
     int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned inclusive = mine;
-#pragma unroll
-    for (int offset = 1; offset < 32; offset *= 2) {
-      unsigned const before = __shfl_up_sync(full_warp, inclusive, offset);
-      if (lane >= offset) inclusive += before;
-    }
+    unsigned const inclusive = warp_sum_to(mine);
     if (lane == 31) m_shared.sums[warp] = inclusive;
     __syncthreads();
     unsigned sum = inclusive - mine;
@@ -575,7 +554,7 @@ class Selection {
 #pragma unroll
     for (int v = 0; v < RowTile::in_flight; ++v)
       if (RowTile::place(0, v) < size)
-        passing |= static_cast<Passing>(passing_keys(tile.vectors[v], test)) << v * Keys::width;
+        passing |= static_cast<Passing>(tile.vectors[v].passing(test)) << v * Keys::width;
     if (__any_sync(full_warp, passing != 0) == 0) return true;
     auto const mine = static_cast<unsigned>(count_bits(passing));
     unsigned const inclusive = warp_sum_to(mine);
@@ -635,14 +614,6 @@ class Selection {
     return noted;
   }
 
-  /// A bit for every key that passes.
-  __device__ static unsigned passing_keys(Vector<Bits> const& vector, Test<Bits> const& test) {
-    unsigned passing = 0;
-#pragma unroll
-    for (int i = 0; i < Keys::width; ++i)
-      passing |= static_cast<unsigned>(test(key_in(vector.word, i))) << i;
-    return passing;
-  }
   __device__ static int count_bits(unsigned bits) { return __popc(bits); }
   __device__ static int count_bits(std::uint64_t bits) { return __popcll(bits); }
 
@@ -653,16 +624,6 @@ class Selection {
       constexpr int in_word = 4 / sizeof(Bits);
       return static_cast<Bits>(words[i / in_word] >> (i % in_word * 8 * sizeof(Bits)));
     }
-  }
-
-  __device__ static unsigned warp_sum_to(unsigned mine) {
-    unsigned inclusive = mine;
-#pragma unroll
-    for (int offset = 1; offset < 32; offset *= 2) {
-      unsigned const before = __shfl_up_sync(full_warp, inclusive, offset);
-      if (threadIdx.x % 32 >= offset) inclusive += before;
-    }
-    return inclusive;
   }
 
   /// The keys before the vectors, or behind them, by one warp. Before the first tile distances are negative.
@@ -1017,22 +978,10 @@ std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Layout const& layout, 
   return pieces.bytes();
 }
 
-/// How many blocks of a kernel the device, which is the current one, holds at once.
-template <auto Kernel>
-int resident_blocks(int device) {
-  static PerDevice known;
-  return known(device, [&] {
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, Kernel, tuning.threads, 0),
-          "occupancy");
-    return blocks * processors(device);
-  });
-}
-
 /// Blocks that share a row wait for each other, so they must all be on the device at once.
 template <auto Kernel, class Bits, class Item>
 void launch(int device, cudaStream_t stream, Work<Bits, Item> work, std::int64_t groups) {
-  std::int64_t const resident = resident_blocks<Kernel>(device);
+  std::int64_t const resident = resident_blocks<Kernel>(device, tuning.threads);
   work.parts = static_cast<int>(std::clamp<std::int64_t>(resident / groups, 1, work.parts));
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;

@@ -49,24 +49,6 @@ struct RowsToSort {
   }
 };
 
-/// Sorts `size` items of shared memory, a power of two, descending.
-template <class Item>
-__device__ void sort_shared(Item* items, int size) {
-  for (int run = 2; run <= size; run *= 2)
-    for (int distance = run / 2; distance > 0; distance /= 2) {
-      __syncthreads();
-      for (int pair = threadIdx.x; pair < size / 2; pair += sort_threads) {
-        int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
-        Item const a = items[i], b = items[j];
-        if ((a < b) == ((i & run) == 0)) {
-          items[i] = b;
-          items[j] = a;
-        }
-      }
-    }
-  __syncthreads();
-}
-
 /// \param to  null where rows have no more than a tile: then their winners are stored
 template <class Bits, class Item>
 __global__ void __launch_bounds__(sort_threads)
@@ -82,7 +64,7 @@ __global__ void __launch_bounds__(sort_threads)
     while (size < count) size *= 2;
     for (int i = threadIdx.x; i < size; i += sort_threads)
       items[i] = i < count ? from[rows.first(row) + begin + i] : Item{0};
-    sort_shared(items, size);
+    block_sort<sort_threads>(items, size);
     for (int i = threadIdx.x; i < count; i += sort_threads) rows.put(row, begin + i, items[i], to);
     __syncthreads();
   }
