@@ -1,135 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "bisection_work.cuh"
+#include "bisection_codes.cuh"
 
-// The search for a row's k-th key. Every key gets a code, 15 bits that order as the keys do, read as a
-// positive fp16 number: one instruction tests two codes, and the tensor cores add the results. Keys with
-// the code of the k-th are told apart by rank and column; where these are many, their range gets codes
-// of its own.
+// The search for a row's k-th key. One instruction tests the codes of two keys, and the tensor cores add the
+// results. Keys with the code of the k-th are told apart by rank and column; where these are many, they get
+// codes of their own.
 
 namespace ktopk::detail::cuda {
 
-/// Maps ranks to codes, in order: 0 below the bracket, 1 to `most` from its low end up.
-template <class Rank>
-struct RankScale {
-  static constexpr unsigned most = 0x7bfe;
-
-  Rank base = 0, top = 0;
-  int shift = 0;
-  unsigned lift = 0;
-
-  RankScale() = default;
-  __device__ __forceinline__ RankScale(Rank low, Rank high) {
-    int const bits = high == low ? 0 : highest_bit(Item64{high - low}) + 1;
-    shift = bits > 15 ? bits - 15 : 0;
-    if (((high - low) >> shift) > most - 2) ++shift;
-    Rank const unit = Rank{1} << shift;
-    lift = low < unit ? 1 : 0;
-    base = low < unit ? 0 : low - unit;
-    top = high + unit < high ? ~Rank{0} : high + unit;
-  }
-  __device__ __forceinline__ unsigned operator()(Rank rank) const {
-    Rank const capped = rank < top ? rank : top;
-    return static_cast<unsigned>(((capped > base ? capped : base) - base) >> shift) + lift;
-  }
-};
-
-/// Maps floats to fp16 numbers between 2^-11 and 1; what is below the bracket to less.
-struct LinearScale {
-  float factor, offset;
-
-  /// \return whether the bracket's keys can be told apart so
-  __device__ __forceinline__ bool set(float low, float high) {
-    float const range = high - low;
-    unsigned const exponent = __float_as_uint(range) >> 23;
-    factor = __uint_as_float((253 - exponent) << 23);
-    offset = fmaf(-low, factor, 1.0f / 2048);
-    return range > 1e-30f && range < 1e30f && fabsf(low) < 256 * range;
-  }
-  __device__ __forceinline__ float operator()(float key) const {
-    return __saturatef(fmaf(key, factor, offset));
-  }
-};
-
-/// How ranks are compared while the bracket is sought.
-template <class Bits, class Rank>
-struct RankReader {
-  RankMap<Bits> const& map;
-  static constexpr Rank least = 0, greatest = ~Rank{0};
-  __device__ __forceinline__ Rank operator()(Bits key) const { return map(key); }
-  __device__ __forceinline__ static Rank max(Rank a, Rank b) { return a > b ? a : b; }
-  __device__ __forceinline__ static Rank min(Rank a, Rank b) { return a < b ? a : b; }
-};
-
-/// How floats are; a NaN is greater than all.
-template <bool Negated>
-struct FloatReader {
-  static constexpr float least = -INFINITY, greatest = INFINITY;
-  __device__ __forceinline__ float operator()(unsigned key) const {
-    return Negated ? -__uint_as_float(key) : __uint_as_float(key);
-  }
-  __device__ __forceinline__ static float max(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-  }
-  __device__ __forceinline__ static float min(float a, float b) { return fminf(a, b); }
-};
-
-template <class T>
-struct Bracket {
-  T low, high;
-};
-
-/// A code, and the keys of a row that reach it.
+/// A code, twice in a register, and the keys of a row that reach it.
 struct Cut {
-  unsigned code;
+  unsigned pair;
   float reaching;
   QuadSum quad;  // of reaching
+
+  __device__ __forceinline__ unsigned code() const { return pair & 0xffffu; }
 };
 
-template <class Bits, int Lanes>
+__device__ __forceinline__ unsigned twice(unsigned code) { return code * 0x10001u; }
+
+template <class Bits, int Lanes, int Keys>
 class RowSearch {
  public:
-  using Rank = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
-  static constexpr int most_groups = bisection_tuning.keys_of_lane / 16;
+  using Rank = RankOf<Bits>;
+  static constexpr int chunks = Keys / 4, length = Lanes * Keys;
+  static constexpr int ties = bisection_tuning.ties(Lanes);
 
-  __device__ __forceinline__ RowSearch(Work<Bits> const& work, Bits const* row, int n, int k)
+  __device__ __forceinline__ RowSearch(Work<Bits> const& work, Bits const* row, int k)
       : m_work(work),
         m_row(reinterpret_cast<Chunk<Bits> const*>(row)),
-        m_lane(static_cast<int>(threadIdx.x) % Lanes),
-        m_n(n),
+        m_lane(kept(static_cast<int>(threadIdx.x) % Lanes)),
         m_k(k),
-        m_multiplier(QuadAdder::multiplier()) {
-    int const longest =
-        work.problem.offsets ? lanes_max<32>(static_cast<unsigned>(n)) : work.problem.shape.n;
-    m_groups = divide_up(longest, 16 * Lanes);
-    m_whole = __all_sync(full_warp, n == m_groups * 16 * Lanes);
-    m_fold =
-        work.is_uniform()
-            ? work.fold
-            : static_cast<int>(lanes_min<32>(static_cast<unsigned>(fold_for(n, k, Lanes) + 1))) - 1;
-  }
+        m_multiplier(kept(QuadAdder::multiplier<Lanes>())) {}
 
-  /// Finds the k-th key, or what it ties with.
+  /// Finds the k-th key, or the few that it ties with.
   __device__ __forceinline__ void run() {
-    if (m_whole)
-      set_codes<true>();
-    else
-      set_codes<false>();
-    while (true) {
-      bisect();
-      bool const crowded = is_crowded();
-      if (!__any_sync(full_warp, crowded)) return;
-      unsigned const narrowing = __ballot_sync(full_warp, crowded);
-      bool const spread_anew = crowded && narrow(narrowing);
-      m_equal |= crowded && !spread_anew;
-      if (!__any_sync(full_warp, spread_anew)) return;
+    set_codes();
+    bisect();
+    while (__any_sync(full_warp, is_crowded())) {
+      narrow(is_crowded());
+      bisect_again();
     }
   }
 
@@ -137,39 +48,27 @@ class RowSearch {
   __device__ __forceinline__ Cut sure() const {
     bool const exact = is_exact();
     return {
-        exact ? m_low.code : m_high.code,
+        m_k == 0 ? twice(greatest_code + 1)
+        : exact  ? m_low.pair
+                 : m_high.pair,
         exact ? m_low.reaching : m_high.reaching,
         {exact ? m_low.quad.before : m_high.quad.before, exact ? m_low.quad.all : m_high.quad.all}};
   }
   __device__ __forceinline__ bool is_exact() const { return m_low.reaching == m_k; }
-  /// All keys that tie have one rank.
-  __device__ __forceinline__ bool is_equal() const { return m_equal; }
   __device__ __forceinline__ Cut const& low() const { return m_low; }
   __device__ __forceinline__ Cut const& high() const { return m_high; }
-  __device__ __forceinline__ int k() const { return m_k; }
-  __device__ __forceinline__ int lane() const { return m_lane; }
 
   /// visit(pair of codes, column of the first): all keys of this lane, two at a time.
+  /// \param zero  no constant, lest columns be kept in registers from one visit to the next
   template <class Visit>
-  __device__ __forceinline__ void each_pair(Visit const& visit) const {
-    each_chunk_number([&](int j) {
-      int const column = 4 * (m_lane + j * Lanes);
+  __device__ __forceinline__ void each_pair(int zero, Visit const& visit) const {
+    int const first = column_of(0) + zero;
+#pragma unroll
+    for (int j = 0; j < chunks; ++j) {
+      int const column = first + 4 * Lanes * j;
       visit(m_codes[2 * j], column);
       visit(m_codes[2 * j + 1], column + 2);
-    });
-  }
-
-  /// Keys of this lane with codes in [low, high), a bit each in the order of columns.
-  __device__ __forceinline__ std::uint64_t tie_mask() const {
-    unsigned const from = m_low.code, span = m_high.code - from;
-    std::uint64_t mask = 0;
-    each_chunk_number([&](int j) {
-      unsigned nibble = 0;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) nibble |= code(j, i) - from < span ? 1u << i : 0u;
-      mask |= std::uint64_t{nibble} << (4 * j);
-    });
-    return mask;
+    }
   }
 
   /// Of the row, what the lanes before this one have in a cut.
@@ -185,222 +84,493 @@ class RowSearch {
   }
 
  private:
+  __device__ __forceinline__ int column_of(int chunk) const { return 4 * (m_lane + chunk * Lanes); }
+  __device__ __forceinline__ bool first_wins() const { return m_work.map.flip != 0; }
+
+  /// visit(number, chunk). Keys are read anew: there are no registers to keep them in.
   template <class Visit>
-  __device__ __forceinline__ void each_chunk_number(Visit const& visit) const {
-#pragma unroll
-    for (int g = 0; g < most_groups; ++g)
-      if (g < m_groups) {
-#pragma unroll
-        for (int j = 4 * g; j < 4 * g + 4; ++j) visit(j);
-      }
-  }
-
-  /// visit(number, chunk, whether the row has it).
-  template <bool Whole, class Visit>
   __device__ __forceinline__ void each_chunk(Visit const& visit) const {
-    int const chunks = (m_n + 3) / 4;
-    each_chunk_number([&](int j) {
-      int const at = m_lane + j * Lanes;
-      visit(j, m_row[Whole ? at : min(at, max(chunks - 1, 0))], Whole || at < chunks);
-    });
+    asm volatile("" ::: "memory");
+#pragma unroll
+    for (int j = 0; j < chunks; ++j) visit(j, m_row[m_lane + j * Lanes]);
+  }
+  /// Likewise in a loop, for what is seldom done.
+  template <class Visit>
+  __device__ __forceinline__ void each_chunk_in_turn(Visit const& visit) const {
+#pragma unroll 2
+    for (int j = 0; j < chunks; ++j) visit(j, m_row[m_lane + j * Lanes]);
   }
 
-  __device__ __forceinline__ unsigned code(int j, int i) const {
-    unsigned const pair = m_codes[2 * j + i / 2];
-    return i % 2 == 0 ? pair & 0xffffu : pair >> 16;
+  /// Kept in a register, not computed anew.
+  template <class T>
+  __device__ __forceinline__ static T kept(T x) {
+    asm volatile("" : "+r"(x));
+    return x;
   }
 
-  template <bool Whole>
   __device__ __forceinline__ void set_codes() {
-    if constexpr (sizeof(Bits) == 4)
-      if (m_work.problem.rank.infinity == 0x7f800000u && set_linear_codes<Whole>()) return;
-    Bracket<Rank> const bracket = find_bracket<Whole>(RankReader<Bits, Rank>{m_work.map.rank});
-    set_rank_codes<Whole>(bracket);
+    auto const& rank = m_work.map.rank;
+    if constexpr (sizeof(Bits) == 1) {
+      set_pair_codes(PairReader<Bits, PairKind::integer>(rank));
+    } else if constexpr (sizeof(Bits) == 2) {
+      if (rank.magnitude == 0)
+        set_pair_codes(PairReader<Bits, PairKind::integer>(rank));
+      else if (rank.infinity == 0x7c00)
+        set_pair_codes(PairReader<Bits, PairKind::half>(rank));
+      else
+        set_pair_codes(PairReader<Bits, PairKind::bfloat>(rank));
+    } else {
+      if (rank.magnitude == 0)
+        set_rank_codes(FlipReader<Bits>(rank));
+      else if constexpr (sizeof(Bits) == 4)
+        set_float_codes();
+      else
+        set_rank_codes(HighWordReader(rank));
+    }
   }
 
-  template <bool Whole>
-  __device__ __forceinline__ bool set_linear_codes() {
-    bool const smallest = m_work.problem.rank.always == 0x7fffffffu;
-    Bracket<float> const bracket = smallest ? find_bracket<Whole>(FloatReader<true>{})
-                                            : find_bracket<Whole>(FloatReader<false>{});
-    LinearScale scale;
-    bool const can = scale.set(bracket.low, bracket.high);
-    if (!__all_sync(full_warp, can || m_n == 0)) return false;
-    unsigned const best = linear_pair(scale(bracket.high), 0) & 0xffffu;
-    if (smallest) scale.factor = -scale.factor;
-    store_codes<Whole>([&](Bits first, Bits second) {
-      return linear_pair(scale(__uint_as_float(first)), scale(__uint_as_float(second)));
-    });
-    begin(best + 1);
-    m_linear = true;
-    return true;
-  }
-
-  __device__ __forceinline__ static unsigned linear_pair(float first, float second) {
-    return bits_of_pair(__floats2half2_rn(first, second));
-  }
-
-  template <bool Whole>
-  __device__ __forceinline__ void set_rank_codes(Bracket<Rank> const& bracket) {
-    RankScale<Rank> const scale(bracket.low, bracket.high);
-    store_codes<Whole>([&](Bits first, Bits second) {
-      return scale(m_work.map.rank(first)) | scale(m_work.map.rank(second)) << 16;
-    });
-    begin(scale(scale.top) + 1);
-    m_linear = false;
-  }
+  // ---- the bracket
 
   /// Between the k-th key and the best: the least maximum of at least k groups of keys, and the greatest.
-  template <bool Whole, class Reader>
+  template <class Reader>
   __device__ __forceinline__ auto find_bracket(Reader const& read) const {
-    auto low = Reader::greatest, high = Reader::least, group = Reader::least;
-    bool is_empty = true;
-    auto const close = [&] {
-      if (is_empty) return;
-      low = read.min(low, group);
-      high = read.max(high, group);
-      group = Reader::least;
-      is_empty = true;
-    };
-    each_chunk<Whole>([&](int j, Chunk<Bits> const& chunk, bool exists) {
-      auto const a = read(chunk.keys[0]), b = read(chunk.keys[1]), c = read(chunk.keys[2]),
-                 d = read(chunk.keys[3]);
-      auto const ab = read.max(a, b), cd = read.max(c, d), all = read.max(ab, cd);
-      if (exists && m_fold > 0) {
-        group = read.max(group, all);
-        is_empty = false;
-      } else if (exists) {
-        high = read.max(high, all);
-        low = read.min(low, m_fold == Fold::pair ? read.min(ab, cd)
-                                                 : read.min(read.min(a, b), read.min(c, d)));
-      }
-      if (m_fold > 0 && ((j + 1) & (m_fold - 1)) == 0) close();
+    using T = typename Reader::T;
+    int const fold = fold_of_warp();
+    int const behind = divide_up(m_work.n(), 4) - m_lane;
+    auto const exists = [&](int j) { return j * Lanes < behind; };
+    T best[chunks], low = read.none();
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+      T keys[4];
+      read(chunk, keys);
+      best[j] = read.max(read.max(keys[0], keys[1]), read.max(keys[2], keys[3]));
     });
-    close();
+    constexpr int quarter = (1 << log2_up(chunks)) / 4;
+    T next = best[0];
+#pragma unroll
+    for (int size = 1; size < 2 * chunks; size *= 2) {
+      if (fold == size) {
+#pragma unroll
+        for (int j = 0; j < chunks; j += size)
+          low = read.min(low, exists(j) ? best[j] : read.none());
+      }
+      if (size == quarter)
+        next = second_of_four(read, best[0], best[quarter], best[2 * quarter],
+                              best[3 * quarter < chunks ? 3 * quarter : 0]);
+#pragma unroll
+      for (int j = 0; j + size < chunks; j += 2 * size) best[j] = read.max(best[j], best[j + size]);
+    }
+    if (fold <= Fold::pair) low = least_of_small_groups(read, fold);
+    T high = best[0];
 #pragma unroll
     for (int mask = 1; mask < Lanes; mask *= 2) {
       low = read.min(low, shuffle_xor(low, mask));
       high = read.max(high, shuffle_xor(high, mask));
+      T const other = shuffle_xor(next, mask);
+      next = mask > 1 && mask == Lanes / 2 ? read.min(next, other) : read.max(next, other);
     }
-    return Bracket<decltype(low)>{low, high};
+    bool const stretched = read.is_stretched(low, high, next);
+    return Bracket<T>{low, stretched ? low + (next - low) * 4 : high, high};
   }
 
-  template <bool Whole, class MakePair>
-  __device__ __forceinline__ void store_codes(MakePair const& make) {
-    each_chunk<Whole>([&](int j, Chunk<Bits> const& chunk, bool) {
-      m_codes[2 * j] = make(chunk.keys[0], chunk.keys[1]);
-      m_codes[2 * j + 1] = make(chunk.keys[2], chunk.keys[3]);
-      if constexpr (!Whole) {
-        int const left = m_n - 4 * (m_lane + j * Lanes);
-        m_codes[2 * j] &= left > 1 ? ~0u : left > 0 ? 0xffffu : 0u;
-        m_codes[2 * j + 1] &= left > 3 ? ~0u : left > 2 ? 0xffffu : 0u;
+  /// Of the best keys of a lane's quarters the second: where the best are without a far one.
+  template <class Reader, class T>
+  __device__ __forceinline__ static T second_of_four(Reader const& read, T a, T b, T c, T d) {
+    return read.max(read.min(read.max(a, b), read.max(c, d)),
+                    read.max(read.min(a, b), read.min(c, d)));
+  }
+
+  __device__ __forceinline__ int fold_of_warp() const {
+    if (!m_work.problem.wanted) return m_work.fold;
+    unsigned const fold = fold_for(m_work.n(), m_work.groups_for(m_k), Lanes, chunks) + 1;
+    return static_cast<int>(lanes_min<32>(fold)) - 1;
+  }
+
+  /// Groups of one or two neighboring keys.
+  template <class Reader>
+  __device__ __forceinline__ auto least_of_small_groups(Reader const& read, int fold) const {
+    typename Reader::T low = read.none();
+    each_chunk_in_turn([&](int j, Chunk<Bits> const& chunk) {
+      typename Reader::T keys[4];
+      read(chunk, keys);
+      int const left = m_work.n() - column_of(j), together = fold == Fold::pair ? 2 : 1;
+      if (fold == Fold::pair) {
+        keys[0] = read.max(keys[0], keys[1]);
+        keys[2] = read.max(keys[2], keys[3]);
       }
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (left > i && i % together == 0) low = read.min(low, keys[i]);
+    });
+    return low;
+  }
+
+  // ---- codes
+
+  __device__ __forceinline__ void set_float_codes() {
+    bool const smallest = m_work.map.rank.always == 0x7fffffffu;
+    Bracket<float> bracket =
+        smallest ? find_bracket(FloatReader<true>{}) : find_bracket(FloatReader<false>{});
+    if (m_k == 0) bracket = {0, 1, INFINITY};
+    bool const nan_first = m_work.map.rank.nan_rank != 0;
+    bool const is_nan = bracket.low != bracket.low && nan_first;
+    bool const known = bracket.low == bracket.high || is_nan;
+    bool const finite = fabsf(bracket.low) < INFINITY && fabsf(bracket.high) < INFINITY;
+    bool const special = !known && !finite;
+    unsigned const first_cut = !special                       ? 0
+                               : !(bracket.low > -INFINITY)   ? 1
+                               : bracket.high == bracket.high ? LinearScale::most
+                               : nan_first                    ? nan_code
+                                                              : 0;
+    float const sign = smallest ? -1 : 1;
+    if (__any_sync(full_warp, special)) {
+      Bracket<float> const inner = finite_bracket(sign);
+      if (special) bracket = inside(bracket, inner);
+    }
+    LinearScale const scale(bracket, sign);
+    if (__all_sync(full_warp, finite && !known && scale.is_simple)) {
+      each_chunk([&](int j, Chunk<Bits> const& chunk) {
+        m_codes[2 * j] = scale.pair(scale(chunk.keys[0]), scale(chunk.keys[1]));
+        m_codes[2 * j + 1] = scale.pair(scale(chunk.keys[2]), scale(chunk.keys[3]));
+      });
+      begin(LinearScale::least, scale.code(scale(__float_as_uint(sign * bracket.best))) + 1);
+    } else {
+      set_careful_codes(scale, sign, is_nan ? NAN : bracket.high, known);
+      begin(finite ? LinearScale::least : 1, nan_code + 1);
+      cut_off_ends(known, first_cut, nan_first);
+    }
+    m_linear = true;
+  }
+
+  /// Where the k-th key is known, or one of those that the bracket leaves out, its equals are the interval.
+  __device__ __forceinline__ void cut_off_ends(bool known, unsigned first_cut, bool nan_first) {
+    unsigned const at = known ? nan_code : first_cut;
+    if (!__any_sync(full_warp, at != 0)) return;
+    part(at != 0 ? twice(at) : middle());
+    m_equal = known || (at == 1 && nan_first && m_high.pair == twice(1));
+  }
+
+  /// NaNs have a code of their own. Where the k-th key is known, so have those that equal it, the greatest.
+  __device__ __forceinline__ void set_careful_codes(LinearScale const& scale, float sign,
+                                                    float high, bool known) {
+    constexpr float greatest = 1.0009765625f;  // nan_code
+    float const of_nan = m_work.map.rank.nan_rank != 0 ? greatest : 0;
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+      float numbers[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float const key = __uint_as_float(chunk.keys[i]);
+        float const careful = scale.careful(chunk.keys[i]);
+        float const exact = sign * key >= high ? greatest : 0;
+        numbers[i] = key != key ? of_nan : known ? exact : careful;
+      }
+      m_codes[2 * j] = scale.pair(numbers[0], numbers[1]);
+      m_codes[2 * j + 1] = scale.pair(numbers[2], numbers[3]);
     });
   }
 
-  /// All codes are below `end`.
-  __device__ __forceinline__ void begin(unsigned end) {
-    m_low = {0, static_cast<float>(m_n + 1), {}};
-    m_high = {end, 0, {}};
-    m_stuck = false;
+  /// Of a row's finite numbers; between 0 and 1 if there are none.
+  __device__ __forceinline__ Bracket<float> finite_bracket(float sign) const {
+    float low = INFINITY, high = -INFINITY;
+    each_chunk_in_turn([&](int, Chunk<Bits> const& chunk) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float const number = sign * __uint_as_float(chunk.keys[i]);
+        if (fabsf(number) < INFINITY) {
+          low = fminf(low, number);
+          high = fmaxf(high, number);
+        }
+      }
+    });
+#pragma unroll
+    for (int mask = 1; mask < Lanes; mask *= 2) {
+      low = fminf(low, shuffle_xor(low, mask));
+      high = fmaxf(high, shuffle_xor(high, mask));
+    }
+    return low <= high ? Bracket<float>{low, high, high} : Bracket<float>{0, 1, 1};
   }
 
-  __device__ __forceinline__ Cut cut_at(unsigned code) const {
-    unsigned const threshold = code * 0x10001u;
+  __device__ __forceinline__ static Bracket<float> inside(Bracket<float> const& bracket,
+                                                          Bracket<float> const& inner) {
+    float const low = fminf(fmaxf(bracket.low, inner.low), inner.high);
+    float const high = fabsf(bracket.high) < INFINITY ? bracket.high : inner.high;
+    return {low, fmaxf(low, high), high};
+  }
+
+  template <class Reader>
+  __device__ __forceinline__ void set_rank_codes(Reader const& read) {
+    auto const bracket = find_bracket(read);
+    set_rank_codes(read, bracket.low, bracket.high);
+  }
+  template <class Reader>
+  __device__ __forceinline__ void set_rank_codes(Reader const& read, typename Reader::T low,
+                                                 typename Reader::T high) {
+    RankScale<typename Reader::T> const scale(low, high);
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+      typename Reader::T keys[4];
+      read(chunk, keys);
+      m_codes[2 * j] = scale(keys[0]) | scale(keys[1]) << 16;
+      m_codes[2 * j + 1] = scale(keys[2]) | scale(keys[3]) << 16;
+    });
+    if (m_work.n() < length) clear_padding();
+    begin(1, scale(scale.top) + 1);
+  }
+
+  template <class Reader>
+  __device__ __forceinline__ void set_pair_codes(Reader const& read) {
+    unsigned low = 0, high = 255;
+    if constexpr (sizeof(Bits) == 2) find_pair_bracket(read, low, high);
+    PairScale<Lanes, Keys> const scale(low, high, first_wins(), m_lane);
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+      unsigned pairs[2];
+      read(chunk, pairs);
+      m_codes[2 * j] = scale(pairs[0], j, 0);
+      m_codes[2 * j + 1] = scale(pairs[1], j, 1);
+    });
+    auto const& rank = m_work.map.rank;
+    bool const pads_may_win = !first_wins() || (rank.magnitude != 0 && rank.nan_rank == 0);
+    if (m_work.n() < length && pads_may_win) clear_padding();
+    begin(scale.least(), scale.end());
+  }
+
+  /// Likewise for two ranks in a register, each half with groups of its own.
+  template <class Reader>
+  __device__ __forceinline__ void find_pair_bracket(Reader const& read, unsigned& low,
+                                                    unsigned& high) const {
+    int const fold = fold_of_warp(), behind = divide_up(m_work.n(), 4) - m_lane;
+    unsigned best[chunks], lows = ~0u;
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+      unsigned pairs[2];
+      read(chunk, pairs);
+      best[j] = read.max(pairs[0], pairs[1]);
+    });
+#pragma unroll
+    for (int size = 1; size < 2 * chunks; size *= 2) {
+      if (fold == size) {
+#pragma unroll
+        for (int j = 0; j < chunks; j += size)
+          lows = read.min(lows, j * Lanes < behind ? best[j] : ~0u);
+      }
+#pragma unroll
+      for (int j = 0; j + size < chunks; j += 2 * size) best[j] = read.max(best[j], best[j + size]);
+    }
+    if (fold <= Fold::pair) lows = 0;
+    unsigned highs = best[0];
+#pragma unroll
+    for (int mask = 1; mask < Lanes; mask *= 2) {
+      lows = read.min(lows, shuffle_xor(lows, mask));
+      highs = read.max(highs, shuffle_xor(highs, mask));
+    }
+    high = max(highs & 0xffffu, highs >> 16);
+    low = m_k == 0 ? high : min(lows & 0xffffu, lows >> 16);
+  }
+
+  __device__ __forceinline__ void clear_padding() {
+#pragma unroll
+    for (int p = 0; p < Keys / 2; ++p) {
+      int const left = m_work.n() - column_of(p / 2) - p % 2 * 2;
+      m_codes[p] &= left > 1 ? ~0u : left > 0 ? 0xffffu : 0u;
+    }
+  }
+
+  __device__ __forceinline__ unsigned code_of_column(int column) const {
+    int const n = m_work.n();
+    return column >= n ? 0 : static_cast<unsigned>(first_wins() ? n - column : column + 1);
+  }
+
+  /// All codes are below `end`, and k keys or more reach `least`.
+  __device__ __forceinline__ void begin(unsigned least, unsigned end) {
+    m_low = all_keys();
+    m_high = {twice(end), 0, {}};
+    if (m_k == 0) m_low.pair = m_high.pair;
+    m_linear = m_equal = false;
+    m_least = twice(least);
+  }
+  __device__ __forceinline__ Cut all_keys() const {
+    constexpr int together = Lanes < 4 ? Lanes : 4;
+    return {0,
+            static_cast<float>(length),
+            {static_cast<float>(m_lane % together * Keys), together * Keys}};
+  }
+
+  // ---- the search in codes
+
+  __device__ __forceinline__ Cut cut_at(unsigned pair) const {
     QuadAdder even(m_multiplier), odd(m_multiplier);
 #pragma unroll
-    for (int g = 0; g < most_groups; ++g)
-      if (g < m_groups) {
-        unsigned first[4], second[4];
+    for (int g = 0; g < Keys / 16; ++g) {
+      unsigned first[4], second[4];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          first[i] = reaches(m_codes[8 * g + i], threshold);
-          second[i] = reaches(m_codes[8 * g + 4 + i], threshold);
-        }
-        even.add(first);
-        odd.add(second);
+      for (int i = 0; i < 4; ++i) {
+        first[i] = reaches(m_codes[8 * g + i], pair);
+        second[i] = reaches(m_codes[8 * g + 4 + i], pair);
       }
+      even.add(first);
+      odd.add(second);
+    }
     QuadSum const a = even.sum(), b = odd.sum();
     QuadSum const quad{a.before + b.before, a.all + b.all};
     float reaching = quad.all;
 #pragma unroll
     for (int mask = 4; mask < Lanes; mask *= 2) reaching += shuffle_xor(reaching, mask);
-    return {code, reaching, quad};
+    return {pair, reaching, quad};
   }
 
   /// Of linear codes the one in the middle of the numbers they stand for.
   __device__ __forceinline__ unsigned middle() const {
-    unsigned const between = (m_low.code + m_high.code) / 2;
-    if (!m_linear) return between;
-    float const sum = __half2float(__ushort_as_half(static_cast<unsigned short>(m_low.code))) +
-                      __half2float(__ushort_as_half(static_cast<unsigned short>(m_high.code)));
-    unsigned const mean = __half_as_ushort(__float2half_rn(0.5f * sum));
-    return min(max(mean, min(m_low.code + 1, between)), m_high.code - 1);
+    unsigned const between = ((m_low.pair + m_high.pair) >> 1) & 0x7fff7fffu;
+    __half2 const sum = __hadd2_rn(pair_of_bits(m_low.pair), pair_of_bits(m_high.pair));
+    unsigned const mean = bits_of_pair(__hmul2_rn(sum, __float2half2_rn(0.5f)));
+    return m_linear ? mean : between;
   }
 
-  /// Halves the interval of codes until k keys reach its low end, one code is left, or halving parts
-  /// nothing.
+  /// Halves the interval of codes until k keys reach its low end or one code is left, for some rounds; for
+  /// more where many keys are left of which the codes are ranks.
   __device__ __forceinline__ void bisect() {
-    int stale = 0;
-    bool settled = is_settled();
-    while (!__all_sync(full_warp, settled)) {
-      float const width = m_low.reaching - m_high.reaching;
-      bool const stalls = stale >= bisection_tuning.stale_rounds;
-      Cut const cut = cut_at(stalls && m_low.code == 0 ? 1 : middle());
-      if (cut.reaching >= m_k)
-        m_low = cut;
-      else
-        m_high = cut;
-      float const left = m_low.reaching - m_high.reaching;
-      stale = left == width ? stale + 1 : 0;
-      m_stuck =
-          stale >= bisection_tuning.stale_rounds && left > bisection_tuning.ties && m_low.code > 0;
-      settled = is_settled();
+    halve(bisection_tuning.rounds);
+    find_low();
+  }
+  /// Codes of columns are spread evenly.
+  __device__ __forceinline__ void bisect_again() {
+    find_low();
+#pragma unroll 1
+    for (int round = 0; round < 16; ++round) {
+      if (__all_sync(full_warp, is_settled())) return;
+      part(m_linear || round % 2 != 0 ? middle() : between_counts());
     }
+  }
+  __device__ __forceinline__ unsigned between_counts() const {
+    auto const low = static_cast<float>(m_low.code()), high = static_cast<float>(m_high.code());
+    float const share =
+        (m_low.reaching - static_cast<float>(m_k)) / fmaxf(m_low.reaching - m_high.reaching, 1);
+    auto const code = static_cast<unsigned>(low + (high - low) * share + 0.5f);
+    return twice(max(min(code, m_high.code() - 1),
+                     m_low.code() + (m_low.code() < m_high.code() - 1 ? 1 : 0)));
+  }
+  /// Where no cut has been reached by k keys, the least that must be is made.
+  __device__ __forceinline__ void find_low() {
+    bool const unknown = m_low.pair == 0 && m_least != 0 && !is_settled();
+    if (__any_sync(full_warp, unknown)) part(unknown ? m_least : middle());
+  }
+  __device__ __forceinline__ void halve(int rounds) {
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+      if (__all_sync(full_warp, is_settled())) return;
+      part(middle());
+    }
+  }
+  __device__ __forceinline__ void part(unsigned pair) {
+    Cut const cut = cut_at(pair);
+    if (cut.reaching >= m_k)
+      m_low = cut;
+    else
+      m_high = cut;
   }
 
   __device__ __forceinline__ bool is_settled() const {
-    return is_exact() || m_equal || m_stuck || m_high.code - m_low.code <= 1 || m_k == 0;
+    return is_exact() || m_high.pair - m_low.pair <= twice(1);
   }
 
   __device__ __forceinline__ bool is_crowded() const {
-    return !is_exact() && !m_equal && m_k > 0 &&
-           m_low.reaching - m_high.reaching > bisection_tuning.ties;
+    return !is_exact() && m_k > 0 && m_low.reaching - m_high.reaching > ties;
   }
 
-  /// Spreads the codes over the ranks of the keys in the interval; false where these have one rank.
-  /// \param lanes  those that come here, whole rows
-  __device__ __forceinline__ bool narrow(unsigned lanes) {
-    unsigned const from = max(m_low.code, 1u), span = m_high.code - from;
-    Bracket<Rank> bracket{~Rank{0}, 0};
-    each_chunk<false>([&](int j, Chunk<Bits> const& chunk, bool) {
+  // ---- many keys in the interval
+
+  /// visit(key, column): keys of the row with codes in [low, high).
+  template <class Visit>
+  __device__ __forceinline__ void each_in_interval(Visit const& visit) const {
+    unsigned const from = m_low.pair, end = m_high.pair;
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        if (code(j, i) - from < span) {
-          Rank const rank = m_work.map.rank(chunk.keys[i]);
-          bracket.low = min(bracket.low, rank);
-          bracket.high = max(bracket.high, rank);
-        }
+      for (int i = 0; i < 4; ++i) {
+        unsigned const pair = m_codes[2 * j + i / 2];
+        unsigned const in = reaches(pair, from) & ~reaches(pair, end);
+        int const column = column_of(j) + i;
+        if ((in & (i % 2 == 0 ? 0xffffu : 0xffff0000u)) != 0 && column < m_work.n())
+          visit(chunk.keys[i], column);
+      }
+    });
+  }
+
+  /// Spreads the codes over the columns of the keys in the interval where these are equal, otherwise over
+  /// their ranks.
+  __device__ __forceinline__ void narrow(bool crowded) {
+    bool equal = m_equal;
+    unsigned lanes = __ballot_sync(full_warp, crowded && !equal);
+    if (crowded && !equal) equal = is_one_key(lanes);
+    lanes = __ballot_sync(full_warp, crowded && !equal);
+    if (crowded && !equal) equal = !spread_ranks(lanes);
+    if (crowded && equal) spread_columns();
+    __syncwarp();
+  }
+
+  /// \param lanes  those that come here, whole rows
+  /// \return false if the ranks are equal
+  __device__ __forceinline__ bool spread_ranks(unsigned lanes) {
+    RankReader<Bits> const read(m_work.map.rank);
+    Rank low = ~Rank{0}, high = 0;
+    each_in_interval([&](Bits key, int) {
+      low = min(low, read.rank(key));
+      high = max(high, read.rank(key));
     });
 #pragma unroll
     for (int mask = 1; mask < Lanes; mask *= 2) {
-      bracket.low = min(bracket.low, __shfl_xor_sync(lanes, bracket.low, mask));
-      bracket.high = max(bracket.high, __shfl_xor_sync(lanes, bracket.high, mask));
+      low = min(low, __shfl_xor_sync(lanes, low, mask));
+      high = max(high, __shfl_xor_sync(lanes, high, mask));
     }
-    if (bracket.low == bracket.high) return false;
-    set_rank_codes<false>(bracket);
+    if (low == high) return false;
+    set_rank_codes(read, low, high);
     return true;
   }
 
+  /// Whether the interval's keys have the same bits.
+  __device__ __forceinline__ bool is_one_key(unsigned lanes) const {
+    Bits all = static_cast<Bits>(~Bits{0}), any = 0;
+    each_in_interval([&](Bits key, int) {
+      all &= key;
+      any |= key;
+    });
+#pragma unroll
+    for (int mask = 1; mask < Lanes; mask *= 2) {
+      all &= __shfl_xor_sync(lanes, all, mask);
+      any |= __shfl_xor_sync(lanes, any, mask);
+    }
+    return all == any;
+  }
+
+  /// Keys above the interval stay so, and the padding, which it may hold, falls below.
+  __device__ __forceinline__ void spread_columns() {
+    unsigned const from = m_low.code(), end = m_high.code(), above = m_work.n() + 1;
+#pragma unroll
+    for (int p = 0; p < Keys / 2; ++p) {
+      unsigned codes[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        unsigned const code = i == 0 ? m_codes[p] & 0xffffu : m_codes[p] >> 16;
+        unsigned const of_column = code_of_column(column_of(p / 2) + p % 2 * 2 + i);
+        codes[i] = code >= end ? above : code >= from ? of_column : 0;
+      }
+      m_codes[p] = codes[0] | codes[1] << 16;
+    }
+    if (from > 0 && m_work.n() == length)
+      m_low.pair = twice(1);
+    else
+      m_low = all_keys();
+    m_high.pair = twice(above);
+    m_least = twice(1);
+    m_linear = m_equal = false;
+  }
+
+  static constexpr unsigned nan_code = LinearScale::most + 1;
+
   Work<Bits> const& m_work;
   Chunk<Bits> const* m_row;
-  int m_lane, m_n, m_k;
-  int m_groups, m_fold;
-  bool m_whole;
-  bool m_linear = false, m_stuck = false, m_equal = false;
+  int m_lane, m_k;
+  bool m_linear = false, m_equal = false;
+  unsigned m_least = 0;
   unsigned m_multiplier;
   Cut m_low{}, m_high{};
-  unsigned m_codes[2 * bisection_tuning.keys_of_lane / 4];
+  unsigned m_codes[Keys / 2];
 };
 
 }  // namespace ktopk::detail::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bisection_search.cuh"
+#include "bisection_sort.cuh"
 
 // From the search's result to a list of the winners' columns, which is then sorted and stored.
 
@@ -21,25 +22,28 @@ __device__ __forceinline__ void append_reaching(unsigned& address, unsigned pair
       : "memory");
 }
 
-/// Likewise for codes that equal `value`.
-__device__ __forceinline__ void append_equal(unsigned& address, unsigned pair, unsigned value,
-                                             int column) {
+/// Likewise for codes from `from` on and below `end`.
+__device__ __forceinline__ void append_between(unsigned& address, unsigned pair, unsigned from,
+                                               unsigned end, int column) {
   asm volatile(
-      "{\n\t.reg .pred low, high;\n\t"
-      "setp.eq.f16x2 low|high, %1, %2;\n\t"
-      "@low st.shared.u16 [%0], %3;\n\t@low add.u32 %0, %0, 2;\n\t"
-      "@high st.shared.u16 [%0], %4;\n\t@high add.u32 %0, %0, 2;\n\t}"
+      "{\n\t.reg .pred low, high, low_in, high_in;\n\t"
+      "setp.ge.f16x2 low|high, %1, %2;\n\t"
+      "setp.lt.f16x2 low_in|high_in, %1, %3;\n\t"
+      "and.pred low, low, low_in;\n\tand.pred high, high, high_in;\n\t"
+      "@low st.shared.u16 [%0], %4;\n\t@low add.u32 %0, %0, 2;\n\t"
+      "@high st.shared.u16 [%0], %5;\n\t@high add.u32 %0, %0, 2;\n\t}"
       : "+r"(address)
-      : "r"(pair), "r"(value), "r"(column), "r"(column + 1)
+      : "r"(pair), "r"(from), "r"(end), "r"(column), "r"(column + 1)
       : "memory");
 }
 
 /// The winners of a warp's rows.
-template <class Bits, int Lanes>
+template <class Bits, int Lanes, int Keys>
 class RowWinners {
  public:
   using Item = typename Work<Bits>::Item;
   static constexpr int rows = 32 / Lanes;
+  static constexpr int most_in_lane = sizeof(Item) <= 8 ? 16 : 4;
 
   __device__ __forceinline__ RowWinners(WarpMemory<Bits> const& memory, int k)
       : m_memory(memory),
@@ -51,25 +55,30 @@ class RowWinners {
         m_list(memory.list() + m_place * memory.work.problem.shape.k) {}
 
   /// Lists the columns of the row's k best.
-  __device__ __forceinline__ void list(RowSearch<Bits, Lanes> const& search) {
+  __device__ __forceinline__ void list(RowSearch<Bits, Lanes, Keys> const& search) {
     Cut const sure = search.sure();
-    unsigned address = shared_address(m_list + search.before(sure));
-    unsigned const threshold = sure.code * 0x10001u;
-    search.each_pair(
-        [&](unsigned pair, int column) { append_reaching(address, pair, threshold, column); });
+    int const before = search.before(sure);
+    unsigned address = shared_address(m_list + before);
+    unsigned const threshold = sure.pair;
+    search.each_pair(before >> 31, [&](unsigned pair, int column) {
+      append_reaching(address, pair, threshold, column);
+    });
     bool const open = !search.is_exact() && m_k > 0;
-    if (__any_sync(full_warp, open && !search.is_equal())) rank_ties(search);
-    if (__any_sync(full_warp, open && search.is_equal())) take_equals(search);
+    if (__any_sync(full_warp, open)) rank_ties(search, open);
     __syncwarp();
   }
 
-  /// Best first: a bitonic network without its missing items, which count as the worst.
+  /// Best first.
   __device__ __forceinline__ void sort() {
-    int const longest = static_cast<int>(m_work.problem.shape.k);
-    for (int size = 2; size < 2 * longest; size *= 2) {
-      exchange(longest, size / 2, size - 1);
-      for (int half = size / 4; half > 0; half /= 2) exchange(longest, half, half);
-    }
+    int const longest = m_work.k();
+    if (longest <= 4 * Lanes)
+      sort_rows<4>(longest);
+    else if (sizeof(Item) <= 8 && longest <= 8 * Lanes)
+      sort_rows<sizeof(Item) <= 8 ? 8 : 4>(longest);
+    else if (longest <= 32 * most_in_lane)
+      sort_rows<most_in_lane>(longest);
+    else
+      sort_in_place(longest);
   }
 
   __device__ __forceinline__ void store(std::int64_t first) const {
@@ -85,67 +94,85 @@ class RowWinners {
   }
 
   /// Ranks the few keys that share the code of the k-th, and lists the best of them.
-  __device__ __forceinline__ void rank_ties(RowSearch<Bits, Lanes> const& search) {
-    bool const mine = !search.is_exact() && !search.is_equal() && m_k > 0;
+  __device__ __forceinline__ void rank_ties(RowSearch<Bits, Lanes, Keys> const& search, bool open) {
     int const above = static_cast<int>(search.high().reaching);
-    int const count = mine ? static_cast<int>(search.low().reaching) - above : 0;
-    std::uint16_t* const ties = m_memory.ties() + m_place * bisection_tuning.ties;
+    int const count = open ? static_cast<int>(search.low().reaching) - above : 0;
+    auto* const ties = reinterpret_cast<std::uint16_t*>(m_memory.row(m_place) + Lanes * Keys);
     int const start = search.before(search.low()) - search.before(search.high());
-    if (mine) {
+    if (open) {
       unsigned address = shared_address(ties + start);
-      unsigned const value = search.low().code * 0x10001u;
-      search.each_pair(
-          [&](unsigned pair, int column) { append_equal(address, pair, value, column); });
+      unsigned const from = search.low().pair, end = search.high().pair;
+      search.each_pair(start >> 31, [&](unsigned pair, int column) {
+        append_between(address, pair, from, end, column);
+      });
     }
     __syncwarp();
-    for (int i = m_lane; i < count; i += Lanes) {
-      Item const candidate = item(ties[i]);
-      int better = 0;
-      for (int j = 0; j < count; ++j) better += item(ties[j]) > candidate ? 1 : 0;
-      if (above + better < m_k) m_list[above + better] = ties[i];
-    }
-  }
-
-  /// Lists the first or the last of the keys that share the k-th's rank.
-  __device__ __forceinline__ void take_equals(RowSearch<Bits, Lanes> const& search) {
-    bool const mine = !search.is_exact() && search.is_equal();
-    int const above = static_cast<int>(search.high().reaching);
-    int const count = static_cast<int>(search.low().reaching) - above;
-    bool const last_wins = m_work.map.flip == 0;
-    int const first_part = last_wins ? count - (m_k - above) : m_k - above;
-    std::uint64_t mask = mine ? search.tie_mask() : 0;
-    int const boundary = boundary_of(mask, first_part);
-    std::uint64_t const below = bits_below(boundary);
-    mask &= last_wins ? ~below : below;
-    int slot = above + lanes_before<Lanes>(__popcll(mask));
-    while (mask != 0) {
-      int const bit = __ffsll(static_cast<long long>(mask)) - 1;
-      m_list[slot++] = static_cast<std::uint16_t>(column_of(bit));
-      mask &= mask - 1;
-    }
-  }
-
-  __device__ __forceinline__ int column_of(int bit) const {
-    return 4 * (m_lane + bit / 4 * Lanes) + bit % 4;
-  }
-  /// The bits of this lane whose columns are below `column`.
-  __device__ __forceinline__ std::uint64_t bits_below(int column) const {
-    int const chunk = column / 4 - m_lane;
-    int const whole = chunk > 0 ? (chunk + Lanes - 1) / Lanes : 0;
-    int const bits = 4 * whole + (chunk >= 0 && chunk % Lanes == 0 ? column % 4 : 0);
-    return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-  }
-  /// The least column below which there are `count` of the row's bits.
-  __device__ __forceinline__ int boundary_of(std::uint64_t mask, int count) const {
-    int low = 0;
-    for (int step = bisection_tuning.keys_of_lane * Lanes; step > 0; step /= 2) {
-      int found = __popcll(mask & bits_below(low + step));
+    constexpr int most = bisection_tuning.ties(Lanes) / Lanes;
+    Item mine[most];
+    int columns[most], better[most] = {};
 #pragma unroll
-      for (int other = 1; other < Lanes; other *= 2)
-        found += __shfl_xor_sync(full_warp, found, other);
-      if (found < count) low += step;
+    for (int p = 0; p < most; ++p) {
+      int const i = m_lane + p * Lanes;
+      columns[p] = i < count ? ties[i] : m_work.n();
+      mine[p] = item_or_least(columns[p]);
     }
-    return count > 0 ? low + 1 : 0;
+    int const longest = static_cast<int>(lanes_max<32>(static_cast<unsigned>(count)));
+    for (int from = 0; from < min(longest, Lanes); ++from)
+#pragma unroll
+      for (int p = 0; p < most; ++p) {
+        if (p * Lanes >= longest) break;
+        Item const other = shuffle_from(mine[p], m_place * Lanes + from);
+#pragma unroll
+        for (int q = 0; q < most; ++q) better[q] += other > mine[q] ? 1 : 0;
+      }
+#pragma unroll
+    for (int p = 0; p < most; ++p)
+      if (columns[p] < m_work.n() && above + better[p] < m_k)
+        m_list[above + better[p]] = static_cast<std::uint16_t>(columns[p]);
+  }
+  /// Behind the row's end there are no keys.
+  __device__ __forceinline__ Item item_or_least(int column) const {
+    return column < m_work.n() ? item(column) : Item{0};
+  }
+
+  /// As many rows at once as lanes with `Count` winners each can hold.
+  template <int Count>
+  __device__ __forceinline__ void sort_rows(int longest) {
+    int lanes = 1;
+    while (lanes * Count < longest) lanes *= 2;
+    int const lane = static_cast<int>(threadIdx.x) % 32, first = lane % lanes * Count;
+    for (int begin = 0; begin < rows; begin += 32 / lanes) {
+      int const r = begin + lane / lanes;
+      Item items[Count];
+#pragma unroll
+      for (int i = 0; i < Count; ++i) items[i] = item_of_slot(r, first + i);
+      sort_over_lanes(items, lanes);
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < Count; ++i)
+        if (r < rows && first + i < longest)
+          m_memory.list()[r * longest + first + i] = column_of(items[i]);
+    }
+    __syncwarp();
+  }
+
+  /// Of a winner of any row of the warp; 0 where there is none.
+  __device__ __forceinline__ Item item_of_slot(int r, int slot) const {
+    int const real = __shfl_sync(full_warp, m_k, r * Lanes);
+    if (r >= rows || slot >= real) return 0;
+    int const column = m_memory.list()[r * m_work.k() + slot];
+    return m_work.map(m_memory.row(r)[column], static_cast<std::uint64_t>(column));
+  }
+  __device__ __forceinline__ std::uint16_t column_of(Item item) const {
+    return static_cast<std::uint16_t>(m_work.map.position(item));
+  }
+
+  /// More of them: a bitonic network without its missing items, which count as the worst.
+  __device__ __forceinline__ void sort_in_place(int longest) {
+    for (int size = 2; size < 2 * longest; size *= 2) {
+      exchange(longest, size / 2, size - 1);
+      for (int half = size / 4; half > 0; half /= 2) exchange(longest, half, half);
+    }
   }
 
   /// Compares every place with the one that differs from it in the bits of `flip`, all of them at or

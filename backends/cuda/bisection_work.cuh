@@ -13,7 +13,7 @@
 
 namespace ktopk::detail::cuda {
 
-/// How keys come to shared memory. `bulk`: the copy engine brings whole rows. `rows`: a warp loads one
+/// How keys come to shared memory. `bulk`: the copy engine brings whole rows. `rows`: a warp copies one
 /// row after the other. `columns`: a block loads one column of all its rows after the other, where
 /// neighboring rows are neighbors in memory.
 enum class Loading { bulk, rows, columns };
@@ -30,37 +30,45 @@ struct Fold {
   static constexpr int single = -1, pair = 0;  // otherwise so many chunks of a lane
 };
 
-constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
+KTOPK_FUNCTION constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
+KTOPK_FUNCTION constexpr int round_up(int a, int to) { return divide_up(a, to) * to; }
 
-/// The largest groups of which a row of n keys on `lanes` lanes has at least k.
-KTOPK_FUNCTION constexpr int fold_for(int n, int k, int lanes) {
-  int const chunks = (n + 3) / 4;
-  for (int fold = 16; fold > 0; fold /= 2) {
+/// The largest groups, of up to `most` chunks, of which a row of n keys on `lanes` lanes has at least k.
+KTOPK_FUNCTION constexpr int fold_for(int n, int k, int lanes, int most) {
+  int const chunks = divide_up(n, 4);
+  int largest = 1;
+  while (largest < most) largest *= 2;
+  for (int fold = largest; fold > 0; fold /= 2) {
     int const span = fold * lanes, rest = chunks % span;
     if (chunks / span * lanes + (rest < lanes ? rest : lanes) >= k) return fold;
   }
-  return (n + 1) / 2 >= k ? Fold::pair : Fold::single;
+  return divide_up(n, 2) >= k ? Fold::pair : Fold::single;
 }
 
 template <class Bits>
 struct Work {
-  using Item = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+  using Item = std::conditional_t<(sizeof(Bits) < 4), std::uint32_t,
+                                  std::conditional_t<sizeof(Bits) == 4, Item64, Item128>>;
 
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
+  Bits padding;  // behind a row's end
   Sorted sorted;
   Loading loading;
   int row_bytes;   // from one row to the next in shared memory
-  int warp_bytes;  // of a warp's shared memory: keys, the list of winners, ties
-  int list_begin, ties_begin;
-  int fold;                  // where all rows have the same length and k
+  int warp_bytes;  // of a warp's shared memory: keys, the list of winners
+  int list_begin;
+  int fold;                  // where all rows have the same k
   bool stores_quads;         // outputs can be stored four at a time
   unsigned slot_reciprocal;  // 2^24 / k, rounded up
 
-  KTOPK_FUNCTION bool is_uniform() const { return !problem.offsets && !problem.wanted; }
+  KTOPK_FUNCTION int n() const { return static_cast<int>(problem.shape.n); }
+  KTOPK_FUNCTION int k() const { return static_cast<int>(problem.shape.k); }
+  /// How many groups of chunks bound the k-th key; keys of 16 bits have two in one.
+  KTOPK_FUNCTION static int groups_for(int k) { return sizeof(Bits) == 2 ? divide_up(k, 2) : k; }
 };
 
-/// The shared memory of a warp.
+/// The shared memory of a warp. A row is filled up to `Lanes * Keys` keys, behind which its ties lie.
 template <class Bits>
 struct WarpMemory {
   unsigned char* base;
@@ -71,65 +79,135 @@ struct WarpMemory {
   __device__ std::uint16_t* list() const {
     return reinterpret_cast<std::uint16_t*>(base + work.list_begin);
   }
-  __device__ std::uint16_t* ties() const {
-    return reinterpret_cast<std::uint16_t*>(base + work.ties_begin);
-  }
 };
+
+/// Fills rows up, once: no load writes behind a row's end.
+template <int Rows, int Length, class Bits>
+__device__ __forceinline__ void fill_up(WarpMemory<Bits> const& memory) {
+  for (int r = 0; r < Rows; ++r)
+    for (int column = memory.work.n() + static_cast<int>(threadIdx.x) % 32; column < Length;
+         column += 32)
+      memory.row(r)[column] = memory.work.padding;
+}
 
 /// Begins the copies of a warp's rows, a lane each.
 template <int Rows, class Bits>
-__device__ __forceinline__ void begin_bulk_load(Work<Bits> const& w, WarpMemory<Bits> const& memory,
+__device__ __forceinline__ void begin_bulk_load(WarpMemory<Bits> const& memory,
                                                 CopyBarrier const& barrier, std::int64_t first) {
+  auto const& problem = memory.work.problem;
   int const lane = threadIdx.x % 32;
-  std::int64_t const rest = w.problem.shape.rows - first;
+  std::int64_t const rest = problem.shape.rows - first;
   if (rest <= 0) return;
-  auto const bytes = static_cast<unsigned>(w.problem.shape.n * sizeof(Bits));
+  auto const bytes = static_cast<unsigned>(problem.shape.n * sizeof(Bits));
   auto const rows = static_cast<int>(rest < Rows ? rest : Rows);
   if (lane == 0) barrier.expect(bytes * rows);
   __syncwarp();
-  if (lane < rows) barrier.copy(memory.row(lane), w.problem.row_keys(first + lane), bytes);
+  if (lane < rows) barrier.copy(memory.row(lane), problem.row_keys(first + lane), bytes);
 }
 
-/// Fills whole chunks: what is behind a row's end repeats its last key.
+/// Begins to copy a key to shared memory; where the device cannot, copies it.
+template <class Bits>
+__device__ __forceinline__ void begin_copy(Bits* to, Bits const* from) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (sizeof(Bits) >= 4)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
+                 "n"(sizeof(Bits))
+                 : "memory");
+  else
+    *to = __ldg(from);
+#else
+  *to = __ldg(from);
+#endif
+}
+
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// Begins the copies of a warp's rows, a key each.
 template <int Rows, class Bits>
-__device__ void load_rows(Work<Bits> const& w, WarpMemory<Bits> const& memory, std::int64_t first,
-                          int longest) {
-  int const lane = threadIdx.x % 32;
-  for (int r = 0; r < Rows && first + r < w.problem.shape.rows; ++r) {
-    std::int64_t const length = w.problem.length(first + r);
-    int const n = static_cast<int>(length < longest ? length : longest);
-    Bits const* const from = w.problem.row_keys(first + r);
+__device__ __forceinline__ void begin_load_rows(WarpMemory<Bits> const& memory,
+                                                std::int64_t first) {
+  auto const& problem = memory.work.problem;
+  int const n = memory.work.n();
+  std::int64_t const step = problem.key_step;
+  for (int r = 0; r < Rows && first + r < problem.shape.rows; ++r) {
+    Bits const* const from = problem.row_keys(first + r);
     Bits* const to = memory.row(r);
-    int const end = n > 0 ? (n + 3) / 4 * 4 : 0;
-    std::int64_t const step = w.problem.key_step;
-#pragma unroll 4
-    for (int column = lane; column < end; column += 32)
-      to[column] = __ldg(from + (column < n ? column : n - 1) * step);
+#pragma unroll 8
+    for (int column = static_cast<int>(threadIdx.x) % 32; column < n; column += 32)
+      begin_copy(to + column, from + column * step);
   }
+}
+
+/// A key by a load that brings its line of 128 bytes to L2, where neighboring blocks find theirs.
+template <class Bits>
+__device__ __forceinline__ Bits load_with_line(Bits const* from) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (sizeof(Bits) == 4) {
+    unsigned key;
+    asm volatile("ld.global.nc.L2::128B.u32 %0, [%1];" : "=r"(key) : "l"(from));
+    return key;
+  } else if constexpr (sizeof(Bits) == 8) {
+    unsigned long long key;
+    asm volatile("ld.global.nc.L2::128B.u64 %0, [%1];" : "=l"(key) : "l"(from));
+    return key;
+  } else {
+    return __ldg(from);
+  }
+#else
+  return __ldg(from);
+#endif
 }
 
 /// By all warps of a block: a thread loads chunks of one row, neighboring threads those of neighboring rows.
 template <int Rows, class Bits>
-__device__ void load_columns(Work<Bits> const& w, unsigned char* block_memory, std::int64_t first) {
+__device__ __forceinline__ void load_columns(Work<Bits> const& w, unsigned char* block_memory,
+                                             std::int64_t first) {
   int const rows = static_cast<int>(blockDim.x) / 32 * Rows;
   int const r = static_cast<int>(threadIdx.x) % rows;
   std::int64_t const row = first + r;
   if (row >= w.problem.shape.rows) return;
-  int const n = static_cast<int>(w.problem.shape.n);
+  int const n = w.n();
   Bits const* const from = w.problem.row_keys(row);
   std::int64_t const step = w.problem.key_step;
   WarpMemory<Bits> const memory{block_memory + r / Rows * w.warp_bytes, w};
-  auto* const to = reinterpret_cast<Chunk<Bits>*>(memory.row(r % Rows));
+  Bits* const to = memory.row(r % Rows);
 #pragma unroll 4
   for (int c = static_cast<int>(threadIdx.x) / rows; c * 4 < n; c += 32 / Rows) {
     Chunk<Bits> chunk;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       int const column = 4 * c + i;
-      chunk.keys[i] = __ldg(from + (column < n ? column : n - 1) * step);
+      chunk.keys[i] = column < n ? load_with_line(from + column * step) : w.padding;
     }
-    to[c] = chunk;
+    reinterpret_cast<Chunk<Bits>*>(to)[c] = chunk;
   }
+}
+
+/// Asks L2 for what a block loads next, by all of its threads.
+template <class Bits>
+__device__ __forceinline__ void prefetch_columns(Work<Bits> const& w, std::int64_t first) {
+  if (first >= w.problem.shape.rows) return;
+  Bits const* const from = w.problem.row_keys(first);
+  for (int column = static_cast<int>(threadIdx.x); column < w.n();
+       column += static_cast<int>(blockDim.x))
+    prefetch(from + column * w.problem.key_step);
+}
+
+/// Asks L2 for the rows that a warp loads next, where their keys are near each other.
+template <int Rows, class Bits>
+__device__ __forceinline__ void prefetch_rows(Work<Bits> const& w, std::int64_t first) {
+  constexpr int line = 128 / static_cast<int>(sizeof(Bits));
+  std::int64_t const step = w.problem.key_step;
+  if (step < 1 || step > line) return;
+  auto const stride = static_cast<int>(line / step);
+  for (int r = 0; r < Rows && first + r < w.problem.shape.rows; ++r)
+    for (int column = static_cast<int>(threadIdx.x) % 32 * stride; column < w.n();
+         column += 32 * stride)
+      prefetch(w.problem.row_keys(first + r) + column * step);
 }
 
 }  // namespace ktopk::detail::cuda

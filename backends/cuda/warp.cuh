@@ -18,6 +18,17 @@ __device__ inline float shuffle_xor(float x, int mask) {
   return __shfl_xor_sync(full_warp, x, mask);
 }
 
+__device__ inline unsigned shuffle_from(unsigned x, int lane) {
+  return __shfl_sync(full_warp, x, lane);
+}
+__device__ inline Item64 shuffle_from(Item64 x, int lane) {
+  return __shfl_sync(full_warp, static_cast<unsigned long long>(x), lane);
+}
+__device__ inline Item128 shuffle_from(Item128 x, int lane) {
+  Item128 const high = shuffle_from(static_cast<Item64>(x >> 64), lane);
+  return (high << 64) | shuffle_from(static_cast<Item64>(x), lane);
+}
+
 /// The greatest of what `Lanes` neighboring lanes hold.
 template <int Lanes, class T>
 __device__ __forceinline__ T lanes_max(T x) {
@@ -75,11 +86,13 @@ struct QuadSum {
 /// Sums fp16 numbers over quads of lanes by the tensor cores, exactly up to 2^24.
 class QuadAdder {
  public:
-  /// The multiplier whose even columns add the lanes before, its odd ones all lanes.
+  /// The multiplier whose even columns add the lanes before, its odd ones all lanes; where fewer than four lanes
+  /// belong together, of those alone.
+  template <unsigned Lanes = 4>
   __device__ __forceinline__ static unsigned multiplier() {
-    unsigned const lane = threadIdx.x % 32, column = lane / 4;
-    constexpr unsigned ones = 0x3c003c00u;
-    return column % 2 == 1 || lane % 4 < column / 2 ? ones : 0u;
+    constexpr unsigned ones = 0x3c003c00u, together = Lanes < 4 ? Lanes : 4;
+    unsigned const column = threadIdx.x % 32 / 4, from = threadIdx.x % 4, to = column / 2;
+    return from / together == to / together && (column % 2 == 1 || from < to) ? ones : 0u;
   }
   __device__ __forceinline__ explicit QuadAdder(unsigned multiplier_) : m_multiplier(multiplier_) {}
 

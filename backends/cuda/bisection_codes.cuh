@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "bisection_work.cuh"
+
+// How keys become codes, 15 bits that order as the keys do, read as a positive fp16 number.
+
+namespace ktopk::detail::cuda {
+
+/// The greatest code, one less than which codes may end: the bits of fp16's infinity must not come up.
+inline constexpr unsigned greatest_code = 0x7bfe;
+
+/// Where the k-th key of a row is likely, and the row's best.
+template <class T>
+struct Bracket {
+  T low, high, best;
+};
+
+// ---- readers: chunks to numbers that compare as keys do
+
+/// Floats as they are, or negated. A NaN carries through.
+template <bool Negated>
+struct FloatReader {
+  using T = float;
+
+  __device__ __forceinline__ static float none() { return __uint_as_float(0x7fffffffu); }
+  __device__ __forceinline__ static float number(std::uint32_t key) {
+    return Negated ? -__uint_as_float(key) : __uint_as_float(key);
+  }
+  __device__ __forceinline__ void operator()(Chunk<std::uint32_t> const& chunk,
+                                             float (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = number(chunk.keys[i]);
+  }
+  __device__ __forceinline__ static float max(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+  }
+  __device__ __forceinline__ static float min(float a, float b) { return fminf(a, b); }
+  /// Whether few keys, without which the best is `next`, are far away from the others.
+  __device__ __forceinline__ static bool is_stretched(float low, float best, float next) {
+    return next > low && (best - low) * (1.0f / bisection_tuning.stretch) > next - low;
+  }
+};
+
+template <class Bits>
+using RankOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
+
+template <class Rank>
+struct RankComparison {
+  using T = Rank;
+  __device__ __forceinline__ static Rank none() { return ~Rank{0}; }
+  __device__ __forceinline__ static Rank max(Rank a, Rank b) { return a > b ? a : b; }
+  __device__ __forceinline__ static Rank min(Rank a, Rank b) { return a < b ? a : b; }
+  __device__ __forceinline__ static bool is_stretched(Rank low, Rank best, Rank next) {
+    return next > low && (best - low) / bisection_tuning.stretch > next - low;
+  }
+};
+
+/// Ranks of any keys.
+template <class Bits>
+struct RankReader : RankComparison<RankOf<Bits>> {
+  RankMap<Bits> const& map;
+  __device__ explicit RankReader(RankMap<Bits> const& map_) : map(map_) {}
+  __device__ __forceinline__ RankOf<Bits> rank(Bits key) const { return map(key); }
+  __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk,
+                                             RankOf<Bits> (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = rank(chunk.keys[i]);
+  }
+};
+
+/// Ranks of integers.
+template <class Bits>
+struct FlipReader : RankComparison<RankOf<Bits>> {
+  Bits always;
+  __device__ explicit FlipReader(RankMap<Bits> const& map) : always(map.always) {}
+  __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk,
+                                             RankOf<Bits> (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = chunk.keys[i] ^ always;
+  }
+};
+
+/// The high words of doubles' ranks.
+struct HighWordReader : RankComparison<std::uint32_t> {
+  unsigned always, of_nan;
+  __device__ explicit HighWordReader(RankMap<std::uint64_t> const& map)
+      : always(static_cast<unsigned>(map.always >> 32)),
+        of_nan(static_cast<unsigned>(map.nan_rank >> 32)) {}
+  __device__ __forceinline__ unsigned rank(std::uint64_t key) const {
+    auto const high = static_cast<unsigned>(key >> 32), low = static_cast<unsigned>(key);
+    unsigned const magnitude = high & 0x7fffffffu, sticky = magnitude + (low != 0 ? 1 : 0);
+    unsigned const flip = high >> 31 != 0 && sticky != 0 ? 0x7fffffffu : 0u;
+    unsigned const plain = sticky == 0 ? 0u : high;
+    return sticky > 0x7ff00000u ? of_nan : plain ^ flip ^ always;
+  }
+  __device__ __forceinline__ void operator()(Chunk<std::uint64_t> const& chunk,
+                                             unsigned (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = rank(chunk.keys[i]);
+  }
+};
+
+enum class PairKind { integer, half, bfloat };
+
+/// Ranks of keys of 8 and 16 bits, two in a register.
+template <class Bits, PairKind Kind>
+struct PairReader {
+  RankMap<Bits> const& map;
+  unsigned always, turn = 0;
+
+  __device__ explicit PairReader(RankMap<Bits> const& map_)
+      : map(map_), always(map_.always * (sizeof(Bits) == 1 ? 0x01010101u : 0x00010001u)) {
+    auto const usual = static_cast<Bits>(map.magnitude ^ map.always);
+    if (Kind != PairKind::integer && usual != map.nan_rank)
+      turn = usual == 0 ? 0xffffffffu : 0x00010001u;
+  }
+  __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk, unsigned (&out)[2]) const {
+    if constexpr (sizeof(Bits) == 1) {
+      unsigned const four = *reinterpret_cast<unsigned const*>(chunk.keys) ^ always;
+      out[0] = __byte_perm(four, 0, 0x4140);
+      out[1] = __byte_perm(four, 0, 0x4342);
+    } else {
+      uint2 const two = *reinterpret_cast<uint2 const*>(chunk.keys);
+      out[0] = rank_pair(two.x);
+      out[1] = rank_pair(two.y);
+    }
+  }
+  __device__ __forceinline__ static unsigned max(unsigned a, unsigned b) { return __vmaxu2(a, b); }
+  __device__ __forceinline__ static unsigned min(unsigned a, unsigned b) { return __vminu2(a, b); }
+
+ private:
+  /// One NaN, positive, and one zero, by arithmetic.
+  __device__ __forceinline__ static unsigned canonical(unsigned pair) {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (Kind == PairKind::half)
+      asm("add.rn.f16x2 %0, %0, %1;" : "+r"(pair) : "r"(0u));
+    else
+      asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(pair) : "r"(0x3f803f80u), "r"(0u));
+#endif
+    return pair;
+  }
+  __device__ __forceinline__ unsigned rank_pair(unsigned pair) const {
+    if constexpr (Kind == PairKind::integer) return pair ^ always;
+#if __CUDA_ARCH__ >= 800
+    unsigned const one = canonical(pair);
+    unsigned const rank = one ^ (((one >> 15) & 0x00010001u) * 0x7fffu) ^ always;
+    return turn == 0 ? rank : __vadd2(rank, turn);
+#else
+    return map(static_cast<Bits>(pair)) | static_cast<unsigned>(map(static_cast<Bits>(pair >> 16)))
+                                              << 16;
+#endif
+  }
+};
+
+// ---- scales: such numbers to codes
+
+/// Maps floats, negated where the smallest are wanted, to fp16 numbers between 2^-11 and 1; what is below the
+/// bracket to less. `careful` also serves where the bracket is narrow beside its place, or very narrow.
+struct LinearScale {
+  static constexpr unsigned least = 0x1000;  // of the bracket's low end: 2^-11
+  static constexpr unsigned most = 0x3c00;   // 1
+
+  float factor, offset;
+  float unit, careful_factor, careful_offset;
+  bool is_simple;
+
+  __device__ __forceinline__ LinearScale(Bracket<float> const& bracket, float sign) {
+    bool const big = fmaxf(fabsf(bracket.low), fabsf(bracket.high)) > 0x1p120f;
+    bool const tiny = bracket.high - bracket.low < 0x1p-60f && fabsf(bracket.low) < 1;
+    float const zoom = big ? 0x1p-8f : tiny ? 0x1p64f : 1;
+    float const range = bracket.high * zoom - bracket.low * zoom;
+    careful_factor = power_for(range);
+    careful_offset = -bracket.low * zoom;
+    unit = sign * zoom;
+    factor = sign * careful_factor;
+    offset = fmaf(-bracket.low, careful_factor, lowest);
+    is_simple = fabsf(bracket.low) < 256 * range && zoom == 1;
+  }
+  __device__ __forceinline__ float operator()(std::uint32_t key) const {
+    return __saturatef(fmaf(__uint_as_float(key), factor, offset));
+  }
+  __device__ __forceinline__ float careful(std::uint32_t key) const {
+    return __saturatef(
+        fmaf(fmaf(__uint_as_float(key), unit, careful_offset), careful_factor, lowest));
+  }
+  __device__ __forceinline__ static unsigned pair(float first, float second) {
+    return bits_of_pair(__floats2half2_rn(first, second));
+  }
+  __device__ __forceinline__ static unsigned code(float number) {
+    return __half_as_ushort(__float2half_rn(number));
+  }
+
+ private:
+  static constexpr float lowest = 1.0f / 2048;
+
+  /// Of two, which takes x to between 1/2 and 1.
+  __device__ __forceinline__ static float power_for(float x) {
+    return __uint_as_float((253 - min(__float_as_uint(x) >> 23, 252u)) << 23);
+  }
+};
+
+/// Maps ranks to codes, in order: 0 below the bracket, 1 to `most` from its low end up.
+template <class Rank>
+struct RankScale {
+  static constexpr unsigned most = greatest_code;
+
+  Rank base = 0, top = 0;
+  int shift = 0;
+  unsigned lift = 0;
+
+  __device__ __forceinline__ RankScale(Rank low, Rank high) {
+    int const bits = high == low ? 0 : highest_bit(Item64{high - low}) + 1;
+    shift = bits > 15 ? bits - 15 : 0;
+    if (((high - low) >> shift) > most - 2) ++shift;
+    Rank const unit = Rank{1} << shift;
+    lift = low < unit ? 1 : 0;
+    base = low < unit ? 0 : low - unit;
+    top = high + unit < high ? ~Rank{0} : high + unit;
+  }
+  __device__ __forceinline__ unsigned operator()(Rank rank) const {
+    Rank const capped = rank < top ? rank : top;
+    return static_cast<unsigned>(((capped > base ? capped : base) - base) >> shift) + lift;
+  }
+};
+
+constexpr int log2_up(int n) {
+  int bits = 0;
+  while ((1 << bits) < n) ++bits;
+  return bits;
+}
+
+/// Maps two ranks of 16 bits at once. Where the bracket leaves bits of a code, the columns break ties in
+/// them: of the keys in a code few are left then.
+template <int Lanes, int Keys>
+class PairScale {
+ public:
+  static constexpr int column_bits = log2_up(Lanes * Keys);
+  static constexpr unsigned most = greatest_code - 4;
+
+  /// The bracket's keys and better ones get codes above all others'.
+  __device__ __forceinline__ PairScale(unsigned low, unsigned high, bool first_wins, int lane) {
+    unsigned const base = low > 0 ? low - 1 : 0, range = high - base;
+    int const used = highest_bit(Item64{range | 1}) + 1;
+    m_shift = range > 2 * most ? 2 : range > most ? 1 : 0;
+    m_bits = m_shift > 0 ? 0 : min(max(14 - used, 0), column_bits);
+    if (column_bits - m_bits > log2_up(4 * Lanes)) m_bits = 0;
+    m_base = base * both;
+    m_mask = (0xffffu >> m_shift) * both;
+    m_end = (((range >> m_shift) + 1) << m_bits) + 1;
+    m_first[0] = m_first[1] = both;
+    if (m_bits > 0) place_columns(first_wins, lane);
+  }
+  __device__ __forceinline__ unsigned operator()(unsigned ranks, int chunk, int half) const {
+#if __CUDA_ARCH__ >= 900
+    unsigned const above = __vmaxu2(ranks, m_base) - m_base;
+#else
+    unsigned const above = __vsubus2(ranks, m_base);
+#endif
+    return (((above >> m_shift) & m_mask) << m_bits) + m_first[half] + chunk * m_step;
+  }
+  /// Of the bracket's low end, or less.
+  __device__ __forceinline__ unsigned least() const {
+    return m_base == 0 || m_shift > 0 ? 1 : (1u << m_bits) + 1;
+  }
+  /// All codes are below.
+  __device__ __forceinline__ unsigned end() const { return m_end; }
+
+ private:
+  static constexpr unsigned both = 0x10001u;
+
+  __device__ __forceinline__ void place_columns(bool first_wins, int lane) {
+    int const drop = column_bits - m_bits;
+    m_step = ((4u * Lanes) >> drop) * both;
+    unsigned at[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) at[i] = static_cast<unsigned>(4 * lane + i) >> drop;
+    m_first[0] = at[0] | at[1] << 16;
+    m_first[1] = at[2] | at[3] << 16;
+    if (first_wins) {
+      unsigned const last = ((1u << m_bits) - 1) * both;
+      m_step = 0u - m_step;
+      m_first[0] = last - m_first[0];
+      m_first[1] = last - m_first[1];
+    }
+    m_first[0] += both;
+    m_first[1] += both;
+  }
+
+  unsigned m_base, m_mask, m_end, m_first[2], m_step = 0;
+  int m_shift, m_bits;
+};
+
+}  // namespace ktopk::detail::cuda
