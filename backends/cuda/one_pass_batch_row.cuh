@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <bit>
 #include <limits>
 
 #include <ktopk/detail/testing.hpp>
@@ -13,9 +14,9 @@
 
 // One block, or a cluster of blocks, selects a row in one kernel:
 // sample: the order-th best of some samples, spread over the row, is the threshold;
-// stream: one read of the row keeps what reaches it, in shared memory, and histograms it; the blocks of a cluster
-//         bring what they kept to the first of them;
-// finish: what lies above the k-th item's bin is selected, the bin is ranked one against all.
+// stream: one read of the row keeps what reaches it, in shared memory;
+// finish: what lies above the k-th item's bin is selected, the bin is ranked one against all. The blocks of a cluster add
+//         up what their bins hold and each puts its own, or they bring what they kept to the first of them.
 // Where the count of the kept does not prove them to hold the k best, a threshold is found by digits of all keys
 // instead, and the row is read again.
 
@@ -45,9 +46,12 @@ struct Filter {
   Item threshold;
   int shift;
 
-  __device__ unsigned bin(Item item) const {
+  __device__ unsigned bin(Item item) const { return bin_of<bins>(item); }
+
+  template <int Bins>
+  __device__ unsigned bin_of(Item item) const {
     Item const distance = (item - threshold) >> shift;
-    return distance < bins - 1 ? static_cast<unsigned>(distance) : bins - 1;
+    return distance < Bins - 1 ? static_cast<unsigned>(distance) : Bins - 1;
   }
 };
 
@@ -119,7 +123,7 @@ class RowSelection {
 
   /// The steps apart, for a block that reads several rows together.
 
-  __device__ void begin(std::int64_t row, int turn) const {
+  __device__ void begin(std::int64_t row, int turn = 0) const {
     if (threadIdx.x == 0) note_row(row, turn);
     __syncthreads();
   }
@@ -134,9 +138,7 @@ class RowSelection {
   /// Finishes a row of which `size` keys passed the filter; they are in list() if there was room for all.
   __device__ void end(Filter<Item> const& filter, unsigned size) const {
     if (notes().k > 0) {
-      clear_histogram();
-      if (threadIdx.x == 0) notes().filter = filter;
-      __syncthreads();
+      begin_reading(filter);
       if (!is_proven(size)) size = read_row(exact_filter_of(m_batch));
       finish(static_cast<int>(size));
     }
@@ -152,6 +154,8 @@ class RowSelection {
 
  private:
   static constexpr int warps = Threads / 32;
+  static constexpr int wide_bins = Threads > tuning.wide_bins ? Threads : tuning.wide_bins;
+  static constexpr int wide_bits = std::bit_width(unsigned{wide_bins}) - 1;
   using RowTile = Tile<Bits, Threads, tuning.vectors_in_flight>;
 
   __device__ static RowNotes<Bits, Item>& notes() {
@@ -203,6 +207,12 @@ class RowSelection {
     RowSelection(batch, list).order_by_network(interval, size);
   }
 
+  __device__ static __noinline__ void refined_and_put(Batch<Bits, Item> const& batch, int list,
+                                                      Interval<Item> interval, int size) {
+    RowSelection const row(batch, list);
+    row.collect(row.refine(interval, size), size, ToOutput{row});
+  }
+
   // ---- the steps
 
   __device__ void select() const {
@@ -213,6 +223,7 @@ class RowSelection {
       if (readings == 1) filter = exact_filter_of(m_batch);
       size = read_row(filter);
     }
+    if (is_shared()) return finish_together(static_cast<int>(size));
     if (part() == 0) finish(static_cast<int>(size));
   }
 
@@ -232,6 +243,11 @@ class RowSelection {
     if (part() == 0) offer_ends();
     __syncthreads();
     if constexpr (!Clustered) return count();
+    if (is_shared()) {
+      settle_own();
+      cluster_sync();
+      return __shfl_sync(full_warp, kept_up_to_lane(), 31);
+    }
     bring_to_leader();
     cluster_sync();
     return *of_leader(&count());
@@ -240,17 +256,51 @@ class RowSelection {
   __device__ void begin_reading(Filter<Item> const& filter) const {
     clear_histogram();
     if (threadIdx.x == 0) {
-      count() = 0;
+      count() = notes().selected = notes().at_boundary = 0;
       notes().filter = filter;
-      if constexpr (Clustered) cluster_fence();
+      if (Clustered && !is_shared()) cluster_fence();
     }
     __syncthreads();
-    if constexpr (Clustered) cluster_arrive_relaxed();
+    if (Clustered && !is_shared()) cluster_arrive_relaxed();
   }
 
   __device__ void clear_histogram() const {
     auto* const words = reinterpret_cast<uint4*>(histogram());
     for (int i = threadIdx.x; i < bins / 4; i += Threads) words[i] = uint4{};
+  }
+
+  // ---- what the blocks of a cluster do together
+
+  /// Whether all blocks put what they kept, rather than the first all of it.
+  __device__ bool is_shared() const {
+    return Clustered && m_batch.sorted == Sorted::no && notes().k > tuning.boundary;
+  }
+
+  /// Makes items of what this block kept, and counts them by wide bins, two in a word.
+  __device__ void settle_own() const {
+    Filter<Item> const filter = notes().filter;
+    int const size = static_cast<int>(min(count(), static_cast<unsigned>(m_batch.capacity)));
+    each_kept(size, [&](Item raw, int i) {
+      Item const item = item_of(raw);
+      kept()[i] = item;
+      unsigned const bin = wide(filter).template bin_of<wide_bins>(item);
+      atomicAdd(&histogram()[bin / 2], bin % 2 == 0 ? 1u : 1u << 16);
+    });
+  }
+
+  __device__ static Filter<Item> wide(Filter<Item> const& filter) {
+    return {filter.threshold, filter.shift + digit_bits - wide_bits};
+  }
+
+  /// What the blocks up to the one of the lane's number kept.
+  __device__ unsigned kept_up_to_lane() const {
+    int const lane = static_cast<int>(threadIdx.x % 32);
+    return warp_sum_to(lane < parts() ? *of_block(&count(), lane) : 0);
+  }
+
+  template <class T>
+  __device__ static T* at_leader(T* mine) {
+    return Clustered ? of_leader(mine) : mine;
   }
 
   /// The first block has begun when cluster_wait returns, so its counters are its own.
@@ -265,6 +315,50 @@ class RowSelection {
     Item* const to = of_leader(kept());
     for (unsigned i = threadIdx.x; i < mine && base + i < capacity && i < capacity; i += Threads)
       to[base + i] = kept()[i];
+  }
+
+  /// Brings the items that settle_own made, which the first block has room for, behind those of the blocks before.
+  __device__ void bring_items_to_leader() const {
+    unsigned const before = __shfl_sync(full_warp, kept_up_to_lane(), part()) - count();
+    Item* const to = of_leader(kept()) + before;
+    for (unsigned i = threadIdx.x; i < count() && part() != 0; i += Threads) to[i] = kept()[i];
+    cluster_sync();
+  }
+
+  /// Each block puts its own selected items; the first ranks those of the k-th's bin.
+  __device__ void finish_together(int size) const {
+    Filter<Item> const filter = wide(notes().filter);
+    Place const place = find_in_wide_bins();
+    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
+    enter(interval, place, filter.shift);
+    if (place.bin == wide_bins - 1) interval.high = last();
+    if (interval.here > tuning.boundary && !interval.is_whole()) {
+      bring_items_to_leader();
+      if (part() == 0) refined_and_put(m_batch, m_list, interval, size);
+      return;
+    }
+    put_selected(interval, static_cast<int>(count()), ToOutput{*this});
+    cluster_sync();
+    if (part() == 0 && !interval.is_whole())
+      rank_all(boundary(), interval.here, interval, ToOutput{*this});
+  }
+
+  /// Adds the blocks' bins up behind this block's own.
+  __device__ Place find_in_wide_bins() const {
+    constexpr int words = wide_bins / 2, groups = Threads / words;
+    unsigned* const sums = histogram() + words;
+    int const word = static_cast<int>(threadIdx.x) % words;
+    unsigned sum = 0;
+#pragma unroll
+    for (int first = 0; first < tuning.most_parts; first += groups) {
+      int const block = first + static_cast<int>(threadIdx.x) / words;
+      if (block < parts()) sum += of_block(histogram(), block)[word];
+    }
+    if (sum != 0) atomicAdd(&sums[word], sum);
+    __syncthreads();
+    return block_find<wide_bins, Threads>(static_cast<unsigned long long>(notes().k), [&](int bin) {
+      return sums[bin / 2] >> (bin % 2 * 16) & 0xffffu;
+    });
   }
 
   // ---- sample
@@ -550,12 +644,16 @@ class RowSelection {
     }
   }
 
+  __device__ Item item_of(Item raw) const {
+    return m_batch.map(static_cast<Bits>(raw >> (4 * sizeof(Item))),
+                       static_cast<std::uint32_t>(raw));
+  }
+
   /// Makes items of the keys found, and counts them by bins.
   __device__ void settle(int size) const {
     Filter<Item> const filter = notes().filter;
     each_kept(size, [&](Item raw, int i) {
-      Item const item = m_batch.map(static_cast<Bits>(raw >> (4 * sizeof(Item))),
-                                    static_cast<std::uint32_t>(raw));
+      Item const item = item_of(raw);
       kept()[i] = item;
       if (size > tuning.boundary) atomicAdd(&histogram()[filter.bin(item)], 1u);
     });
@@ -619,7 +717,6 @@ class RowSelection {
   // ---- finish
 
   __device__ void finish(int size) const {
-    if (threadIdx.x == 0) notes().selected = notes().at_boundary = 0;
     settle(size);
     if (size <= tuning.boundary)
       return rank_all(kept(), size, {0, 0, 0, size, notes().k}, ToOutput{*this});
@@ -656,6 +753,14 @@ class RowSelection {
   /// Puts the selected items, in any order. All threads of the block call it.
   template <class Put>
   __device__ void collect(Interval<Item> const& interval, int size, Put const& put) const {
+    put_selected(interval, size, put);
+    __syncthreads();
+    if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
+  }
+
+  /// Puts those above the k-th's bin, and brings those of it to the first block's boundary().
+  template <class Put>
+  __device__ void put_selected(Interval<Item> const& interval, int size, Put const& put) const {
     unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
 #pragma unroll 1
     for (int first = 0; first < size; first += Threads) {
@@ -664,15 +769,13 @@ class RowSelection {
       bool const selected = i < size && interval.selects(item);
       unsigned const winners = __ballot_sync(full_warp, selected);
       if (i < size && !selected && interval.has(item))
-        boundary()[claim(&notes().at_boundary)] = item;
+        at_leader(boundary())[claim(at_leader(&notes().at_boundary))] = item;
       unsigned slot = 0;
       if (lower == 0 && winners != 0)
-        slot = atomicAdd(&notes().selected, static_cast<unsigned>(__popc(winners)));
+        slot = atomicAdd(at_leader(&notes().selected), static_cast<unsigned>(__popc(winners)));
       slot = __shfl_sync(full_warp, slot, 0) + static_cast<unsigned>(__popc(winners & lower));
       if (selected) put(static_cast<int>(slot), item);
     }
-    __syncthreads();
-    if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
   }
 
   /// Puts the best `need` of `count` items behind those above, in order: an item's place is the number of better ones,

@@ -14,7 +14,7 @@ namespace {
 template <class Bits, class Item, int Threads, bool Clustered>
 class InterleavedSelection {
   using Row = RowSelection<Bits, Item, Threads, false, true>;
-  static constexpr int in_flight = 16;  // keys of a thread
+  static constexpr int in_flight = sizeof(Bits) == 8 ? 8 : 16;  // keys of a thread
 
  public:
   __device__ explicit InterleavedSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}
@@ -38,7 +38,7 @@ class InterleavedSelection {
     }
     for (int r = part(); r < rows; r += parts()) {
       Row const row(m_batch, r);
-      row.begin(first + r, 0);
+      row.begin(first + r);
       row.end(notes().filters[r], notes().kept[r]);
       __syncthreads();
     }
@@ -65,7 +65,7 @@ class InterleavedSelection {
   __device__ void begin(std::int64_t first, int rows) const {
     for (int r = 0; r < rows; ++r) {
       Row const row(m_batch);
-      row.begin(first + r, 0);
+      row.begin(first + r);
       Filter<Item> const filter = row.filter();
       if (threadIdx.x == 0) {
         notes().filters[r] = filter;
