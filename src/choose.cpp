@@ -10,14 +10,15 @@
 namespace ktopk::detail {
 
 /// Whether the tuned one_pass, where it serves, is the fastest: for batches always, for few long rows as long as what is
-/// kept is little beside the row. A block has a ragged row to itself, which takes long where it is very long; and of few
-/// rows with gaps between their keys, a few blocks have each.
+/// kept is little, by itself and beside the row. A block has a ragged row to itself, which takes long where it is very
+/// long; and of few rows with gaps between their keys, a few blocks have each.
+/// \see perf/results/h200-many-winners.json
 inline bool is_for_tuned_one_pass(Shape const& shape) {
-  constexpr std::int64_t least = 512, long_row = 1 << 20;
+  constexpr std::int64_t least = 512, long_row = 1 << 20, most = 1 << 18;
   std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
   if (length < least || (shape.ragged && 2 * length > long_row)) return false;
   if (!shape.packed && length >= long_row && shape.rows < 8) return false;
-  return length < long_row || shape.rows >= 8 || shape.k * 512 <= shape.n;
+  return length < long_row || shape.rows >= 8 || (shape.k <= most && shape.k * 512 <= shape.n);
 }
 
 /// Of the portable implementations sort is the fastest for a row that few teams share, where launches are what counts,

@@ -32,6 +32,11 @@ TEST_CASE("where a tuned one_pass serves, it is given few winners", "[choose]") 
         Algorithm::one_pass);
   CHECK(choose(gpu, make_shape<float>(1, n, n / 512 + 1), {}, {.one_pass = true}) ==
         Algorithm::radix);
+  std::int64_t const most = 1 << 18, long_row = most * 4096;
+  CHECK(choose(gpu, make_shape<float>(1, long_row, most), {}, {.one_pass = true}) ==
+        Algorithm::one_pass);
+  CHECK(choose(gpu, make_shape<float>(1, long_row, most + 1), {}, {.one_pass = true}) ==
+        Algorithm::radix);
 }
 
 TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long ragged rows",
