@@ -25,6 +25,7 @@ namespace ktopk::detail::cuda {
 namespace {
 
 constexpr OnePassBatchTuning tuning = one_pass_batch_tuning;
+static_assert(tuning.least_shared > tuning.boundary);
 constexpr int bins = tuning.bins;
 static_assert(bins == digits);
 
@@ -273,7 +274,7 @@ class RowSelection {
 
   /// Whether all blocks put what they kept, rather than the first all of it.
   __device__ bool is_shared() const {
-    return Clustered && m_batch.sorted == Sorted::no && notes().k > tuning.boundary;
+    return Clustered && m_batch.sorted == Sorted::no && notes().k >= tuning.least_shared;
   }
 
   /// Makes items of what this block kept, and counts them by wide bins, two in a word.

@@ -19,6 +19,7 @@ struct OnePassBatchTuning {
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
   int bins = 2048;            ///< of the histogram of kept items
   int wide_bins = 512;        ///< of the histograms that the blocks of a cluster add up
+  int least_shared = 1024;    ///< winners from which on they share the finish
   int boundary = 128;         ///< items, up to which each is ranked against all others
   int crowded = 256;          ///< items of a bin, above which a network sorts instead
   int most_lists = 8;         ///< interleaved rows that a block reads together
