@@ -6,6 +6,7 @@
 
 #include "bisection_winners.cuh"
 #include "device.hpp"
+#include "key_widths.hpp"
 
 // A part of a warp takes a row: 1 to 32 lanes with up to 128 keys each. The keys lie in the warp's shared memory,
 // their codes in registers. A row is read once.
@@ -209,9 +210,8 @@ void bisection(int device, cudaStream_t stream, Problem<Bits> const& problem,
   launch<32, 64>(device, stream, problem, options);
 }
 
-template void bisection(int, cudaStream_t, Problem<std::uint8_t> const&, Options const&);
-template void bisection(int, cudaStream_t, Problem<std::uint16_t> const&, Options const&);
-template void bisection(int, cudaStream_t, Problem<std::uint32_t> const&, Options const&);
-template void bisection(int, cudaStream_t, Problem<std::uint64_t> const&, Options const&);
+#define KTOPK_INSTANTIATE(Bits) \
+  template void bisection(int, cudaStream_t, Problem<Bits> const&, Options const&);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
 
 }  // namespace ktopk::detail::cuda

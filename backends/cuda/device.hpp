@@ -25,6 +25,30 @@ inline int processors(int device) {
   return count;
 }
 
+/// Bytes of shared memory that a block may ask for, by the CUDA C++ Programming Guide's table of compute capabilities.
+constexpr int most_shared_bytes_of(int architecture) {
+  switch (architecture / 10) {
+    case 75: return 64 * 1024;
+    case 80:
+    case 87: return 163 * 1024;
+    case 86:
+    case 89:
+    case 120:
+    case 121: return 99 * 1024;
+    default: return 227 * 1024;
+  }
+}
+
+/// Likewise on each of the architectures that this is compiled for.
+constexpr int most_shared_bytes() {
+  int most = most_shared_bytes_of(0);
+  for (int const architecture : {__CUDA_ARCH_LIST__}) {
+    int const here = most_shared_bytes_of(architecture);
+    most = here < most ? here : most;
+  }
+  return most;
+}
+
 /// A device set for the scope.
 class OnDevice {
  public:

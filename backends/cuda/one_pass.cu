@@ -11,6 +11,7 @@
 #include "block.cuh"
 #include "device.hpp"
 #include "digits.cuh"
+#include "key_widths.hpp"
 #include "one_pass_tuning.hpp"
 #include "stream.cuh"
 
@@ -717,9 +718,8 @@ void one_pass(int device, cudaStream_t stream, Problem<Bits> const& problem, Opt
   });
 }
 
-template void one_pass(int, cudaStream_t, Problem<std::uint8_t> const&, Options const&, void*);
-template void one_pass(int, cudaStream_t, Problem<std::uint16_t> const&, Options const&, void*);
-template void one_pass(int, cudaStream_t, Problem<std::uint32_t> const&, Options const&, void*);
-template void one_pass(int, cudaStream_t, Problem<std::uint64_t> const&, Options const&, void*);
+#define KTOPK_INSTANTIATE(Bits) \
+  template void one_pass(int, cudaStream_t, Problem<Bits> const&, Options const&, void*);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
 
 }  // namespace ktopk::detail::cuda

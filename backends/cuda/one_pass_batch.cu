@@ -2,6 +2,7 @@
 #include "one_pass_batch_launch.hpp"
 
 #include "device.hpp"
+#include "key_widths.hpp"
 #include "one_pass_batch_row.cuh"
 #include "one_pass_interleaved.cuh"
 
@@ -39,16 +40,28 @@ __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
 
 // ---- host side
 
+/// Of shared memory, beside what a block asks for.
+constexpr std::size_t fixed_bytes = 2048;
+
+/// So many KB, or what the device has.
+constexpr std::size_t room_for(std::size_t kilobytes) {
+  return std::min(kilobytes * 1024, most_shared_bytes() - fixed_bytes);
+}
+
 int round_up_to_power_of_two(std::int64_t k) {
   int power = 2;
   while (power < k) power *= 2;
   return power;
 }
 
+/// Whether the code that the device runs knows clusters; it may be older than the device.
 bool has_clusters(int device) {
-  int major = 0;
+  int major = 0, minor = 0, runs = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "device");
-  return major >= 9;
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "device");
+  for (int const architecture : {__CUDA_ARCH_LIST__})
+    if (architecture <= 100 * major + 10 * minor) runs = std::max(runs, architecture);
+  return runs >= 900;
 }
 
 /// The mean where rows differ.
@@ -96,7 +109,7 @@ void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, Item>), 
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
           "cluster");
   std::int64_t const by_threads = tuning.blocks * tuning.threads / threads;
-  auto const by_memory = static_cast<std::int64_t>((227 * 1024) / (bytes + 2048));
+  auto const by_memory = static_cast<std::int64_t>(most_shared_bytes() / (bytes + fixed_bytes));
   std::int64_t const resident =
       processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
   std::int64_t const most = std::max<std::int64_t>(1, resident / batch.parts);
@@ -131,9 +144,8 @@ int lists_of(Batch<Bits, Item> const& batch) {
   constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max() - (1 << 18);
   if (shape.packed || shape.ragged || batch.problem.key_row != 1 || shape.n > longest) return 1;
   int lists = tuning.most_lists;
-  while (lists > 1 &&
-         (lists / 2 >= shape.rows ||
-          shared_bytes<Item>(lists, batch.capacity, batch.ordered) > std::size_t{200} * 1024))
+  while (lists > 1 && (lists / 2 >= shape.rows ||
+                       shared_bytes<Item>(lists, batch.capacity, batch.ordered) > room_for(200)))
     lists /= 2;
   return lists;
 }
@@ -185,7 +197,7 @@ bool one_pass_batch_supports(Shape const& shape) {
   int const capacity = capacity_of(shape, threads), ordered = ordered_of(shape, Sorted::yes);
   std::size_t const bytes = shape.key_bytes == 8 ? shared_bytes<Item128>(1, capacity, ordered)
                                                  : shared_bytes<Item64>(1, capacity, ordered);
-  return bytes <= std::size_t{160} * 1024;
+  return bytes <= room_for(160);
 }
 
 template <class Bits>
@@ -195,9 +207,8 @@ void one_pass_batch(int device, cudaStream_t stream, Problem<Bits> const& proble
   run<Bits, ItemOf<Bits>>(device, stream, problem, options);
 }
 
-template void one_pass_batch(int, cudaStream_t, Problem<std::uint8_t> const&, Options const&);
-template void one_pass_batch(int, cudaStream_t, Problem<std::uint16_t> const&, Options const&);
-template void one_pass_batch(int, cudaStream_t, Problem<std::uint32_t> const&, Options const&);
-template void one_pass_batch(int, cudaStream_t, Problem<std::uint64_t> const&, Options const&);
+#define KTOPK_INSTANTIATE(Bits) \
+  template void one_pass_batch(int, cudaStream_t, Problem<Bits> const&, Options const&);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
 
 }  // namespace ktopk::detail::cuda

@@ -11,6 +11,7 @@
 
 #include "block.cuh"
 #include "device.hpp"
+#include "key_widths.hpp"
 #include "radix_tuning.hpp"
 #include "sort_rows.cuh"
 #include "stream.cuh"
@@ -1032,9 +1033,8 @@ void radix(int device, int concurrency, cudaStream_t stream, Problem<Bits> const
   });
 }
 
-template void radix(int, int, cudaStream_t, Problem<std::uint8_t> const&, Options const&, void*);
-template void radix(int, int, cudaStream_t, Problem<std::uint16_t> const&, Options const&, void*);
-template void radix(int, int, cudaStream_t, Problem<std::uint32_t> const&, Options const&, void*);
-template void radix(int, int, cudaStream_t, Problem<std::uint64_t> const&, Options const&, void*);
+#define KTOPK_INSTANTIATE(Bits) \
+  template void radix(int, int, cudaStream_t, Problem<Bits> const&, Options const&, void*);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
 
 }  // namespace ktopk::detail::cuda
