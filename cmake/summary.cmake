@@ -5,7 +5,7 @@ endif()
 
 set(tuned none)
 if(KTOPK_ENABLE_CUDA_TUNED)
-  list(JOIN KTOPK_CUDA_ROOMS " " tuned)
+  list(JOIN KTOPK_CUDA_KERNELS " " tuned)
   set(tuned "${tuned} (CUDA, sm ${CMAKE_CUDA_ARCHITECTURES})")
 endif()
 set(kind static)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says from perf_top_k's JSON where the library's own choice is slower than the best room, and by how much. The
-choice knows the shape alone; so of each shape it also says whether a room loses less on its worst input."""
+"""Says from perf_top_k's JSON where the library's own choice is slower than the best implementation, and by how much. The
+choice knows the shape alone; so of each shape it also says whether an implementation loses less on its worst input."""
 import argparse
 import json
 import statistics
@@ -11,21 +11,21 @@ import report
 
 
 def chosen_us(row):
-    """The time of what was chosen, by all that was measured of it, as such and as the room that it is."""
+    """The time of what was chosen, by all that was measured of it, as such and as the implementation that it is."""
     automatic = row.measured["automatic"]
     twin = row.measured.get(automatic.algorithm)
     return statistics.median(time[0] for time in automatic.times + (twin.times if twin else []))
 
 
 def times_of(row):
-    """Of the rooms that served themselves; the chosen one's is chosen_us."""
+    """Of the implementations that served themselves; the chosen one's is chosen_us."""
     times = {m: r.median_us for m, r in row.measured.items() if not report.is_peer(m) and r.algorithm in (m, "")}
     chosen = row.measured["automatic"].algorithm if "automatic" in row.measured else None
     return {m: chosen_us(row) if m == chosen else us for m, us in times.items()}
 
 
 def best_of(row):
-    """The fastest room and its time."""
+    """The fastest implementation and its time."""
     times = times_of(row)
     best = min(times, key=times.get, default="automatic")
     return best, min(times.get(best, chosen_us(row)), chosen_us(row))
@@ -47,10 +47,10 @@ def by_shape(rows):
 
 
 def worst_losses(rows):
-    """Of the rows of one shape: what the choice loses on its worst input, and the room that loses least."""
+    """Of the rows of one shape: what the choice loses on its worst input, and the implementation that loses least."""
     best = [best_of(row)[1] for row in rows]
-    rooms = set.intersection(*(set(times_of(row)) for row in rows))
-    worst = {room: max(times_of(row)[room] / us for row, us in zip(rows, best)) for room in rooms}
+    implementations = set.intersection(*(set(times_of(row)) for row in rows))
+    worst = {name: max(times_of(row)[name] / us for row, us in zip(rows, best)) for name in implementations}
     chosen = max(chosen_us(row) / us for row, us in zip(rows, best))
     safest = min(worst, key=worst.get, default="automatic")
     return chosen, safest, min(worst.get(safest, chosen), chosen)
@@ -59,8 +59,8 @@ def worst_losses(rows):
 def most_within(rows, within):
     """How many of the rows of one shape the choice could have met at best, knowing their times but not the input."""
     best = [best_of(row)[1] for row in rows]
-    rooms = set.intersection(*(set(times_of(row)) for row in rows))
-    counts = [sum(times_of(row)[room] <= within * us for row, us in zip(rows, best)) for room in rooms]
+    implementations = set.intersection(*(set(times_of(row)) for row in rows))
+    counts = [sum(times_of(row)[name] <= within * us for row, us in zip(rows, best)) for name in implementations]
     return max([sum(chosen_us(row) <= within * us for row, us in zip(rows, best)), *counts])
 
 
@@ -84,7 +84,7 @@ def compact(rows, context):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", help="what --benchmark_out wrote, with --method=automatic,algorithms")
-    parser.add_argument("--within", type=float, default=1.1, help="what counts as good: time over the best room's (1.1)")
+    parser.add_argument("--within", type=float, default=1.1, help="good is a time of so many times the best one's (1.1)")
     parser.add_argument("--compact", metavar="FILE", help="write all medians in a short form")
     arguments = parser.parse_args()
     rows = report.read(arguments.files)
@@ -99,16 +99,16 @@ def main():
         print(f"{loss:5.2f}  {row.workload}: {chosen} {report.microseconds(chosen_us(row))} us, "
               f"{best} {report.microseconds(best_us)} us, floor {report.microseconds(row.floor_us)} us")
     good = sum(loss <= arguments.within for loss, _ in found)
-    print(f"{good} of {len(found)} choices are within {arguments.within:g} of the best room")
+    print(f"{good} of {len(found)} choices are within {arguments.within:g} of the best implementation")
     most = sum(most_within(shape, arguments.within) for shape in by_shape(rows))
-    print(f"{most} would be, if each shape had the room that serves most of its inputs so well")
+    print(f"{most} would be, if each shape had the implementation that serves most of its inputs so well")
     shapes = [(worst_losses(shape), shape[0]) for shape in by_shape(rows)]
     for (chosen, safest, least), row in shapes:
         if chosen > arguments.within * least:
             print(f"{chosen:5.2f}  at worst, n {report.count(row.rows)} x {report.count(row.n)}, k {report.count(row.k)} {row.type}: "
                   f"{row.measured['automatic'].algorithm}; {safest} loses {least:.2f}")
     safe = sum(chosen <= arguments.within * least for (chosen, _, least), _ in shapes)
-    print(f"{safe} of {len(shapes)} shapes lose no more than {arguments.within:g} of what the safest room does on its worst input")
+    print(f"{safe} of {len(shapes)} shapes lose no more than {arguments.within:g} of the safest implementation's worst time")
     if arguments.compact:
         with open(arguments.files[0], encoding="utf-8") as file:
             context = json.load(file)["context"]

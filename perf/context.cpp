@@ -29,7 +29,7 @@ std::string cpu_model() {
   return "unknown";
 }
 
-/// Version, commit, compiler, Kokkos and rooms, each a "name: value" of ktopk::configuration().
+/// Version, commit, compiler, Kokkos and implementations, each a "name: value" of ktopk::configuration().
 void add_configuration() {
   std::istringstream lines(ktopk::configuration());
   for (std::string line; std::getline(lines, line);) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures all rooms of a host on the shapes that choose.cpp was made by, for perf/choice.py to read. Rooms are measured
-by turns, several times each, since a machine is not equally fast all the time."""
+"""Measures all implementations of a host on the shapes that choose.cpp was made by, for perf/choice.py to read: by turns,
+several times each, since a machine is not equally fast all the time."""
 import argparse
 import glob
 import itertools
@@ -55,7 +55,7 @@ GROUPS = {
 
 TURNS = ["--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"]
 REPETITIONS, REPETITIONS_OF_DOUBTFUL = 5, 20
-# A loss from which on a case is measured anew, and what is fast enough to be in question then: over the best room.
+# A loss from which on a case is measured anew, and what is fast enough to be in question then: over the best implementation.
 DOUBTFUL, RIVAL = 1.05, 1.3
 
 
@@ -78,11 +78,11 @@ def run(*arguments):
 
 
 def doubtful_cases(files):
-    """The workloads of some files in which the choice is behind, with the rooms that may be the best."""
+    """The workloads of some files in which the choice is behind, with the implementations that may be the best."""
     for loss, row in choice.losses(report.read(files)):
         if loss > DOUBTFUL:
             _, best = choice.best_of(row)
-            rivals = [room for room, us in choice.times_of(row).items() if us <= RIVAL * best]
+            rivals = [implementation for implementation, us in choice.times_of(row).items() if us <= RIVAL * best]
             methods = dict.fromkeys(["automatic", row.measured["automatic"].algorithm, *rivals])
             yield str(row.rows), str(row.n), str(row.k), row.type, row.input, ",".join(methods)
 
@@ -95,7 +95,7 @@ def measure(arguments):
 
 
 def measure_doubtful(arguments):
-    """Of many rooms that are alike one comes out ahead by luck; with more repetitions fewer do."""
+    """Of many implementations that are alike one comes out ahead by luck; with more repetitions fewer do."""
     files = [file for group in arguments.groups for file in glob.glob(os.path.join(arguments.folder, group + "-*.json"))]
     for number, case in enumerate(doubtful_cases(files)):
         output = os.path.join(arguments.folder, f"doubtful-{arguments.groups[0]}-{number}.json")

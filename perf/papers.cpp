@@ -72,7 +72,7 @@ double normal_quantile(double p) {
   return low;
 }
 
-bool has_room(Algorithm algorithm) {
+bool has_implementation(Algorithm algorithm) {
   auto const all = algorithms();
   return std::any_of(all.begin(), all.end(),
                      [=](AlgorithmInfo const& info) { return info.algorithm == algorithm; });

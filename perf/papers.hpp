@@ -99,9 +99,9 @@ double parallel_sum(std::int64_t count, Value const& value) {
   return sum;
 }
 
-bool has_room(Algorithm algorithm);
+bool has_implementation(Algorithm algorithm);
 
-/// What a room counts on its way.
+/// What an implementation counts on its way.
 struct Counted {
   std::vector<std::int64_t> counts;
   double operator[](Count what) const {
@@ -120,7 +120,7 @@ struct Selected {
   Counted counted;
 };
 
-/// The k best of each row, unsorted, by a room.
+/// The k best of each row, unsorted, by an implementation.
 template <class T>
 Selected<T> select(Rows<T> const& keys, std::int64_t k, Options options) {
   options.sorted = Sorted::no;

@@ -7,7 +7,7 @@
 
 // AIR Top-K: what Algorithm 1 reads and writes in each iteration, with candidate buffers where they are
 // worth it, always and never; and what early stopping saves. The algorithm is simulated as printed, on
-// 32-bit floats with digits of 11, 11 and 10 bits, for the K smallest; the room radix counts its own.
+// 32-bit floats with digits of 11, 11 and 10 bits, for the K smallest; the implementation radix counts its own.
 
 namespace ktopk::papers {
 namespace {
@@ -219,8 +219,9 @@ void early_lines(Report& report) {
                "a time against bytes: it is the last kernels, nearly empty, that are spared");
 }
 
-void room(Report& report) {
-  report.section("The room radix on the same inputs: reads of the input, items moved in n, passes");
+void implementation(Report& report) {
+  report.section(
+      "The implementation radix on the same inputs: reads of the input, items moved in n, passes");
   for (auto const& input : inputs()) {
     auto const& key = input.key;
     auto const keys = make_rows<float>(1, n, [&](std::int64_t i) { return key(i); });
@@ -243,7 +244,7 @@ void air(Report& report) {
   traffic_lines(report);
   statements(report);
   early_lines(report);
-  room(report);
+  implementation(report);
 }
 
 }  // namespace ktopk::papers

@@ -7,7 +7,7 @@
 
 #include "papers.hpp"
 
-// Bitonic top-k: the comparisons of local sort, merge and rebuild, and how the work of each room grows on
+// Bitonic top-k: the comparisons of local sort, merge and rebuild, and how the work of each implementation grows on
 // the worst cases of section 6.4.
 
 namespace ktopk::papers {
@@ -84,7 +84,7 @@ std::vector<Input> inputs(std::int64_t n) {
       {"bucket killer", [n](std::int64_t i) { return bucket_killer(i, n); }}};
 }
 
-/// 0 where there is no such room.
+/// 0 where there is no such implementation.
 std::int64_t largest_k(Algorithm algorithm) {
   for (auto const& info : algorithms())
     if (info.algorithm == algorithm) return info.largest_k;
@@ -114,18 +114,18 @@ void comparisons(Report& report) {
                  text("%.2f n log^2 k%s", expected / square, right ? "" : ", WRONG RESULT"),
                  right && expected < 2 * square);
     if (k > largest_k(Algorithm::bitonic)) continue;
-    std::vector<double> room;
+    std::vector<double> implementation;
     for (auto const& input : inputs(n)) {
       Options options;
       options.algorithm = Algorithm::bitonic;
-      room.push_back(
+      implementation.push_back(
           select(make_rows<float>(1, n, input.key), k, options).counted[Count::comparisons]);
     }
-    report.claim(
-        text("k = %lld: the room, on three inputs", static_cast<long long>(k)),
-        text("%.0f", expected), row(room, 0),
-        room[0] == room[1] && room[1] == room[2] && std::abs(room[0] / expected - 1) < 0.01,
-        "but for the last merge and rebuild of a few k");
+    report.claim(text("k = %lld: the implementation, on three inputs", static_cast<long long>(k)),
+                 text("%.0f", expected), row(implementation, 0),
+                 implementation[0] == implementation[1] && implementation[1] == implementation[2] &&
+                     std::abs(implementation[0] / expected - 1) < 0.01,
+                 "but for the last merge and rebuild of a few k");
   }
 }
 
@@ -145,8 +145,8 @@ double insertions(std::int64_t n, std::int64_t k, std::function<float(std::int64
   return count;
 }
 
-/// Rows that the room does not part, so that each has one heap.
-void heap_room(Report& report) {
+/// Rows that the implementation does not part, so that each has one heap.
+void heap_implementation(Report& report) {
   std::int64_t const rows = 64, n = 1 << 14, k = 32;
   auto const counted = [&](std::function<float(std::int64_t)> const& key) {
     Options options;
@@ -156,12 +156,13 @@ void heap_room(Report& report) {
   // What the best of 128 classes of places, each of 64 keys of this row, leave of it.
   double const reaching = 16384.0 / 64 * -std::log(1 - 32.0 / 128);
   report.compare(
-      text("the room heap, uniform, 64 rows of 2^14: insertions, k (1 + ln(m / k)) of the "
-           "m = %.0f keys that the best of classes of places leave",
-           reaching),
+      text(
+          "the implementation heap, uniform, 64 rows of 2^14: insertions, k (1 + ln(m / k)) of the "
+          "m = %.0f keys that the best of classes of places leave",
+          reaching),
       {32 * (1 + std::log(reaching / 32))}, {counted(uniform_key)}, 8, 0);
   double const rising = counted([=](std::int64_t i) { return static_cast<float>(i % n); });
-  report.line("the room heap, increasing", "each key", text("%.0f of 16384", rising),
+  report.line("the implementation heap, increasing", "each key", text("%.0f of 16384", rising),
               "a block of keys is begun at its better end");
 }
 
@@ -177,7 +178,7 @@ void heaps(Report& report) {
       text("k (1 + ln(n / k)) = %.0f are to be expected; the text says about 500", expected));
   report.compare("increasing: each key is one", {671000},
                  {insertions(n, k, [](std::int64_t i) { return static_cast<float>(i); })}, 0, 0);
-  heap_room(report);
+  heap_implementation(report);
 }
 
 double work(Counted const& counted) {
@@ -198,7 +199,7 @@ char const* said(Algorithm algorithm) {
 
 void worst_cases(Report& report) {
   report.section(
-      "Bitonic top-k, section 6.4: work of each room, 2^22 floats, k = 64: items moved, "
+      "Bitonic top-k, section 6.4: work of each implementation, 2^22 floats, k = 64: items moved, "
       "comparisons and insertions in n; then its growth on increasing keys and on the bucket "
       "killer");
   std::int64_t const n = 1 << 22;
@@ -215,7 +216,7 @@ void worst_cases(Report& report) {
     }
     if (!counts_reads) {
       report.line(info.name, said(info.algorithm), "not counted",
-                  "this room does not count its reads");
+                  "this implementation does not count its reads");
       continue;
     }
     if (info.algorithm == Algorithm::radix) radix = works;

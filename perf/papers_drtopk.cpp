@@ -192,26 +192,28 @@ void figure_14(Report& report) {
                text("alpha off by <= %d, cost <= %.3f x the best", furthest, worst), furthest <= 1);
 }
 
-/// The room's keys.
-constexpr std::int64_t room_n = 1 << 24;
-constexpr int room_log_ks[] = {0, 6, 10, 14, 18, 20};
+/// The implementation's keys.
+constexpr std::int64_t implementation_n = 1 << 24;
+constexpr int implementation_log_ks[] = {0, 6, 10, 14, 18, 20};
 
-Rows<std::uint32_t> room_keys() {
-  return make_rows<std::uint32_t>(1, room_n, [](std::int64_t i) {
+Rows<std::uint32_t> implementation_keys() {
+  return make_rows<std::uint32_t>(1, implementation_n, [](std::int64_t i) {
     return random_bits(5, static_cast<std::uint64_t>(i)) >> 32;
   });
 }
 
-Shape room_shape(std::int64_t k) { return make_shape<std::uint32_t, std::int32_t>(1, room_n, k); }
-
-/// The alpha that the room chooses.
-int room_alpha(std::int64_t k) {
-  return detail::delegate_plan(detail::device_of(Exec()), room_shape(k)).alpha;
+Shape implementation_shape(std::int64_t k) {
+  return make_shape<std::uint32_t, std::int32_t>(1, implementation_n, k);
 }
 
-Options const room_options{.sorted = Sorted::no, .algorithm = Algorithm::delegate};
+/// The alpha that the implementation chooses.
+int implementation_alpha(std::int64_t k) {
+  return detail::delegate_plan(detail::device_of(Exec()), implementation_shape(k)).alpha;
+}
 
-/// The median time of the room with each alpha, in milliseconds; taken in turn, so that what else the
+Options const implementation_options{.sorted = Sorted::no, .algorithm = Algorithm::delegate};
+
+/// The median time of the implementation with each alpha, in milliseconds; taken in turn, so that what else the
 /// machine does meets all of them.
 std::vector<double> time_alphas(Rows<std::uint32_t> const& keys, std::int64_t k,
                                 std::vector<int> const& alphas) {
@@ -222,15 +224,15 @@ std::vector<double> time_alphas(Rows<std::uint32_t> const& keys, std::int64_t k,
   std::size_t most = 0;
   for (int alpha : alphas) {
     detail::ForceAlpha const force(alpha);
-    most = std::max(most, workspace_bytes(Exec(), room_shape(k), room_options));
+    most = std::max(most, workspace_bytes(Exec(), implementation_shape(k), implementation_options));
   }
   Workspace<Exec> const workspace("ktopk::papers::workspace", most);
   std::vector<std::vector<double>> seconds(alphas.size());
   for (int r = 0; r <= repetitions; ++r)
     for (std::size_t a = 0; a < alphas.size(); ++a) {
       detail::ForceAlpha const force(alphas[a]);
-      double const time =
-          timer.seconds([&] { top_k(Exec(), keys, values, indices, room_options, workspace); });
+      double const time = timer.seconds(
+          [&] { top_k(Exec(), keys, values, indices, implementation_options, workspace); });
       if (r > 0) seconds[a].push_back(time);
     }
   std::vector<double> medians;
@@ -239,17 +241,17 @@ std::vector<double> time_alphas(Rows<std::uint32_t> const& keys, std::int64_t k,
 }
 
 void figure_14_by_time(Report& report) {
-  if (!has_room(Algorithm::delegate)) return;
+  if (!has_implementation(Algorithm::delegate)) return;
   report.section(
       text("Dr. Top-k, Figure 14 by time: delegate on 2^24 uniform 32-bit keys, %d threads",
            Exec().concurrency()));
-  auto const keys = room_keys();
-  for (int log_k : room_log_ks) {
+  auto const keys = implementation_keys();
+  for (int log_k : implementation_log_ks) {
     std::int64_t const k = std::int64_t{1} << log_k;
-    int const chosen = room_alpha(k);
+    int const chosen = implementation_alpha(k);
     std::vector<int> alphas;
     for (int alpha = std::max(1, chosen - 2); alpha <= chosen + 2; ++alpha)
-      if (detail::delegate_plan(room_n, alpha).delegates() >= k) alphas.push_back(alpha);
+      if (detail::delegate_plan(implementation_n, alpha).delegates() >= k) alphas.push_back(alpha);
     auto const times = time_alphas(keys, k, alphas);
     auto const best = std::min_element(times.begin(), times.end());
     auto const of = [&](int alpha) {
@@ -266,17 +268,18 @@ void figure_14_by_time(Report& report) {
   }
 }
 
-void room(Report& report) {
-  if (!has_room(Algorithm::delegate)) return;
+void implementation(Report& report) {
+  if (!has_implementation(Algorithm::delegate)) return;
   report.section(
-      "Dr. Top-k: the room delegate on 2^24 uniform 32-bit keys, beside the model for its alpha");
+      "Dr. Top-k: the implementation delegate on 2^24 uniform 32-bit keys, beside the model for "
+      "its alpha");
   report.compare_with("model");
-  std::int64_t const n = room_n;
-  auto const keys = room_keys();
-  for (int log_k : room_log_ks) {
+  std::int64_t const n = implementation_n;
+  auto const keys = implementation_keys();
+  for (int log_k : implementation_log_ks) {
     std::int64_t const k = std::int64_t{1} << log_k;
-    int const alpha = room_alpha(k);
-    auto const counted = select(keys, k, room_options).counted;
+    int const alpha = implementation_alpha(k);
+    auto const counted = select(keys, k, implementation_options).counted;
     double const sum =
         100 * (counted[Count::delegates] + counted[Count::candidates]) / static_cast<double>(n);
     double const model = model_percent(24, log_k, alpha);
@@ -293,7 +296,7 @@ void drtopk(Report& report) {
   figure_21(report);
   figure_14(report);
   figure_14_by_time(report);
-  room(report);
+  implementation(report);
 }
 
 }  // namespace ktopk::papers

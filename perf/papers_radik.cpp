@@ -5,7 +5,7 @@
 #include "papers.hpp"
 
 // RadiK: how often a block's write buffer is flushed, by equations 1 to 5 and as counted on uniform keys.
-// The buffers are simulated, for a host's room has no blocks; what it flushes is counted beside them.
+// The buffers are simulated, for a host's implementation has no blocks; what it flushes is counted beside them.
 
 namespace ktopk::papers {
 namespace {
@@ -87,8 +87,8 @@ void check(Report& report, Grid const& grid) {
 
 /// On a host a thread is a group; it holds 256 candidates, or all winners of a block of 2048 keys. These it
 /// puts at once, so where k is so small that a block has few of them, they are few for each flush.
-void room(Report& report) {
-  report.section("The room radix, 2^24 uniform keys: items written for each flush");
+void implementation(Report& report) {
+  report.section("The implementation radix, 2^24 uniform keys: items written for each flush");
   std::int64_t const n = 1 << 24;
   auto const keys = make_rows<float>(
       1, n, [](std::int64_t i) { return uniform(8, static_cast<std::uint64_t>(i)); });
@@ -121,7 +121,7 @@ void radik(Report& report) {
   for (Grid const& grid : {Grid{1 << 26, 160, 1024, 8}, Grid{1 << 26, 160, 256, 8},
                            Grid{1 << 26, 160, 1024, 4}, Grid{1 << 26, 160, 512, 11}})
     check(report, grid);
-  room(report);
+  implementation(report);
 }
 
 }  // namespace ktopk::papers

@@ -7,7 +7,7 @@
 #include "papers.hpp"
 
 // RTop-K: how many halvings Algorithm 1 takes, and what is missed when it stops early. Both are run here
-// on 32-bit floats, as printed and as the tables must have been made; the room bisection counts its own.
+// on 32-bit floats, as printed and as the tables must have been made; the implementation bisection counts its own.
 
 namespace ktopk::papers {
 namespace {
@@ -82,7 +82,7 @@ Rows<float> normal_rows(std::int64_t rows, std::int64_t n) {
                           [](std::int64_t i) { return normal(1, static_cast<std::uint64_t>(i)); });
 }
 
-double room_iterations(Rows<float> const& rows, int k, double epsilon) {
+double implementation_iterations(Rows<float> const& rows, int k, double epsilon) {
   Options options;
   options.algorithm = Algorithm::bisection;
   options.epsilon = epsilon;
@@ -113,20 +113,22 @@ void table_1(Report& report, Rows<float> const& rows) {
   for (int k : ks) printed.push_back(cumulative(exits(rows, k, 1e-4f), 15));
   report.compare("by iteration 15, Algorithm 1 as printed", paper[12], printed, 0.1, 2,
                  "the table fits max - min > epsilon, as the lines above, not thres - min");
-  std::vector<double> ours, implied, room;
+  std::vector<double> ours, implied, implementation;
   for (std::size_t c = 0; c < ks.size(); ++c) {
     ours.push_back(average(all[c]));
     double rest = 3;  // nobody of note exits before the third
     for (auto const& line : paper) rest += 1 - line[c] / 100;
     implied.push_back(rest - cumulative(all[c], 1) / 100 - cumulative(all[c], 2) / 100);
-    if (has_room(Algorithm::bisection)) room.push_back(room_iterations(rows, ks[c], 1e-4));
+    if (has_implementation(Algorithm::bisection))
+      implementation.push_back(implementation_iterations(rows, ks[c], 1e-4));
   }
   report.compare("average exit, as printed", {7.60, 8.29, 8.95, 9.52, 9.60}, ours, 0.05, 2,
                  "the row contradicts the column above it, see the next line, and Table 5");
   report.compare("average exit, as the column implies", implied, ours, 0.05);
-  if (!room.empty())
-    report.compare("average of the room bisection", implied, room, 0.5, 2,
-                   "the room ends a step sooner or later, where its interval of ranks does");
+  if (!implementation.empty())
+    report.compare(
+        "average of the implementation bisection", implied, implementation, 0.5, 2,
+        "the implementation ends a step sooner or later, where its interval of ranks does");
 }
 
 struct Early {
@@ -180,8 +182,8 @@ Early average_early(Rows<float> const& rows, int k, int steps, AtK at_k) {
   return {mean(0), mean(1), mean(2)};
 }
 
-/// The room's hits: how many of its k keys reach the true k-th.
-double room_hits(Rows<float> const& rows, int k, int steps) {
+/// The implementation's hits: how many of its k keys reach the true k-th.
+double implementation_hits(Rows<float> const& rows, int k, int steps) {
   Options options;
   auto const truth = select(rows, k, options);
   options.algorithm = Algorithm::bisection;
@@ -227,24 +229,26 @@ void table_2(Report& report, Rows<float> const& rows) {
   for (std::size_t line = 0; line < paper.size(); ++line) {
     int const steps = static_cast<int>(line) + 2;
     Line ours;
-    std::vector<double> room;
+    std::vector<double> implementation;
     for (int k : ks) {
       Early const early = average_early(rows, k, steps, AtK::leaves);
       ours.e1.push_back(early.e1);
       ours.e2.push_back(early.e2);
       ours.hit.push_back(early.hit);
-      if (has_room(Algorithm::bisection)) room.push_back(room_hits(rows, k, steps));
+      if (has_implementation(Algorithm::bisection))
+        implementation.push_back(implementation_hits(rows, k, steps));
       if (steps == 8) printed.push_back(average_early(rows, k, steps, AtK::goes_on).hit);
     }
     report.compare(text("E1 %%, max_iter = %d", steps), paper[line].e1, ours.e1, 0.5);
     report.compare(text("E2 %%, max_iter = %d", steps), paper[line].e2, ours.e2, 0.5);
     report.compare(text("hit rate %%, max_iter = %d", steps), paper[line].hit, ours.hit, 0.75);
-    if (!room.empty())
-      report.line(
-          text("hit rate %%, room bisection, %d", steps), row(paper[line].hit, 2), row(room, 2),
-          std::equal(room.begin(), room.end(), paper[line].hit.begin(), std::greater_equal<>())
-              ? "no worse"
-              : "worse for some k");
+    if (!implementation.empty())
+      report.line(text("hit rate %%, implementation bisection, %d", steps), row(paper[line].hit, 2),
+                  row(implementation, 2),
+                  std::equal(implementation.begin(), implementation.end(), paper[line].hit.begin(),
+                             std::greater_equal<>())
+                      ? "no worse"
+                      : "worse for some k");
   }
   report.compare("hit rate %, max_iter = 8, Algorithm 2 as printed", paper.back().hit, printed,
                  0.75, 2, "the table fits a loop that is left at cnt = k without moving min");
@@ -273,19 +277,20 @@ void table_5(Report& report) {
       {8192, {64, 128, 256, 512}, {10.3, 11.14, 12.02, 12.8}, {10.54, 11.41, 12.26, 13.06}}};
   for (auto const& block : blocks) {
     auto const rows = normal_rows(10000, block.n);
-    std::vector<double> averages, expected, room;
+    std::vector<double> averages, expected, implementation;
     for (int k : block.ks) {
       averages.push_back(average(exits(rows, k, 0)));
       expected.push_back(expected_iterations(block.n, k));
-      if (has_room(Algorithm::bisection)) room.push_back(room_iterations(rows, k, 0));
+      if (has_implementation(Algorithm::bisection))
+        implementation.push_back(implementation_iterations(rows, k, 0));
     }
     std::string const ks = block.n == 256 ? "k = 64 128" : "k = 64 .. 512";
     report.compare(text("average, M = %d, %s", block.n, ks.c_str()), block.averages, averages,
                    0.08);
     report.compare(text("E(n), M = %d, %s", block.n, ks.c_str()), block.expected, expected, 0.011);
-    if (!room.empty())
-      report.compare(text("room bisection, M = %d, %s", block.n, ks.c_str()), block.averages, room,
-                     0.5);
+    if (!implementation.empty())
+      report.compare(text("implementation bisection, M = %d, %s", block.n, ks.c_str()),
+                     block.averages, implementation, 0.5);
   }
 }
 

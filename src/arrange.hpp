@@ -3,8 +3,8 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// What every generic room ends in: its winners, in any order, become the output in the promised order.
-// Where that is any order, a room may also store them at once.
+// What every generic implementation ends in: its winners, in any order, become the output in the promised order.
+// Where that is any order, an implementation may also store them at once.
 
 namespace ktopk::detail {
 
@@ -23,7 +23,7 @@ struct Winners {
   Item* spare = nullptr;  // as much again, where they are to be sorted
 };
 
-/// What a room's pieces, `Work<Item>(workspace, device, shape, options, more...)`, take of a workspace.
+/// What an implementation's pieces, `Work<Item>(workspace, device, shape, options, more...)`, take of a workspace.
 template <template <class> class Work, class... More>
 std::size_t bytes_of(Device const& device, Shape const& shape, Options const& options,
                      More const&... more) {
@@ -32,7 +32,7 @@ std::size_t bytes_of(Device const& device, Shape const& shape, Options const& op
   return Work<Item128>(nullptr, device, shape, options, more...).pieces.bytes();
 }
 
-/// Where a room puts its winners: into the list, or without one into the output.
+/// Where an implementation puts its winners: into the list, or without one into the output.
 template <class Bits, class Item>
 struct WinnerSink {
   Problem<Bits> problem;

@@ -24,7 +24,7 @@ inline bool is_for_tuned_one_pass(Shape const& shape) {
 /// Of the portable implementations sort is the fastest for a row that few teams share, where launches are what counts,
 /// and radix beyond; bitonic for small k in rows that a team has to itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
 inline Algorithm choose_on_device(Device const& device, Shape const& shape,
-                                  TunedRooms const& tuned) {
+                                  TunedAlgorithms const& tuned) {
   if (tuned.bisection) return Algorithm::bisection;
   if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;
   if (tuned.radix && shape.n > 8192) return Algorithm::radix;
@@ -68,7 +68,7 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, Option
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape, Options const& options,
-                              TunedRooms const& tuned) {
+                              TunedAlgorithms const& tuned) {
   return device.host ? choose_on_host(device, shape, options)
                      : choose_on_device(device, shape, tuned);
 }

@@ -5,8 +5,8 @@
 
 namespace ktopk::detail {
 
-/// Which tuned rooms of the device's backend serve a shape.
-struct TunedRooms {
+/// Which tuned implementations of the device's backend serve a shape.
+struct TunedAlgorithms {
   bool one_pass = false;
   bool bisection = false;
   bool radix = false;
@@ -14,6 +14,6 @@ struct TunedRooms {
 
 /// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.
 Algorithm choose(Device const& device, Shape const& shape, Options const& options,
-                 TunedRooms const& tuned);
+                 TunedAlgorithms const& tuned);
 
 }  // namespace ktopk::detail

@@ -15,7 +15,7 @@
 #include "host_memory.hpp"
 #include "host_shares.hpp"
 
-// A group is what works on one part of a row: one thread on a host, a team on a device. Rooms are
+// A group is what works on one part of a row: one thread on a host, a team on a device. Implementations are
 // written once on groups; on a host every helper below is a plain loop or nothing at all.
 
 namespace ktopk::detail {

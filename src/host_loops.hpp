@@ -8,9 +8,9 @@
 #include <ktopk/detail/rank.hpp>
 #include <ktopk/detail/stored.hpp>
 
-// The inner loops of every host room: plain C++ that vectorizes, compiled for the processors of a decade
+// The inner loops of every host implementation: plain C++ that vectorizes, compiled for the processors of a decade
 // and picked at run time, so that a portable build is fast. Their source knows no Kokkos, so the host's
-// own compiler translates it even where the rooms are nvcc's.
+// own compiler translates it even where the implementations are nvcc's.
 
 namespace ktopk::detail {
 

@@ -12,7 +12,7 @@
 #include "place_classes.hpp"
 #include "thread_memory.hpp"
 
-// How host rooms walk a row or a list: block by block, through the loops of host_loops.hpp.
+// How host implementations walk a row or a list: block by block, through the loops of host_loops.hpp.
 
 namespace ktopk::detail {
 

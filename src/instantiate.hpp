@@ -53,12 +53,16 @@
 #define KTOPK_INSTANTIATE(X) KTOPK_FOR_EACH_SPACE(X)
 #endif
 
-// A generic room's `run` for every key width on one space.
-#define KTOPK_RUN_ON(Room, Space)                                                              \
-  template void Room::run(Space const&, Problem<std::uint8_t> const&, Options const&, void*);  \
-  template void Room::run(Space const&, Problem<std::uint16_t> const&, Options const&, void*); \
-  template void Room::run(Space const&, Problem<std::uint32_t> const&, Options const&, void*); \
-  template void Room::run(Space const&, Problem<std::uint64_t> const&, Options const&, void*);
+// A generic implementation's `run` for every key width on one space.
+#define KTOPK_RUN_ON(Implementation, Space)                                                      \
+  template void Implementation::run(Space const&, Problem<std::uint8_t> const&, Options const&,  \
+                                    void*);                                                      \
+  template void Implementation::run(Space const&, Problem<std::uint16_t> const&, Options const&, \
+                                    void*);                                                      \
+  template void Implementation::run(Space const&, Problem<std::uint32_t> const&, Options const&, \
+                                    void*);                                                      \
+  template void Implementation::run(Space const&, Problem<std::uint64_t> const&, Options const&, \
+                                    void*);
 
 // What is per key width and item type, for the five pairs that occur.
 #define KTOPK_FOR_EACH_ITEM(X, Space) \

@@ -6,7 +6,7 @@
 
 #include <ktopk/detail/rank.hpp>
 
-// Rooms that cut an interval of keys into equal parts compute with the numbers that keys stand for.
+// Implementations that cut an interval of keys into equal parts compute with the numbers that keys stand for.
 
 namespace ktopk::detail {
 

@@ -11,7 +11,7 @@
 // What bucket, sample and quick share. The k-th item of a row, of keys or of a list, lies in an interval of
 // items; a few splitters cut it, a read counts what reaches each of them, and the part that holds the k-th is the
 // next interval. When few items are left in it, the read that counts also moves them to a list, and
-// what is above it to the winners. Rooms differ in their splitters alone. After a fixed number of
+// what is above it to the winners. Implementations differ in their splitters alone. After a fixed number of
 // passes radix takes what is left.
 
 namespace ktopk::detail {
@@ -90,7 +90,7 @@ bool all_settled(NarrowScratch<Item> const& scratch, std::int64_t rows) {
                      [](NarrowRow<Item> const& state) { return state.settled; });
 }
 
-/// Labels of a room's kernels.
+/// Labels of an implementation's kernels.
 struct NarrowLabels {
   char const *begin, *start, *pass, *finish, *rows;
 };
@@ -173,7 +173,7 @@ struct NarrowPieces {
   NarrowWork<Item> work;
 };
 
-/// The whole of a room: select, arrange.
+/// The whole of an implementation: select, arrange.
 template <class Splitting, class Exec, class Bits>
 void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                void* workspace) {

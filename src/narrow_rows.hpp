@@ -73,7 +73,7 @@ struct ListReader {
   KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
 };
 
-/// What the rooms do with a row, or a part of it. Splitting::choose(group, ...) finds splitters.
+/// What the implementations do with a row, or a part of it. Splitting::choose(group, ...) finds splitters.
 template <class Splitting, class Source, class Bits, class Item>
 struct Narrowing {
   static constexpr int ways = Splitting::ways;

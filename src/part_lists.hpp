@@ -6,7 +6,7 @@
 #include "counters.hpp"
 #include "group.hpp"
 
-// For rooms in which every group finds the best k of its part of a row: where a row is one part they are
+// For implementations in which every group finds the best k of its part of a row: where a row is one part they are
 // its winners, else they stand side by side in a list, of which an exact selection takes the winners.
 
 namespace ktopk::detail {

@@ -22,12 +22,12 @@
 #include "instantiate.hpp"
 #include "tuned.hpp"
 
-// The hall: the only file that knows all rooms.
+// The dispatcher: the only file that knows all implementations.
 
 namespace ktopk::detail {
 
 template <template <class> class Algorithm, class Exec>
-using tuned_room = Algorithm<typename backend_for<Algorithm, Exec>::type>;
+using tuned_implementation = Algorithm<typename backend_for<Algorithm, Exec>::type>;
 
 template <template <class> class Algorithm, class Exec>
 inline constexpr bool is_tuned =
@@ -36,39 +36,40 @@ inline constexpr bool is_tuned =
 template <template <class> class Algorithm, class Exec>
 bool is_served_by_tuned(Shape const& shape, Options const& options) {
   if constexpr (is_tuned<Algorithm, Exec>)
-    return tuned_room<Algorithm, Exec>::supports(shape, options);
+    return tuned_implementation<Algorithm, Exec>::supports(shape, options);
   else
     return false;
 }
 
-/// Calls visit(room) with the room that serves the shape: tuned if it can, else generic, else radix, likewise.
+/// Calls visit(implementation) with the one that serves the shape: tuned if it can, else generic, else radix, likewise.
 template <template <class> class Algorithm, class Exec, class Visit>
 void with_room(Exec const&, Shape const& shape, Options const& options, Visit const& visit) {
   if constexpr (is_tuned<Algorithm, Exec>)
     if (is_served_by_tuned<Algorithm, Exec>(shape, options))
-      return visit(tuned_room<Algorithm, Exec>{});
+      return visit(tuned_implementation<Algorithm, Exec>{});
   if (Algorithm<Generic>::supports(shape, options)) return visit(Algorithm<Generic>{});
   if constexpr (is_tuned<Radix, Exec>)
-    if (is_served_by_tuned<Radix, Exec>(shape, options)) return visit(tuned_room<Radix, Exec>{});
+    if (is_served_by_tuned<Radix, Exec>(shape, options))
+      return visit(tuned_implementation<Radix, Exec>{});
   visit(Radix<Generic>{});
 }
 
-template <class Room, class Exec>
-inline constexpr bool is_radix =
-    std::is_same_v<Room, Radix<Generic>> || std::is_same_v<Room, tuned_room<Radix, Exec>>;
+template <class Implementation, class Exec>
+inline constexpr bool is_radix = std::is_same_v<Implementation, Radix<Generic>> ||
+                                 std::is_same_v<Implementation, tuned_implementation<Radix, Exec>>;
 
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   if (options.algorithm != Algorithm::automatic) return options.algorithm;
-  TunedRooms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(shape, options),
-                         .bisection = is_served_by_tuned<Bisection, Exec>(shape, options),
-                         .radix = is_served_by_tuned<Radix, Exec>(shape, options)};
+  TunedAlgorithms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(shape, options),
+                              .bisection = is_served_by_tuned<Bisection, Exec>(shape, options),
+                              .radix = is_served_by_tuned<Radix, Exec>(shape, options)};
   return choose(device_of(exec), shape, options, tuned);
 }
 
 template <class Exec, class Visit>
-void with_chosen_room(Exec const& exec, Shape const& shape, Options const& options,
-                      Visit const& visit) {
+void with_chosen_implementation(Exec const& exec, Shape const& shape, Options const& options,
+                                Visit const& visit) {
   switch (wanted_algorithm(exec, shape, options)) {
     case Algorithm::one_pass: return with_room<OnePass>(exec, shape, options, visit);
     case Algorithm::bitonic: return with_room<Bitonic>(exec, shape, options, visit);
@@ -98,8 +99,8 @@ Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& 
   wanted.algorithm = wanted_algorithm(exec, shape, options);
   Algorithm served = wanted.algorithm;
   for (Shape const& layout : both_layouts(shape))
-    with_chosen_room(exec, layout, wanted, [&](auto room) {
-      if constexpr (is_radix<decltype(room), Exec>) served = Algorithm::radix;
+    with_chosen_implementation(exec, layout, wanted, [&](auto implementation) {
+      if constexpr (is_radix<decltype(implementation), Exec>) served = Algorithm::radix;
     });
   return served;
 }
@@ -109,8 +110,8 @@ template <class Exec>
 std::size_t select_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   if (shape.rows == 0 || shape.k == 0) return 0;
   std::size_t bytes = 0;
-  with_chosen_room(exec, shape, options, [&](auto room) {
-    bytes = decltype(room)::workspace_bytes(device_of(exec), shape, options);
+  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
+    bytes = decltype(implementation)::workspace_bytes(device_of(exec), shape, options);
   });
   return bytes;
 }
@@ -132,8 +133,9 @@ void select(Exec const& exec, Problem<Bits> const& problem, Options const& optio
                            StoreNoCounts{problem.counts});
     return;
   }
-  with_chosen_room(exec, shape, options,
-                   [&](auto room) { decltype(room)::run(exec, problem, options, workspace); });
+  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
+    decltype(implementation)::run(exec, problem, options, workspace);
+  });
 }
 
 /// Bytes at the head of a workspace that hold a copy of a host's `wanted`.

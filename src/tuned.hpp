@@ -3,7 +3,7 @@
 
 #include <ktopk/config.hpp>
 
-// The claims of all tuned rooms that this build holds.
+// The specializations of all tuned implementations that this build holds.
 
 #if KTOPK_ENABLE_CUDA_TUNED
 #include "../backends/cuda/bisection.hpp"

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <set>
 
+#include "support/algorithm.hpp"
 #include "support/recorder.hpp"
-#include "support/room.hpp"
 
-// Bisection where the other rooms have nothing to say: its limits, and rows longer than its cache.
+// Bisection where the other implementations have nothing to say: its limits, and rows longer than its cache.
 
 namespace ktopk::testing {
 namespace {
@@ -133,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("rows longer than the cache holds", "[bisection]", KeyTy
   for (std::int64_t n : {8193, 65536})
     for (Input input : inputs_for<TestType>())
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n})
-        expect_room<TestType>(Algorithm::bisection, input, 1, n, k, verdict);
+        expect_algorithm<TestType>(Algorithm::bisection, input, 1, n, k, verdict);
   verdict.close();
 }
 

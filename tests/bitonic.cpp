@@ -8,9 +8,9 @@
 #include <functional>
 #include <vector>
 
-#include "support/room.hpp"
+#include "support/algorithm.hpp"
 
-// The network on a host with runs of every length and any number of columns, and the room that stands on it.
+// The network on a host with runs of every length and any number of columns, and the implementation that stands on it.
 
 namespace ktopk::detail {
 namespace {
@@ -57,7 +57,7 @@ TEMPLATE_LIST_TEST_CASE("bitonic around the limits of registers, vectors and blo
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {63, 257, 512, 1000, 2049, 8193, 20000})
       for (std::int64_t k : {1, 2, 5, 16, 33, 64, 250, 256}) {
-        if (k <= n) expect_room<TestType>(Algorithm::bitonic, input, 2, n, k, verdict);
+        if (k <= n) expect_algorithm<TestType>(Algorithm::bitonic, input, 2, n, k, verdict);
       }
   verdict.close();
 }

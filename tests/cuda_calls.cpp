@@ -133,7 +133,7 @@ class Hold {
 
 }  // namespace
 
-TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[door]") {
+TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[api]") {
   Verdict verdict;
   for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
     call.set_keys(1);
@@ -156,7 +156,7 @@ TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[door]") 
   verdict.close();
 }
 
-TEST_CASE("a Plan's call returns while its stream is held", "[door]") {
+TEST_CASE("a Plan's call returns while its stream is held", "[api]") {
   Verdict verdict;
   for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
     call.set_keys(6);
@@ -169,7 +169,7 @@ TEST_CASE("a Plan's call returns while its stream is held", "[door]") {
   verdict.close();
 }
 
-TEST_CASE("a call writes to its workspace alone", "[door]") {
+TEST_CASE("a call writes to its workspace alone", "[api]") {
   constexpr std::size_t guard = 4096;
   constexpr auto mark = std::byte{0xa5};
   Verdict verdict;

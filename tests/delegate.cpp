@@ -15,7 +15,7 @@ namespace {
 using namespace ktopk::testing;
 using Widths = std::tuple<std::uint8_t, float16, float, std::int64_t, double>;
 
-TEST_CASE("alpha is that of Rule 4", "[rooms]") {
+TEST_CASE("alpha is that of Rule 4", "[algorithms]") {
   auto const alpha = [](int log_n, int log_k, double constant = 3) {
     return rule_4(std::int64_t{1} << log_n, std::int64_t{1} << log_k, constant);
   };
@@ -26,7 +26,7 @@ TEST_CASE("alpha is that of Rule 4", "[rooms]") {
   CHECK(alpha(4, 4) == 1);
 }
 
-TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[rooms]") {
+TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[algorithms]") {
   std::int64_t const n = 1 << 26, k = 1 << 10;
   CHECK(choose_alpha(n, k, {8, 1, 0}) == 12);
   CHECK(choose_alpha(n, k, {64, 1, 0}) == 13);
@@ -50,7 +50,7 @@ void check_plan(DelegatePlan const& plan, std::int64_t k) {
   CHECK(plan.delegates() >= k);
 }
 
-TEST_CASE("any row is cut into subranges that leave room for their candidates", "[rooms]") {
+TEST_CASE("any row is cut into subranges that leave room for their candidates", "[algorithms]") {
   for (int threads : {1, 8, 300})
     for (int key_bytes : {1, 4})
       for (std::int64_t n : {128, 129, 255, 1000, 4096, 100003, 1 << 20})
@@ -136,7 +136,7 @@ void select_long(Input input, testing::Verdict& verdict) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[algorithms]", Widths) {
   testing::Verdict verdict;
   std::int64_t const n = 9'001;
   for (Input input : inputs_for<TestType>())
@@ -148,7 +148,8 @@ TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[rooms]", 
 }
 
 /// Delegates and candidates in lists that several groups share.
-TEMPLATE_LIST_TEST_CASE("the same on rows so long that their lists have parts", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("the same on rows so long that their lists have parts", "[algorithms]",
+                        Widths) {
   testing::Verdict verdict;
   std::int64_t const n = 300'001;
   ForceAlpha const short_subranges(3);
@@ -158,7 +159,7 @@ TEMPLATE_LIST_TEST_CASE("the same on rows so long that their lists have parts", 
   verdict.close();
 }
 
-TEST_CASE("what is asked for within delegate selects there", "[rooms]") {
+TEST_CASE("what is asked for within delegate selects there", "[algorithms]") {
   std::int64_t const n = 1 << 20;
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
@@ -180,7 +181,7 @@ TEST_CASE("what is asked for within delegate selects there", "[rooms]") {
   });
 }
 
-TEST_CASE("what bucket within delegate does not finish is left to radix", "[rooms]") {
+TEST_CASE("what bucket within delegate does not finish is left to radix", "[algorithms]") {
   std::int64_t const n = 1 << 20, k = n / 16;
   auto const keys = make_keys<std::int64_t>(Input::bucket_killer, n, 9);
   auto const question = uniform_question(keys, 1, n, k);
@@ -193,7 +194,7 @@ TEST_CASE("what bucket within delegate does not finish is left to radix", "[room
   });
 }
 
-TEST_CASE("a forced alpha is taken, and given back", "[rooms]") {
+TEST_CASE("a forced alpha is taken, and given back", "[algorithms]") {
   Shape const shape = make_shape<float>(1, 1 << 20, 1 << 10);
   int const chosen = delegate_plan({true, 1}, shape).alpha;
   {
@@ -203,7 +204,7 @@ TEST_CASE("a forced alpha is taken, and given back", "[rooms]") {
   CHECK(delegate_plan({true, 1}, shape).alpha == chosen);
 }
 
-TEMPLATE_LIST_TEST_CASE("delegates of long subranges", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("delegates of long subranges", "[algorithms]", Widths) {
   testing::Verdict verdict;
   for (Input input : inputs_for<TestType>()) select_long<TestType>(input, verdict);
   verdict.close();

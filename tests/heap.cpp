@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/room.hpp"
+#include "support/algorithm.hpp"
 
 // What a thread of heap keeps, in registers and in a heap, alone and in a team.
 
@@ -180,7 +180,7 @@ TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", W
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {17, 700, 5000})
       for (std::int64_t k : {1, 3, 4, 5, 8, 9, 15, 16, 17, 33, 300}) {
-        if (k <= n) expect_room<TestType>(Algorithm::heap, input, 3, n, k, verdict);
+        if (k <= n) expect_algorithm<TestType>(Algorithm::heap, input, 3, n, k, verdict);
       }
   verdict.close();
 }
@@ -189,11 +189,11 @@ TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", W
 TEMPLATE_LIST_TEST_CASE("heap and queue of rows longer than what their bar is known by", "[heap]",
                         Widths) {
   Verdict verdict;
-  for (Algorithm room : {Algorithm::heap, Algorithm::queue})
+  for (Algorithm algorithm : {Algorithm::heap, Algorithm::queue})
     for (Input input : inputs_for<TestType>())
       for (std::int64_t n : {8191, 8192, 40'000})
         for (std::int64_t k : {1, 33, 64, 65, 256})
-          expect_room<TestType>(room, input, 2, n, k, verdict);
+          expect_algorithm<TestType>(algorithm, input, 2, n, k, verdict);
   verdict.close();
 }
 
@@ -207,13 +207,13 @@ TEST_CASE("few numbers among NaNs of one sign win or lose as asked", "[heap]") {
       keys[i] = 10.0f - static_cast<float>(i % 7);
     auto const question = uniform_question(keys, 1, n, k);
     for (Options options : all_options<float>())
-      for (Algorithm room : {Algorithm::heap, Algorithm::queue, Algorithm::radix}) {
-        options.algorithm = room;
+      for (Algorithm algorithm : {Algorithm::heap, Algorithm::queue, Algorithm::radix}) {
+        options.algorithm = algorithm;
         auto const truth = solve(question, options);
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 1, n, k);
           verdict.expect(question, truth, call(k, options), options,
-                         [&] { return std::string(exec.name()) + ", " + name(room); });
+                         [&] { return std::string(exec.name()) + ", " + name(algorithm); });
         });
       }
   }

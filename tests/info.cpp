@@ -24,7 +24,7 @@ TEST_CASE("algorithms have names that lead back to them", "[info]") {
   CHECK_FALSE(algorithm_from_name(""));
 }
 
-TEST_CASE("the rooms of this build", "[info]") {
+TEST_CASE("the implementations of this build", "[info]") {
   std::set<Algorithm> seen;
   for (auto const& info : algorithms()) {
     CHECK(std::string(info.name) == name(info.algorithm));

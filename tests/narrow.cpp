@@ -12,7 +12,7 @@ namespace {
 
 using Widths = std::tuple<std::uint8_t, bfloat16, std::int32_t, float, double>;
 
-constexpr Algorithm rooms[] = {Algorithm::bucket, Algorithm::sample, Algorithm::quick};
+constexpr Algorithm algorithms[] = {Algorithm::bucket, Algorithm::sample, Algorithm::quick};
 
 template <class T>
 void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input, Verdict& verdict) {
@@ -20,8 +20,8 @@ void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
   auto const question = uniform_question(make_keys<T>(input, rows * n, 9), rows, n, k);
   Options options = all[random_bits(11, n + 100 * k + static_cast<int>(input)) % all.size()];
   auto const truth = solve(question, options);
-  for (Algorithm room : rooms) {
-    options.algorithm = room;
+  for (Algorithm algorithm : algorithms) {
+    options.algorithm = algorithm;
     for_each_space([&](auto const& exec) {
       UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
       verdict.expect(question, truth, call(k, options), options, [&] {
@@ -34,7 +34,8 @@ void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("rooms that narrow, on long rows of every input", "[narrow]", Widths) {
+TEMPLATE_LIST_TEST_CASE("implementations that narrow, on long rows of every input", "[narrow]",
+                        Widths) {
   Verdict verdict;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t rows : {1, 2}) {
@@ -45,7 +46,8 @@ TEMPLATE_LIST_TEST_CASE("rooms that narrow, on long rows of every input", "[narr
   verdict.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("rooms that narrow, on rows of a group each", "[narrow]", Widths) {
+TEMPLATE_LIST_TEST_CASE("implementations that narrow, on rows of a group each", "[narrow]",
+                        Widths) {
   Verdict verdict;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {70, 3000, 20'000})
@@ -55,18 +57,18 @@ TEMPLATE_LIST_TEST_CASE("rooms that narrow, on rows of a group each", "[narrow]"
 }
 
 /// Inputs on which a fixed number of passes suffices; others may be left to radix.
-TEST_CASE("rooms that narrow seldom need radix on a host", "[narrow]") {
+TEST_CASE("implementations that narrow seldom need radix on a host", "[narrow]") {
   std::int64_t const n = 200'000, k = 5000;
   for (Input input : {Input::uniform, Input::normal, Input::ascending, Input::all_equal})
-    for (Algorithm room : rooms)
+    for (Algorithm algorithm : algorithms)
       for_each_space([&](auto const& exec) {
         using Exec = std::decay_t<decltype(exec)>;
         if constexpr (std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>) {
           UniformCall<Exec, float> call(exec, make_keys<float>(input, n, 9), 1, n, k);
           Recorder const record;
-          call(k, {.algorithm = room});
-          CAPTURE(exec.name(), name(input), name(room));
-          CHECK(record.ran(std::string("ktopk::") + name(room)));
+          call(k, {.algorithm = algorithm});
+          CAPTURE(exec.name(), name(input), name(algorithm));
+          CHECK(record.ran(std::string("ktopk::") + name(algorithm)));
           CHECK_FALSE(record.ran("ktopk::radix"));
         }
       });

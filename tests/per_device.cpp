@@ -12,7 +12,7 @@ namespace ktopk::testing {
 
 using ktopk::detail::cuda::PerDevice;
 
-TEST_CASE("each device is asked once, and none answers for another", "[rooms]") {
+TEST_CASE("each device is asked once, and none answers for another", "[algorithms]") {
   PerDevice known;
   int asked = 0;
   auto const of = [&](int device) {
@@ -26,7 +26,7 @@ TEST_CASE("each device is asked once, and none answers for another", "[rooms]") 
   CHECK(asked == 3);
 }
 
-TEST_CASE("a device beyond the known ones is asked each time", "[rooms]") {
+TEST_CASE("a device beyond the known ones is asked each time", "[algorithms]") {
   PerDevice known;
   int asked = 0;
   for (int round = 0; round < 3; ++round)
@@ -34,7 +34,7 @@ TEST_CASE("a device beyond the known ones is asked each time", "[rooms]") {
   CHECK(known(-1, [] { return 7; }) == 7);
 }
 
-TEST_CASE("threads may ask at a time", "[rooms]") {
+TEST_CASE("threads may ask at a time", "[algorithms]") {
   PerDevice known;
   std::vector<int> wrong(4);
   std::vector<std::thread> threads;

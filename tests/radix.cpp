@@ -272,7 +272,7 @@ void select_batches(std::vector<T> const& keys, std::int64_t rows, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("a team's buffer loses nothing and invents nothing", "[rooms]") {
+TEST_CASE("a team's buffer loses nothing and invents nothing", "[algorithms]") {
   for_each_space([](auto const& exec) {
     for (std::int64_t n : {2, 100, 5003, 20'000}) {
       append_by_teams<std::uint64_t>(exec, n);
@@ -281,7 +281,7 @@ TEST_CASE("a team's buffer loses nothing and invents nothing", "[rooms]") {
   });
 }
 
-TEST_CASE("pieces of a row begin where lines do", "[rooms]") {
+TEST_CASE("pieces of a row begin where lines do", "[algorithms]") {
   for (std::int64_t n : {0, 1, 63, 64, 1000, 100'003})
     for (std::int64_t lead : {0, 1, 31, 63})
       for (std::int64_t groups : {1, 2, 7, 40}) {
@@ -300,7 +300,7 @@ TEST_CASE("pieces of a row begin where lines do", "[rooms]") {
       }
 }
 
-TEST_CASE("there are lists for the most passes that there can be", "[rooms]") {
+TEST_CASE("there are lists for the most passes that there can be", "[algorithms]") {
   int most = 0;
   auto const visit = [&]<class Bits, bool OfKeys>(std::int64_t n) {
     with_item_type<Bits>(n, [&](auto item) {
@@ -323,7 +323,7 @@ TEST_CASE("there are lists for the most passes that there can be", "[rooms]") {
   CHECK(most + 2 == RadixSchedule::most_lists);
 }
 
-TEST_CASE("a great many groups are launched in portions", "[rooms]") {
+TEST_CASE("a great many groups are launched in portions", "[algorithms]") {
   std::vector<std::pair<std::int64_t, std::int64_t>> portions;
   auto const cut = [&](std::int64_t total, std::int64_t most) {
     portions.clear();
@@ -354,7 +354,7 @@ struct FillShared {
   }
 };
 
-TEST_CASE("a group has as much memory to share as it is launched with", "[rooms]") {
+TEST_CASE("a group has as much memory to share as it is launched with", "[algorithms]") {
   for_each_space([](auto const& exec) {
     using Memory = typename std::decay_t<decltype(exec)>::memory_space;
     Kokkos::View<std::int64_t, Memory> const wrong("test::wrong");
@@ -379,7 +379,7 @@ struct SeeLast {
   }
 };
 
-TEST_CASE("groups that are launched in portions have numbers of their own", "[rooms]") {
+TEST_CASE("groups that are launched in portions have numbers of their own", "[algorithms]") {
   for_each_space([](auto const& exec) {
     using Memory = typename std::decay_t<decltype(exec)>::memory_space;
     Kokkos::View<std::int64_t*, Memory> const seen("test::seen", 4);
@@ -392,7 +392,7 @@ TEST_CASE("groups that are launched in portions have numbers of their own", "[ro
 }
 #endif
 
-TEST_CASE("every line of every row falls to one group", "[rooms]") {
+TEST_CASE("every line of every row falls to one group", "[algorithms]") {
   std::uint64_t seed = 0;
   for (std::int64_t count : {0, 1, 2, 30, 500})
     for (std::int64_t longest : {0, 1, 40, 700})
@@ -406,7 +406,7 @@ TEST_CASE("every line of every row falls to one group", "[rooms]") {
         }
 }
 
-TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled", "[rooms]") {
+TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled", "[algorithms]") {
   std::int64_t const n = 100'000, lines = lines_of(n);
   for_each_space([&](auto const& exec) {
     if constexpr (runs_at_once<std::decay_t<decltype(exec)>>) {
@@ -447,7 +447,7 @@ TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled",
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("rows of very different length", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths) {
   testing::Verdict verdict;
   auto const all = all_options<TestType>();
   std::uint64_t seed = 50;
@@ -487,7 +487,8 @@ void count_strided_rows(Exec const& exec, Input input) {
   CHECK(std::equal(want.data(), want.data() + want.size(), got.data()));
 }
 
-TEMPLATE_LIST_TEST_CASE("counts that are added up before they are too large", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("counts that are added up before they are too large", "[algorithms]",
+                        Widths) {
   testing::Verdict verdict;
   Options const options{.algorithm = Algorithm::radix};
   for (Input input : {Input::random_bits, Input::few_values, Input::leading_bits}) {
@@ -535,7 +536,7 @@ TEST_CASE("a row of 2^32 + 5 keys that one thread counts alone", "[.long_row]") 
 }
 #endif
 
-TEST_CASE("clustered keys take no more passes than uniform ones", "[rooms]") {
+TEST_CASE("clustered keys take no more passes than uniform ones", "[algorithms]") {
   std::int64_t const n = 300'000;
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
@@ -553,7 +554,7 @@ TEST_CASE("clustered keys take no more passes than uniform ones", "[rooms]") {
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorithms]", Widths) {
   testing::Verdict verdict;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n :
@@ -563,7 +564,7 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[rooms]"
   verdict.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone", "[rooms]",
+TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone", "[algorithms]",
                         Widths) {
   testing::Verdict verdict;
   std::int64_t const rows = 3;
@@ -573,7 +574,7 @@ TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone"
   verdict.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win", "[rooms]",
+TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win", "[algorithms]",
                         Widths) {
   testing::Verdict verdict;
   std::size_t const n = 32'768;
@@ -587,7 +588,7 @@ TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win",
 }
 
 /// So many rows that each has a thread to itself.
-TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[algorithms]", Widths) {
   testing::Verdict verdict;
   std::int64_t const n = 40'000, rows = 9;
   for (Input input : inputs_for<TestType>())
@@ -595,7 +596,7 @@ TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[rooms]", Widths) {
   verdict.close();
 }
 
-TEST_CASE("few winners of rows that fit a cache", "[rooms]") {
+TEST_CASE("few winners of rows that fit a cache", "[algorithms]") {
   testing::Verdict verdict;
   std::int64_t const n = 100'003, rows = 9;
   for (Input input : {Input::uniform, Input::descending, Input::bucket_killer, Input::few_values,
@@ -604,7 +605,7 @@ TEST_CASE("few winners of rows that fit a cache", "[rooms]") {
   verdict.close();
 }
 
-TEST_CASE("a sample of few winners that misleads costs time alone", "[rooms]") {
+TEST_CASE("a sample of few winners that misleads costs time alone", "[algorithms]") {
   testing::Verdict verdict;
   std::int64_t const n = 100'003, rows = 9;
   for (std::int64_t k : {300, 8333})
@@ -621,7 +622,7 @@ TEST_CASE("a sample of few winners that misleads costs time alone", "[rooms]") {
 }
 
 /// Many equal keys, of which positions decide, and some above them.
-TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms]", Widths) {
   testing::Verdict verdict;
   for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
     for (Input input : {Input::all_equal, Input::bucket_killer, Input::few_values})
@@ -631,7 +632,7 @@ TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[rooms]", W
 }
 
 /// Of those that share the best rank, the first are far from the front or the last far from the end.
-TEMPLATE_LIST_TEST_CASE("equal winners at one end of a long row", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("equal winners at one end of a long row", "[algorithms]", Widths) {
   testing::Verdict verdict;
   std::vector<TestType> keys(150'001, TestType(1));
   std::fill_n(keys.begin(), 100'000, TestType(2));
@@ -643,7 +644,7 @@ TEMPLATE_LIST_TEST_CASE("equal winners at one end of a long row", "[rooms]", Wid
   verdict.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[rooms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[algorithms]", Widths) {
   std::int64_t const n = 70'001;
   testing::Verdict verdict;
   for (Input input : {Input::uniform, Input::leading_bits, Input::extremes}) {
@@ -656,7 +657,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[rooms]", Wi
   verdict.close();
 }
 
-TEST_CASE("a cluster that the sample does not see costs time alone", "[rooms]") {
+TEST_CASE("a cluster that the sample does not see costs time alone", "[algorithms]") {
   std::int64_t const n = 400'001;
   testing::Verdict verdict;
   select_one(hidden_cluster(n), n / 2, verdict);

@@ -3,12 +3,12 @@
 
 #include "support/contract.hpp"
 
-// A few small cases of every room: what compute-sanitizer's slowest tool gets through in minutes.
+// A few small cases of every implementation: what compute-sanitizer's slowest tool gets through in minutes.
 
 namespace ktopk::testing {
 
-TEMPLATE_TEST_CASE("a few small cases of every room", "[contract][sanitizer]", std::uint8_t, float,
-                   double) {
+TEMPLATE_TEST_CASE("a few small cases of every implementation", "[contract][sanitizer]",
+                   std::uint8_t, float, double) {
   struct Size {
     std::int64_t rows, n, k;
   };

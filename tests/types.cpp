@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t rows = 2, n = 20'000, k = 33;
 
-/// Types end at the front door, before spaces part: one space is enough, and the others have the digests.
+/// Types end at the API, before spaces part: one space is enough, and the others have the digests.
 using Exec = Kokkos::DefaultExecutionSpace;
 
 /// `Stored` is the element type of the Views, of the same bits as T.

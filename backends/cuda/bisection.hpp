@@ -32,6 +32,6 @@ struct backend_for<Bisection, Kokkos::Cuda> {
   using type = Cuda;
 };
 
-static_assert(Room<Bisection<Cuda>, Kokkos::Cuda, std::uint32_t>);
+static_assert(Implementation<Bisection<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

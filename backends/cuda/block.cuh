@@ -5,7 +5,7 @@
 
 #include <ktopk/detail/rank.hpp>
 
-// What the tuned rooms share on the level of a warp and of a block.
+// What the tuned implementations share on the level of a warp and of a block.
 
 namespace ktopk::detail::cuda {
 

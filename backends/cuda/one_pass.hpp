@@ -47,6 +47,6 @@ struct backend_for<OnePass, Kokkos::Cuda> {
   using type = Cuda;
 };
 
-static_assert(Room<OnePass<Cuda>, Kokkos::Cuda, std::uint32_t>);
+static_assert(Implementation<OnePass<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -8,7 +8,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The door of one_pass.cu: no Kokkos on either side of it.
+// What one_pass.cu offers, without Kokkos on either side.
 
 namespace ktopk::detail::cuda {
 

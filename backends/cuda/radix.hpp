@@ -34,6 +34,6 @@ struct backend_for<Radix, Kokkos::Cuda> {
   using type = Cuda;
 };
 
-static_assert(Room<Radix<Cuda>, Kokkos::Cuda, std::uint32_t>);
+static_assert(Implementation<Radix<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -15,7 +15,7 @@ namespace ktopk {
 /// The library's version, "major.minor.patch".
 std::string version();
 
-/// Version, commit, Kokkos and its devices, compiler and tuned rooms: a line each, "name: value".
+/// Version, commit, Kokkos and its devices, compiler and tuned implementations: a line each, "name: value".
 std::string configuration();
 
 /// An algorithm that this build holds.
@@ -24,7 +24,7 @@ struct AlgorithmInfo {
   char const* name;
   char const* summary;     ///< what it is good for
   std::int64_t largest_k;  ///< larger k give way to radix
-  bool tuned_cuda;         ///< a hand-written CUDA room serves it where it supports the shape
+  bool tuned_cuda;  ///< a hand-written CUDA implementation serves it where it supports the shape
 };
 
 std::vector<AlgorithmInfo> algorithms();

@@ -352,6 +352,6 @@ void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opt
 KTOPK_INSTANTIATE(KTOPK_BISECTION)
 #undef KTOPK_BISECTION
 
-static_assert(Room<Bisection<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Bisection<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -336,6 +336,6 @@ void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& so
 KTOPK_INSTANTIATE(KTOPK_BITONIC)
 #undef KTOPK_BITONIC
 
-static_assert(Room<Bitonic<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Bitonic<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

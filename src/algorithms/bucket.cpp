@@ -52,6 +52,6 @@ void bucket_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& sou
 KTOPK_INSTANTIATE(KTOPK_BUCKET)
 #undef KTOPK_BUCKET
 
-static_assert(Room<Bucket<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Bucket<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -286,6 +286,6 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
 KTOPK_INSTANTIATE(KTOPK_DELEGATE)
 #undef KTOPK_DELEGATE
 
-static_assert(Room<Delegate<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Delegate<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -101,6 +101,6 @@ void Heap<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
 KTOPK_INSTANTIATE(KTOPK_HEAP)
 #undef KTOPK_HEAP
 
-static_assert(Room<Heap<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Heap<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

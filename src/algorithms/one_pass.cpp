@@ -312,6 +312,6 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
 KTOPK_INSTANTIATE(KTOPK_ONE_PASS)
 #undef KTOPK_ONE_PASS
 
-static_assert(Room<OnePass<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<OnePass<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

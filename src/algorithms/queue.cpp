@@ -80,6 +80,6 @@ void Queue<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
 KTOPK_INSTANTIATE(KTOPK_QUEUE)
 #undef KTOPK_QUEUE
 
-static_assert(Room<Queue<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Queue<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -28,6 +28,6 @@ void Quick<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
 KTOPK_INSTANTIATE(KTOPK_QUICK)
 #undef KTOPK_QUICK
 
-static_assert(Room<Quick<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Quick<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -356,6 +356,6 @@ KTOPK_INSTANTIATE(KTOPK_RADIX)
 #undef KTOPK_RADIX
 #undef KTOPK_RADIX_SELECT
 
-static_assert(Room<Radix<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Radix<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

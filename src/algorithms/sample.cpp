@@ -28,6 +28,6 @@ void Sample<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Option
 KTOPK_INSTANTIATE(KTOPK_SAMPLE)
 #undef KTOPK_SAMPLE
 
-static_assert(Room<Sample<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Sample<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

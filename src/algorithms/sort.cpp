@@ -92,6 +92,6 @@ void Sort<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
 KTOPK_INSTANTIATE(KTOPK_SORT)
 #undef KTOPK_SORT
 
-static_assert(Room<Sort<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
+static_assert(Implementation<Sort<Generic>, Kokkos::DefaultExecutionSpace, std::uint32_t>);
 
 }  // namespace ktopk::detail

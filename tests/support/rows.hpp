@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// Rows that differ in length or in k, through the front door and back.
+/// Rows that differ in length or in k, through the API and back.
 
 #include "support/run.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// From host vectors through the front door and back.
+/// From host vectors through the API and back.
 
 #include <ktopk/ktopk.hpp>
 

@@ -12,7 +12,7 @@
 #include <ktopk/problem.hpp>
 
 // Who serves an algorithm on an execution space. A tag names a backend, a template names an algorithm,
-// and a backend claims a room by specializing both the algorithm and backend_for.
+// and a backend brings its own by specializing both the algorithm and backend_for.
 
 namespace ktopk::detail {
 
@@ -63,14 +63,15 @@ Device device_of(Exec const& exec) {
   return {is_host_space<Exec>, static_cast<int>(exec.concurrency())};
 }
 
-/// What every room offers. `workspace_bytes` and `run` may count on `supports`.
+/// What every implementation offers. `workspace_bytes` and `run` may count on `supports`.
 template <class R, class Exec, class Bits>
-concept Room = requires(Exec const& exec, Shape const& shape, Options const& options,
-                        Device const& device, Problem<Bits> const& problem, void* workspace) {
-  { R::label } -> std::convertible_to<char const*>;
-  { R::supports(shape, options) } -> std::same_as<bool>;
-  { R::workspace_bytes(device, shape, options) } -> std::same_as<std::size_t>;
-  R::run(exec, problem, options, workspace);
-};
+concept Implementation =
+    requires(Exec const& exec, Shape const& shape, Options const& options, Device const& device,
+             Problem<Bits> const& problem, void* workspace) {
+      { R::label } -> std::convertible_to<char const*>;
+      { R::supports(shape, options) } -> std::same_as<bool>;
+      { R::workspace_bytes(device, shape, options) } -> std::same_as<std::size_t>;
+      R::run(exec, problem, options, workspace);
+    };
 
 }  // namespace ktopk::detail

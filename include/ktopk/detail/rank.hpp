@@ -16,7 +16,7 @@
 
 namespace ktopk::detail {
 
-/// Maps the bits of a key to its rank by masks alone, so that one compiled room serves every key type
+/// Maps the bits of a key to its rank by masks alone, so that one compiled implementation serves every key type
 /// of its width.
 template <class Bits>
 struct RankMap {

@@ -8,8 +8,8 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The hall's door: what the headers of ground floor know of the floor above. The compiled library
-// holds these functions for every enabled execution space and every key width.
+// What the API's headers know of the library: the dispatcher's functions. The compiled library
+// holds them for every enabled execution space and every key width.
 
 namespace ktopk::detail {
 

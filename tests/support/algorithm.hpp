@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// One room against the oracle.
+/// One implementation against the oracle.
 
 #include "support/run.hpp"
 
@@ -9,12 +9,12 @@ namespace ktopk::testing {
 
 /// Equal rows on every space, with options that differ from case to case.
 template <class T>
-void expect_room(Algorithm room, Input input, std::int64_t rows, std::int64_t n, std::int64_t k,
-                 Verdict& verdict) {
+void expect_algorithm(Algorithm algorithm, Input input, std::int64_t rows, std::int64_t n,
+                      std::int64_t k, Verdict& verdict) {
   auto const all = all_options<T>();
   auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
   Options options = all[random_bits(7, n + 100 * k + static_cast<int>(input)) % all.size()];
-  options.algorithm = room;
+  options.algorithm = algorithm;
   auto const truth = solve(question, options);
   for_each_space([&](auto const& exec) {
     UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
