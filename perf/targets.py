@@ -18,7 +18,7 @@ import tempfile
 
 import report
 
-INPUTS = ("uniform", "normal", "ascending")
+INPUTS = ("uniform", "normal", "ascending", "leading_bits")
 
 
 def cases(path):
