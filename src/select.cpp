@@ -43,7 +43,8 @@ bool is_served_by_tuned(Shape const& shape, Options const& options) {
 
 /// Calls visit(implementation) with the one that serves the shape: tuned if it can, else generic, else radix, likewise.
 template <template <class> class Algorithm, class Exec, class Visit>
-void with_room(Exec const&, Shape const& shape, Options const& options, Visit const& visit) {
+void with_implementation(Exec const&, Shape const& shape, Options const& options,
+                         Visit const& visit) {
   if constexpr (is_tuned<Algorithm, Exec>)
     if (is_served_by_tuned<Algorithm, Exec>(shape, options))
       return visit(tuned_implementation<Algorithm, Exec>{});
@@ -71,17 +72,17 @@ template <class Exec, class Visit>
 void with_chosen_implementation(Exec const& exec, Shape const& shape, Options const& options,
                                 Visit const& visit) {
   switch (wanted_algorithm(exec, shape, options)) {
-    case Algorithm::one_pass: return with_room<OnePass>(exec, shape, options, visit);
-    case Algorithm::bitonic: return with_room<Bitonic>(exec, shape, options, visit);
-    case Algorithm::queue: return with_room<Queue>(exec, shape, options, visit);
-    case Algorithm::heap: return with_room<Heap>(exec, shape, options, visit);
-    case Algorithm::sort: return with_room<Sort>(exec, shape, options, visit);
-    case Algorithm::bisection: return with_room<Bisection>(exec, shape, options, visit);
-    case Algorithm::bucket: return with_room<Bucket>(exec, shape, options, visit);
-    case Algorithm::delegate: return with_room<Delegate>(exec, shape, options, visit);
-    case Algorithm::quick: return with_room<Quick>(exec, shape, options, visit);
-    case Algorithm::sample: return with_room<Sample>(exec, shape, options, visit);
-    default: return with_room<Radix>(exec, shape, options, visit);
+    case Algorithm::one_pass: return with_implementation<OnePass>(exec, shape, options, visit);
+    case Algorithm::bitonic: return with_implementation<Bitonic>(exec, shape, options, visit);
+    case Algorithm::queue: return with_implementation<Queue>(exec, shape, options, visit);
+    case Algorithm::heap: return with_implementation<Heap>(exec, shape, options, visit);
+    case Algorithm::sort: return with_implementation<Sort>(exec, shape, options, visit);
+    case Algorithm::bisection: return with_implementation<Bisection>(exec, shape, options, visit);
+    case Algorithm::bucket: return with_implementation<Bucket>(exec, shape, options, visit);
+    case Algorithm::delegate: return with_implementation<Delegate>(exec, shape, options, visit);
+    case Algorithm::quick: return with_implementation<Quick>(exec, shape, options, visit);
+    case Algorithm::sample: return with_implementation<Sample>(exec, shape, options, visit);
+    default: return with_implementation<Radix>(exec, shape, options, visit);
   }
 }
 

@@ -83,12 +83,6 @@ __global__ void __launch_bounds__(32 * tuning.most_warps(Keys),
 
 // ---- host side
 
-int attribute(int device, cudaDeviceAttr which) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device), "device");
-  return value;
-}
-
 bool is_aligned(void const* pointer, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
 }

@@ -21,11 +21,11 @@ __device__ __forceinline__ Item exchanged(Item mine, Item other, bool keeps_larg
   return (other > mine) == keeps_larger ? other : mine;
 }
 
-/// Compares items whose places differ in the bits of `mask`, from half a block to one apart.
+/// Compares items that are `widest` apart, then half as far, down to one; `widest` is a power of two, or 0.
 template <class Item, int Count>
-__device__ __forceinline__ void merge_in_lane(Item (&items)[Count]) {
+__device__ __forceinline__ void merge_in_lane(Item (&items)[Count], int widest) {
 #pragma unroll
-  for (int half = Count / 2; half > 0; half /= 2)
+  for (int half = widest; half > 0; half /= 2)
 #pragma unroll
     for (int i = 0; i < Count; ++i)
       if ((i & half) == 0) put_larger_first(items[i], items[i + half]);
@@ -38,11 +38,7 @@ __device__ __forceinline__ void sort_in_lane(Item (&items)[Count]) {
 #pragma unroll
     for (int i = 0; i < Count; ++i)
       if ((i & (size / 2)) == 0) put_larger_first(items[i], items[i ^ (size - 1)]);
-#pragma unroll
-    for (int half = size / 4; half > 0; half /= 2)
-#pragma unroll
-      for (int i = 0; i < Count; ++i)
-        if ((i & half) == 0) put_larger_first(items[i], items[i + half]);
+    merge_in_lane(items, size / 4);
   }
 }
 
@@ -64,7 +60,7 @@ __device__ __forceinline__ void sort_over_lanes(Item (&items)[Count], int lanes)
 #pragma unroll
       for (int i = 0; i < Count; ++i)
         items[i] = exchanged(items[i], shuffle_xor(items[i], half), (lane & half) == 0);
-    merge_in_lane(items);
+    merge_in_lane(items, Count / 2);
   }
 }
 

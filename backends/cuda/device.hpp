@@ -19,11 +19,13 @@ inline void check(cudaError_t error, char const* what) {
                              cudaGetErrorString(error));
 }
 
-inline int processors(int device) {
-  int count = 0;
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "device");
-  return count;
+inline int attribute(int device, cudaDeviceAttr which) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "device");
+  return value;
 }
+
+inline int processors(int device) { return attribute(device, cudaDevAttrMultiProcessorCount); }
 
 /// Bytes of shared memory that a block may ask for, by the CUDA C++ Programming Guide's table of compute capabilities.
 constexpr int most_shared_bytes_of(int architecture) {

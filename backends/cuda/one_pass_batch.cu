@@ -56,11 +56,11 @@ int round_up_to_power_of_two(std::int64_t k) {
 
 /// Whether the code that the device runs knows clusters; it may be older than the device.
 bool has_clusters(int device) {
-  int major = 0, minor = 0, runs = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "device");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "device");
+  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
+  int runs = 0;
   for (int const architecture : {__CUDA_ARCH_LIST__})
-    if (architecture <= 100 * major + 10 * minor) runs = std::max(runs, architecture);
+    if (architecture <= own) runs = std::max(runs, architecture);
   return runs >= 900;
 }
 

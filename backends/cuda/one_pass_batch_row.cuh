@@ -329,10 +329,7 @@ class RowSelection {
   /// Each block puts its own selected items; the first ranks those of the k-th's bin.
   __device__ void finish_together(int size) const {
     Filter<Item> const filter = wide(notes().filter);
-    Place const place = find_in_wide_bins();
-    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
-    enter(interval, place, filter.shift);
-    if (place.bin == wide_bins - 1) interval.high = last();
+    Interval<Item> const interval = bin_at(find_in_wide_bins(), filter, wide_bins, size);
     if (interval.here > tuning.boundary && !interval.is_whole()) {
       bring_items_to_leader();
       if (part() == 0) refined_and_put(m_batch, m_list, interval, size);
@@ -724,14 +721,21 @@ class RowSelection {
     Filter<Item> const filter = notes().filter;
     Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(notes().k),
                                                   [&](int bin) { return histogram()[bin]; });
-    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
-    enter(interval, place, filter.shift);
-    if (place.bin == bins - 1) interval.high = last();
+    Interval<Item> interval = bin_at(place, filter, bins, size);
     bool const refined = interval.here > tuning.boundary && !interval.is_whole();
     if (refined) interval = refined_of(m_batch, m_list, interval, size);
     if (m_batch.sorted == Sorted::no) return collect(interval, size, ToOutput{*this});
     if (refined || !order_by_bins(filter, interval, size))
       network_of(m_batch, m_list, interval, size);
+  }
+
+  /// The k-th item's bin, of `all` bins above the threshold; the last one has no end.
+  __device__ Interval<Item> bin_at(Place const& place, Filter<Item> const& filter, int all,
+                                   int size) const {
+    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
+    enter(interval, place, filter.shift);
+    if (place.bin == all - 1) interval.high = last();
+    return interval;
   }
 
   __device__ Interval<Item> refine(Interval<Item> interval, int size) const {
