@@ -5,6 +5,8 @@
 #include <limits>
 
 #include <ktopk/detail/testing.hpp>
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
 
 #include "block.cuh"
 #include "cluster.cuh"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "one_pass_cluster.cuh"
 
+#include <algorithm>
 #include <cmath>
 
 #include "batch_launch.cuh"
@@ -85,7 +86,7 @@ bool has_room(Shape const& shape) {
 bool one_pass_cluster_supports(int device, Shape const& shape) {
   if (!has_clusters(device) || !shape.packed || shape.ragged) return false;
   int const parts = parts_of(shape, device);
-  if (parts < 4 ||
+  if (parts < cluster_tuning.least_parts ||
       batches_of(shape, parts, bytes_in_flight(shape, parts)) > cluster_tuning.most_batches)
     return false;
   return has_threshold(shape, parts) &&

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
 #include "one_pass_batch_row.cuh"
 #include "one_pass_cluster_tuning.hpp"
 #include "warp.cuh"

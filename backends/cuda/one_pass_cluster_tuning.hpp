@@ -9,6 +9,7 @@ struct OnePassClusterTuning {
   int bytes_in_flight = 128;  ///< that a thread loads before it looks at any, where a row is long
   int bytes_of_short = 32;    ///< likewise where it is short
   int most_batches = 2;       ///< of such loads
+  int least_parts = 4;        ///< blocks that share a row
   int least_part = 2048;      ///< keys that are worth a block
   float most_order =
       0.75f;         ///< of the threads, whose best keys are the sample; a threshold beyond is none
