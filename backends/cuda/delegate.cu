@@ -18,7 +18,7 @@
 // build:        one read of the row makes the delegate vector;
 // first top-k:  the k best delegates, of which a tie is decided as in the row, since subranges lie side by side;
 // concatenate:  what may be selected of their subranges, in the order of the row;
-// second top-k: among that, into the caller's output. At last positions in that list become those in the row.
+// second top-k: among that. What it selects is then stored, as keys and positions of the row.
 // Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k items are
 // better than its best: so it is exact whatever the keys, and what is concatenated is at most k subranges.
 
@@ -68,18 +68,17 @@ Shape first_shape(Shape const& shape) {
   return {1, plan_of(shape).subranges, shape.k, shape.key_bytes, sizeof(unsigned)};
 }
 
+/// Ranks of candidates, of which the numbers are wanted.
 Shape second_shape(Shape const& shape) {
-  Shape second = shape;
-  second.rows = 1;
-  second.n = plan_of(shape).candidates(shape.n, shape.k, shape.key_bytes);
+  Shape second{1, plan_of(shape).candidates(shape.n, shape.k, shape.key_bytes), shape.k,
+               shape.key_bytes, sizeof(std::int64_t)};
   second.ragged = true;
-  second.packed = true;
+  second.k_per_row = shape.k_per_row;
   return second;
 }
 
 Options first_options(Options const& options) {
   Options first = options;
-  first.order = Order::largest;
   first.sorted = Sorted::no;
   return first;
 }
@@ -106,12 +105,13 @@ struct Workspace {
     lists.in_order = pieces.take<unsigned>(k);
     lists.is_chosen = pieces.take<unsigned>(chunks * chunk_words);
     lists.chunk_sums = pieces.take<unsigned>(chunks);
-    lists.rank_below = pieces.take<unsigned long long>(1);
+    lists.counters = pieces.take<DelegateCounters>(1);
     lists.block_sums = pieces.take<unsigned long long>(most_blocks);
     lists.candidates = pieces.take<Bits>(candidates);
     int const position_bytes = shape.n >> 31 == 0 ? 4 : 8;
     lists.positions = {pieces.take<std::byte>(candidates * position_bytes), 1, position_bytes};
     lists.candidate_offsets = pieces.take<std::int64_t>(2);
+    lists.selected = pieces.take<std::int64_t>(k);
     selection = pieces.take<std::byte>(static_cast<std::int64_t>(
         std::max(selector_bytes(concurrency, first_shape(shape), first_options(options)),
                  selector_bytes(concurrency, second_shape(shape), options))));
@@ -157,14 +157,21 @@ void build(int device, cudaStream_t stream, DelegateRow<Bits> const& row) {
   check(cudaGetLastError(), "launch");
 }
 
+/// Ranks as keys: the greater is the better.
+template <class Bits>
+Problem<Bits> rank_problem(Shape const& shape, Bits const* ranks) {
+  Problem<Bits> problem{};
+  problem.shape = shape;
+  problem.rank = make_rank_map<Bits>(Options{});
+  problem.keys = ranks;
+  return problem;
+}
+
 template <class Bits>
 void select_delegates(int device, int concurrency, cudaStream_t stream,
                       Problem<Bits> const& problem, Options const& options,
                       Workspace<Bits> const& work) {
-  Problem<Bits> first{};
-  first.shape = first_shape(problem.shape);
-  first.rank = make_rank_map<Bits>(Options{});
-  first.keys = work.lists.delegates;
+  auto first = rank_problem<Bits>(first_shape(problem.shape), work.lists.delegates);
   first.values = work.lists.chosen_ranks;
   first.indices = work.lists.chosen;
   select(device, concurrency, stream, first, first_options(options), work.selection);
@@ -193,36 +200,28 @@ IntegerArray from(IntegerArray const& array, std::int64_t first) {
           array.bytes};
 }
 
-/// The candidates as a row, of which the output is that of the caller's `row`.
 template <class Bits>
-Problem<Bits> candidates_of(Problem<Bits> const& problem, std::int64_t row,
-                            DelegateLists<Bits> const& lists) {
-  Problem<Bits> second = problem;
-  second.shape = second_shape(problem.shape);
-  second.keys = lists.candidates;
-  second.key_row = 0;
-  second.key_step = 1;
-  second.offsets = {lists.candidate_offsets, 1, sizeof(std::int64_t)};
-  if (second.values) second.values += row * problem.value_row;
-  if (second.indices)
-    second.indices = static_cast<std::byte*>(problem.indices) +
-                     row * problem.index_row * problem.shape.index_bytes;
+void select_candidates(int device, int concurrency, cudaStream_t stream,
+                       Problem<Bits> const& problem, std::int64_t row, Options const& options,
+                       Workspace<Bits> const& work) {
+  auto second = rank_problem<Bits>(second_shape(problem.shape), work.lists.candidates);
+  second.offsets = {work.lists.candidate_offsets, 1, sizeof(std::int64_t)};
+  second.indices = work.lists.selected;
   second.wanted = from(problem.wanted, row);
   second.counts = from(problem.counts, row);
-  return second;
+  select(device, concurrency, stream, second, options, work.selection);
 }
 
-/// Turns the selected candidates' numbers into their positions in the row.
 template <class Bits>
 __global__ void __launch_bounds__(delegate_tuning.threads)
-    place_selected(__grid_constant__ Problem<Bits> const candidates, IntegerArray const positions) {
+    store_selected(__grid_constant__ Problem<Bits> const problem, std::int64_t row,
+                   IntegerArray positions, std::int64_t const* selected) {
   std::int64_t const slot = std::int64_t{blockIdx.x} * delegate_tuning.threads + threadIdx.x;
-  if (slot >= candidates.winners(0)) return;
-  IntegerArray const indices{candidates.indices, candidates.index_step,
-                             candidates.shape.index_bytes};
-  std::uint64_t const candidate = static_cast<std::uint64_t>(indices[slot]);
-  indices.store(slot, positions[static_cast<std::int64_t>(
-                          indices.bytes == 4 ? static_cast<std::uint32_t>(candidate) : candidate)]);
+  if (slot >= problem.shape.k) return;
+  if (slot >= problem.winners(row)) return problem.store_missing(row, slot);
+  std::int64_t const position = positions[selected[slot]];
+  problem.store(row, slot, problem.row_keys(row)[position * problem.key_step],
+                static_cast<std::uint64_t>(position));
 }
 
 template <class Bits>
@@ -234,12 +233,11 @@ void select_row(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   select_delegates(device, concurrency, stream, problem, options, work);
   packed ? concatenate_chosen<Bits, true>(device, stream, keys)
          : concatenate_chosen<Bits, false>(device, stream, keys);
-  Problem<Bits> const candidates = candidates_of(problem, row, work.lists);
-  select(device, concurrency, stream, candidates, options, work.selection);
-  if (!candidates.indices) return;
+  select_candidates(device, concurrency, stream, problem, row, options, work);
   auto const blocks =
       static_cast<unsigned>((problem.shape.k + tuning.threads - 1) / tuning.threads);
-  place_selected<<<blocks, tuning.threads, 0, stream>>>(candidates, work.lists.positions);
+  store_selected<<<blocks, tuning.threads, 0, stream>>>(problem, row, work.lists.positions,
+                                                        work.lists.selected);
   check(cudaGetLastError(), "launch");
 }
 

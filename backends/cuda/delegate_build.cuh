@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(delegate_tuning.threads, delegate_tuning.block
   std::int64_t const thread = std::int64_t{blockIdx.x} * delegate_tuning.threads + threadIdx.x;
   for (std::int64_t i = thread; i < words; i += stride) row.lists.is_chosen[i] = 0;
   for (std::int64_t i = thread; i < row.chunks(); i += stride) row.lists.chunk_sums[i] = 0;
-  if (thread == 0) *row.lists.rank_below = 0;
+  if (thread == 0) *row.lists.counters = {};
   DelegateBuilder<Bits>(row, shared).template build<Packed>();
 }
 

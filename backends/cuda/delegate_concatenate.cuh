@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <limits>
+
 #include <cooperative_groups.h>
 
 #include "delegate_work.cuh"
 
 // The filtered concatenation: of the subranges of the k best delegates (Rule 1), and of the keys without a delegate, all
 // that reaches the k-th delegate (Rule 2) is put into one list, in the order of the row: so a tie among candidates is
-// decided as it is in the row. No count is known to the host; k subranges' keys have room.
+// decided as it is in the row. Their number is known to the device alone; k subranges' keys have room.
 
 namespace ktopk::detail::cuda {
+
+/// Ranks from the k-th delegate's on, spread over all of their bits: digits tell them apart sooner.
+template <class Bits>
+struct SpreadRanks {
+  Bits least;
+  int shift;
+
+  __device__ static SpreadRanks of(DelegateCounters const* counters) {
+    auto const least = static_cast<Bits>(~__ldcg(&counters->rank_below));
+    Item64 const spread = __ldcg(&counters->rank_above) - least;
+    return {least, spread == 0 ? 0 : std::numeric_limits<Bits>::digits - 1 - highest_bit(spread)};
+  }
+  __device__ Bits operator()(Bits rank) const {
+    return static_cast<Bits>(static_cast<Bits>(rank - least) << shift);
+  }
+};
 
 template <class Bits, bool Packed>
 class Concatenation {
@@ -18,14 +36,25 @@ class Concatenation {
   static constexpr int warps = tuning.threads / 32;
   static constexpr int in_flight = tuning.vectors_in_flight;
 
+  /// A candidate of the warp.
+  struct Note {
+    std::int64_t position;
+    Bits rank;
+  };
+  static constexpr unsigned most_notes = tuning.noted_bytes / sizeof(Note);
+
  public:
   struct Shared {
-    unsigned chunks[tuning.most_chunks];  // chosen subranges before each
+    union {
+      unsigned chunks[tuning.most_chunks];  // chosen subranges before each
+      Note notes[warps][most_notes];
+    };
     unsigned long long sums[warps];
-    Item64 scratch[32];
+    unsigned long long base;
+    Item64 scratch[2][32];
   };
 
-  __device__ Concatenation(DelegateRow<Bits> const& row, Shared& shared)
+  __device__ Concatenation(Row const& row, Shared& shared)
       : m_row(row), m_lists(row.lists), m_shared(shared) {}
 
   __device__ void run() {
@@ -33,11 +62,11 @@ class Concatenation {
     mark();
     grid.sync();
     put_in_order();
-    m_least = static_cast<Bits>(~__ldcg(m_lists.rank_below));
+    m_spread = SpreadRanks<Bits>::of(m_lists.counters);
     grid.sync();
-    unsigned long long const mine = count();
+    unsigned const mine = count();
     grid.sync();
-    write(first_slot(mine));
+    write(mine, first_slot(mine));
   }
 
  private:
@@ -50,20 +79,30 @@ class Concatenation {
 
   // ---- the chosen subranges
 
-  /// Sets a bit for each, counts them by chunks, and finds the least of their ranks.
+  /// Sets a bit for each, counts them by chunks, and finds between which ranks candidates are.
   __device__ void mark() const {
     std::int64_t const stride = std::int64_t{gridDim.x} * tuning.threads;
-    Item64 below = 0;
-    for (std::int64_t i = std::int64_t{blockIdx.x} * tuning.threads + threadIdx.x; i < m_row.k;
-         i += stride) {
+    std::int64_t const thread = std::int64_t{blockIdx.x} * tuning.threads + threadIdx.x;
+    Item64 below = 0, above = 0;
+    for (std::int64_t i = thread; i < m_row.k; i += stride) {
       unsigned const subrange = m_lists.chosen[i];
       atomicOr(&m_lists.is_chosen[subrange / 32], 1u << subrange % 32);
       atomicAdd(&m_lists.chunk_sums[subrange / 32 / static_cast<unsigned>(m_row.chunk_words)], 1u);
-      below = max(below, ~Item64{m_lists.chosen_ranks[i]});
+      Item64 const rank = m_lists.chosen_ranks[i];
+      below = max(below, ~rank);
+      above = max(above, rank);
     }
-    below = block_max<tuning.threads>(below, m_shared.scratch);
-    if (threadIdx.x == 0 && below != 0)
-      atomicMax(m_lists.rank_below, static_cast<unsigned long long>(below));
+    for (std::int64_t i = thread; i < m_row.head; i += stride) above = max(above, rank_at(i));
+    std::int64_t const behind = m_row.position(m_row.subranges << m_row.log_vectors);
+    for (std::int64_t i = behind + thread; i < m_row.n; i += stride) above = max(above, rank_at(i));
+    below = block_max<tuning.threads>(below, m_shared.scratch[0]);
+    above = block_max<tuning.threads>(above, m_shared.scratch[1]);
+    if (threadIdx.x != 0) return;
+    atomicMax(&m_lists.counters->rank_below, static_cast<unsigned long long>(below));
+    atomicMax(&m_lists.counters->rank_above, static_cast<unsigned long long>(above));
+  }
+  __device__ Item64 rank_at(std::int64_t position) const {
+    return m_row.rank(m_row.keys[position * m_row.step]);
   }
 
   __device__ void put_in_order() const {
@@ -120,20 +159,10 @@ class Concatenation {
   // ---- their keys
 
   /// The vectors that are looked at, by number: those of the chosen subranges and what follows the last subrange.
-  struct Share {
-    std::int64_t begin, end;
-  };
-  __device__ std::int64_t of_chosen() const { return m_row.k << m_row.log_vectors; }
   __device__ std::int64_t looked_at() const {
     return of_chosen() + m_row.vectors - (m_row.subranges << m_row.log_vectors);
   }
-  /// A warp's.
-  __device__ Share share() const {
-    std::int64_t const lines = (looked_at() + 31) / 32;
-    std::int64_t const each = (lines + warps_of_grid() - 1) / warps_of_grid() * 32;
-    std::int64_t const begin = min(warp_of_grid() * each, looked_at());
-    return {begin, min(begin + each, looked_at())};
-  }
+  __device__ std::int64_t of_chosen() const { return m_row.k << m_row.log_vectors; }
   __device__ std::int64_t vector(std::int64_t number) const {
     if (number >= of_chosen())
       return (m_row.subranges << m_row.log_vectors) + (number - of_chosen());
@@ -142,100 +171,110 @@ class Concatenation {
            (number & ((std::int64_t{1} << m_row.log_vectors) - 1));
   }
 
-  /// Calls visit(vector, where, passing) for all of the warp's: which of its keys reach the k-th delegate.
-  template <class Visit>
-  __device__ void each_vector(Visit const& visit) const {
-    Share const mine = share();
+  /// Calls put(slot, rank, position) for every candidate of the warp's share in order, from slot 0 on.
+  /// \return how many they are
+  template <class Put>
+  __device__ unsigned each_candidate(Put const& put) const {
+    std::int64_t const lines = (looked_at() + 31) / 32;
+    std::int64_t const share = (lines + warps_of_grid() - 1) / warps_of_grid() * 32;
+    std::int64_t const begin = warp_of_grid() * share;
+    std::int64_t const end = min(begin + share, looked_at());
+    unsigned slot = 0;
+    if (warp_of_grid() == 0) each_at_end(0, m_row.head, slot, put);
 #pragma unroll 1
-    for (std::int64_t first = mine.begin; first < mine.end; first += 32 * in_flight) {
+    for (std::int64_t first = begin; first < end; first += 32 * in_flight) {
       std::int64_t places[in_flight];
       Vector<Bits> vectors[in_flight];
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) {
         std::int64_t const number = first + v * 32 + lane();
-        places[v] = number < mine.end ? vector(number) : -1;
+        places[v] = number < end ? vector(number) : -1;
       }
 #pragma unroll
       for (int v = 0; v < in_flight; ++v)
         vectors[v] = places[v] >= 0 ? m_row.template load<Packed, Row::Use::again>(places[v])
                                     : Vector<Bits>{};
 #pragma unroll
-      for (int v = 0; v < in_flight; ++v) {
-        unsigned const passing =
-            places[v] >= 0 ? vectors[v].passing([&](Bits key) { return passes(key); }) : 0;
-        visit(vectors[v], places[v], passing);
-      }
+      for (int v = 0; v < in_flight; ++v) each_in(vectors[v], places[v], slot, put);
     }
-  }
-  __device__ bool passes(Bits key) const { return m_row.rank(key) >= m_least; }
-
-  /// Keys before the first vector, of the first warp, or behind the last one, of the last warp: one a lane.
-  __device__ std::int64_t end_position(bool behind) const {
-    bool const is_mine = behind ? warp_of_grid() == warps_of_grid() - 1 : warp_of_grid() == 0;
-    std::int64_t const position = lane() + (behind ? m_row.position(m_row.vectors) : 0);
-    if (!is_mine || position >= (behind ? m_row.n : m_row.head)) return -1;
-    return passes(m_row.keys[position * m_row.step]) ? position : -1;
+    if (warp_of_grid() == warps_of_grid() - 1)
+      each_at_end(m_row.position(m_row.vectors), m_row.n, slot, put);
+    return slot;
   }
 
-  /// Candidates of the warp. The block's go to the others.
-  __device__ unsigned long long count() const {
-    unsigned long long mine = (end_position(false) >= 0) + (end_position(true) >= 0);
-    each_vector([&](Vector<Bits> const&, std::int64_t, unsigned passing) {
-      mine += static_cast<unsigned>(__popc(passing));
+  __device__ bool passes(Bits rank) const { return rank >= m_spread.least; }
+
+  /// Those of a vector for each lane; none where its place is negative.
+  template <class Put>
+  __device__ void each_in(Vector<Bits> const& keys, std::int64_t place, unsigned& slot,
+                          Put const& put) const {
+    unsigned const passing =
+        place >= 0 ? keys.passing([&](Bits key) { return passes(m_row.rank(key)); }) : 0;
+    if (!__any_sync(full_warp, passing != 0)) return;
+    auto const mine = static_cast<unsigned>(__popc(passing));
+    unsigned const inclusive = warp_sum_to(mine);
+    unsigned to = slot + inclusive - mine;
+    if (passing != 0)
+      keys.visit([&](Bits key, int i) {
+        if (passing >> i & 1) put(to++, m_row.rank(key), m_row.position(place) + i);
+      });
+    slot += __shfl_sync(full_warp, inclusive, 31);
+  }
+
+  /// Those of the less than 16 keys before the first vector or behind the last.
+  template <class Put>
+  __device__ void each_at_end(std::int64_t begin, std::int64_t end, unsigned& slot,
+                              Put const& put) const {
+    std::int64_t const position = begin + lane();
+    Bits const rank = position < end ? static_cast<Bits>(rank_at(position)) : Bits{0};
+    bool const is_mine = position < end && passes(rank);
+    unsigned const here = __ballot_sync(full_warp, is_mine);
+    if (is_mine) put(slot + __popc(here & ((1u << lane()) - 1)), rank, position);
+    slot += static_cast<unsigned>(__popc(here));
+  }
+
+  /// Counts and notes the warp's candidates. The block's number goes to the others.
+  __device__ unsigned count() const {
+    Note* const notes = m_shared.notes[warp()];
+    unsigned const mine = each_candidate([&](unsigned slot, Bits rank, std::int64_t position) {
+      if (slot < most_notes) notes[slot] = {position, rank};
     });
-    mine = __shfl_sync(full_warp, warp_sum_to(mine), 31);
     unsigned long long const before = block_before(lane() == 0 ? mine : 0);
     if (threadIdx.x == tuning.threads - 1) m_lists.block_sums[blockIdx.x] = before;
     return mine;
   }
 
   /// Candidates of the warps before this one.
-  __device__ unsigned long long first_slot(unsigned long long mine) const {
+  __device__ std::int64_t first_slot(unsigned mine) const {
     unsigned long long others = 0;
     for (unsigned b = threadIdx.x; b < blockIdx.x; b += tuning.threads)
       others += __ldcg(&m_lists.block_sums[b]);
     unsigned long long const before = block_before(others);
-    if (threadIdx.x == tuning.threads - 1) m_shared.scratch[0] = before + others;
+    if (threadIdx.x == tuning.threads - 1) m_shared.base = before + others;
     unsigned long long const in_block = block_before(lane() == 0 ? mine : 0);
-    return m_shared.scratch[0] + __shfl_sync(full_warp, in_block, 0);
+    return static_cast<std::int64_t>(m_shared.base + __shfl_sync(full_warp, in_block, 0));
   }
 
-  __device__ void write(unsigned long long slot) const {
-    slot = write_end(false, slot);
-    each_vector([&](Vector<Bits> const& keys, std::int64_t place, unsigned passing) {
-      if (!__any_sync(full_warp, passing != 0)) return;
-      auto const mine = static_cast<unsigned>(__popc(passing));
-      unsigned const inclusive = warp_sum_to(mine);
-      std::int64_t to = static_cast<std::int64_t>(slot) + inclusive - mine;
-      if (passing != 0)
-        keys.visit([&](Bits key, int i) {
-          if (passing >> i & 1) put(to++, key, m_row.position(place) + i);
-        });
-      slot += __shfl_sync(full_warp, inclusive, 31);
-    });
-    slot = write_end(true, slot);
+  /// What was noted, or what is found again where there are more.
+  __device__ void write(unsigned mine, std::int64_t first) const {
+    auto const put = [&](unsigned slot, Bits rank, std::int64_t position) {
+      m_lists.candidates[first + slot] = m_spread(rank);
+      m_lists.positions.store(first + slot, position);
+    };
+    Note const* const notes = m_shared.notes[warp()];
+    if (mine > most_notes)
+      each_candidate(put);
+    else
+      for (unsigned i = static_cast<unsigned>(lane()); i < mine; i += 32)
+        put(i, notes[i].rank, notes[i].position);
     if (warp_of_grid() == warps_of_grid() - 1 && lane() < 2)
-      m_lists.candidate_offsets[lane()] = lane() == 0 ? 0 : static_cast<std::int64_t>(slot);
+      m_lists.candidate_offsets[lane()] = lane() == 0 ? 0 : first + mine;
   }
 
-  __device__ unsigned long long write_end(bool behind, unsigned long long slot) const {
-    std::int64_t const position = end_position(behind);
-    unsigned const here = __ballot_sync(full_warp, position >= 0);
-    if (position >= 0)
-      put(static_cast<std::int64_t>(slot) + __popc(here & ((1u << lane()) - 1)),
-          m_row.keys[position * m_row.step], position);
-    return slot + static_cast<unsigned>(__popc(here));
-  }
-
-  __device__ void put(std::int64_t slot, Bits key, std::int64_t position) const {
-    m_lists.candidates[slot] = key;
-    m_lists.positions.store(slot, position);
-  }
-
-  DelegateRow<Bits> const& m_row;
+  Row const& m_row;
   DelegateLists<Bits> const& m_lists;
   Shared& m_shared;
-  Bits m_least = 0;  // the k-th delegate's rank
+  SpreadRanks<Bits> m_spread{};
 };
 
 /// All blocks must be on the device at once.

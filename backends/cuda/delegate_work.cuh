@@ -14,20 +14,27 @@
 
 namespace ktopk::detail::cuda {
 
+/// What is counted from zero for one row.
+struct DelegateCounters {
+  unsigned long long rank_below;  // the complement of the least chosen rank
+  unsigned long long rank_above;  // the greatest rank that a candidate can have
+};
+
 /// What one row's selection works in, all of it in device memory.
 template <class Bits>
 struct DelegateLists {
-  Bits* delegates;                  // the greatest rank of each subrange
-  unsigned* chosen;                 // subranges of the k best delegates, in any order
-  Bits* chosen_ranks;               // their ranks
-  unsigned* in_order;               // the chosen subranges by position
-  unsigned* is_chosen;              // a bit for every subrange
-  unsigned* chunk_sums;             // chosen subranges of each chunk
-  unsigned long long* rank_below;   // the complement of the least chosen rank
-  unsigned long long* block_sums;   // candidates that each block of the concatenation has
-  Bits* candidates;                 // keys that may be selected, in the order of the row
+  Bits* delegates;       // the greatest rank of each subrange
+  unsigned* chosen;      // subranges of the k best delegates, in any order
+  Bits* chosen_ranks;    // their ranks
+  unsigned* in_order;    // the chosen subranges by position
+  unsigned* is_chosen;   // a bit for every subrange
+  unsigned* chunk_sums;  // chosen subranges of each chunk
+  DelegateCounters* counters;
+  unsigned long long* block_sums;   // candidates of each block of the concatenation
+  Bits* candidates;                 // ranks of keys that may be selected, in the order of the row
   IntegerArray positions;           // where they stand in it
   std::int64_t* candidate_offsets;  // 0 and how many they are
+  std::int64_t* selected;           // numbers of the selected among them
 };
 
 /// A row as 16-byte vectors from its first aligned key on, of which 2^log_vectors make a subrange.
