@@ -63,7 +63,9 @@ TEST_CASE("any row is cut into subranges that leave room for their candidates", 
         }
 }
 
-constexpr Algorithm inners[] = {Algorithm::radix, Algorithm::bucket, Algorithm::bitonic};
+/// Where none is asked for, a tuned implementation may serve.
+constexpr Algorithm inners[] = {Algorithm::automatic, Algorithm::radix, Algorithm::bucket,
+                                Algorithm::bitonic};
 
 /// In a workspace of just as many bytes as are said to be needed, which is watched beyond them.
 template <class Exec, class T>

@@ -177,21 +177,30 @@ void select_delegates(int device, int concurrency, cudaStream_t stream,
   select(device, concurrency, stream, first, first_options(options), work.selection);
 }
 
+/// Launches a kernel that waits for the one before by itself.
+template <class Kernel, class... Arguments>
+void launch_early(Kernel kernel, std::int64_t blocks, cudaStream_t stream, bool cooperative,
+                  Arguments const&... arguments) {
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = cooperative ? 1 : 0;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(tuning.threads);
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
+}
+
 template <class Bits, bool Packed>
 void concatenate_chosen(int device, cudaStream_t stream, DelegateRow<Bits> const& row) {
   std::int64_t const most = resident_blocks<concatenate<Bits, Packed>>(device, tuning.threads);
   std::int64_t const vectors = (row.k + 2) << row.log_vectors;
   std::int64_t const useful = (vectors + tuning.threads - 1) / tuning.threads;
-  cudaLaunchAttribute cooperative{};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::min({useful, most, most_blocks})));
-  config.blockDim = dim3(tuning.threads);
-  config.stream = stream;
-  config.attrs = &cooperative;
-  config.numAttrs = 1;
-  check(cudaLaunchKernelEx(&config, concatenate<Bits, Packed>, row), "launch");
+  launch_early(concatenate<Bits, Packed>, std::min({useful, most, most_blocks}), stream, true, row);
 }
 
 IntegerArray from(IntegerArray const& array, std::int64_t first) {
@@ -215,7 +224,8 @@ void select_candidates(int device, int concurrency, cudaStream_t stream,
 template <class Bits>
 __global__ void __launch_bounds__(delegate_tuning.threads)
     store_selected(__grid_constant__ Problem<Bits> const problem, std::int64_t row,
-                   IntegerArray positions, std::int64_t const* selected) {
+                   IntegerArray positions, std::int64_t* selected) {
+  wait_for_previous_kernel();
   std::int64_t const slot = std::int64_t{blockIdx.x} * delegate_tuning.threads + threadIdx.x;
   if (slot >= problem.shape.k) return;
   if (slot >= problem.winners(row)) return problem.store_missing(row, slot);
@@ -234,11 +244,9 @@ void select_row(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   packed ? concatenate_chosen<Bits, true>(device, stream, keys)
          : concatenate_chosen<Bits, false>(device, stream, keys);
   select_candidates(device, concurrency, stream, problem, row, options, work);
-  auto const blocks =
-      static_cast<unsigned>((problem.shape.k + tuning.threads - 1) / tuning.threads);
-  store_selected<<<blocks, tuning.threads, 0, stream>>>(problem, row, work.lists.positions,
-                                                        work.lists.selected);
-  check(cudaGetLastError(), "launch");
+  std::int64_t const blocks = (problem.shape.k + tuning.threads - 1) / tuning.threads;
+  launch_early(store_selected<Bits>, blocks, stream, false, problem, row, work.lists.positions,
+               work.lists.selected);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class Concatenation {
  public:
   struct Shared {
     union {
-      unsigned chunks[tuning.most_chunks];  // chosen subranges before each
+      unsigned chunks[tuning.most_chunks + 1];  // chosen subranges before each
       Note notes[warps][most_notes];
     };
     unsigned long long sums[warps];
@@ -63,7 +63,6 @@ class Concatenation {
     grid.sync();
     put_in_order();
     m_spread = SpreadRanks<Bits>::of(m_lists.counters);
-    grid.sync();
     unsigned const mine = count();
     grid.sync();
     write(mine, first_slot(mine));
@@ -105,23 +104,36 @@ class Concatenation {
     return m_row.rank(m_row.keys[position * m_row.step]);
   }
 
+  /// Those that the block looks at.
   __device__ void put_in_order() const {
     sum_chunks();
+    Share const own = share_of(std::int64_t{blockIdx.x} * warps, warps);
+    std::int64_t const first = own.begin >> m_row.log_vectors;
+    std::int64_t const end =
+        (own.end + (std::int64_t{1} << m_row.log_vectors) - 1) >> m_row.log_vectors;
 #pragma unroll 1
-    for (std::int64_t chunk = warp_of_grid(); chunk < m_row.chunks(); chunk += warps_of_grid()) {
-      std::int64_t const first = chunk * m_row.chunk_words;
-      unsigned slot = m_shared.chunks[chunk];
+    for (int chunk = warp() * 32; chunk < m_row.chunks(); chunk += tuning.threads) {
+      unsigned const* const before = &m_shared.chunks[chunk + lane()];
+      bool const has_own = chunk + lane() < m_row.chunks() && before[0] < end && before[1] > first;
+      for (unsigned left = __ballot_sync(full_warp, has_own); left != 0; left &= left - 1)
+        put_chunk_in_order(chunk + __ffs(static_cast<int>(left)) - 1);
+    }
+    __syncthreads();
+  }
+
+  __device__ void put_chunk_in_order(int chunk) const {
+    std::int64_t const first = std::int64_t{chunk} * m_row.chunk_words;
+    unsigned slot = m_shared.chunks[chunk];
 #pragma unroll 1
-      for (std::int64_t word = first; word < first + m_row.chunk_words; word += 32) {
-        unsigned bits = __ldcg(&m_lists.is_chosen[word + lane()]);
-        auto const mine = static_cast<unsigned>(__popc(bits));
-        unsigned const inclusive = warp_sum_to(mine);
-        unsigned to = slot + inclusive - mine;
-        for (; bits != 0; bits &= bits - 1)
-          m_lists.in_order[to++] = static_cast<unsigned>((word + lane()) * 32) +
-                                   static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1);
-        slot += __shfl_sync(full_warp, inclusive, 31);
-      }
+    for (std::int64_t word = first; word < first + m_row.chunk_words; word += 32) {
+      unsigned bits = __ldcg(&m_lists.is_chosen[word + lane()]);
+      auto const mine = static_cast<unsigned>(__popc(bits));
+      unsigned const inclusive = warp_sum_to(mine);
+      unsigned to = slot + inclusive - mine;
+      for (; bits != 0; bits &= bits - 1)
+        m_lists.in_order[to++] = static_cast<unsigned>((word + lane()) * 32) +
+                                 static_cast<unsigned>(__ffs(static_cast<int>(bits)) - 1);
+      slot += __shfl_sync(full_warp, inclusive, 31);
     }
   }
 
@@ -142,6 +154,7 @@ class Concatenation {
       m_shared.chunks[first + i] = before;
       before += own[i];
     }
+    if (threadIdx.x == tuning.threads - 1) m_shared.chunks[tuning.most_chunks] = before;
     __syncthreads();
   }
 
@@ -166,19 +179,27 @@ class Concatenation {
   __device__ std::int64_t vector(std::int64_t number) const {
     if (number >= of_chosen())
       return (m_row.subranges << m_row.log_vectors) + (number - of_chosen());
-    std::int64_t const subrange = __ldcg(&m_lists.in_order[number >> m_row.log_vectors]);
+    std::int64_t const subrange = m_lists.in_order[number >> m_row.log_vectors];
     return (subrange << m_row.log_vectors) +
            (number & ((std::int64_t{1} << m_row.log_vectors) - 1));
+  }
+
+  struct Share {
+    std::int64_t begin, end;
+  };
+  /// What so many warps look at, from one on.
+  __device__ Share share_of(std::int64_t first_warp, int count) const {
+    std::int64_t const lines = (looked_at() + 31) / 32;
+    std::int64_t const each = (lines + warps_of_grid() - 1) / warps_of_grid() * 32;
+    std::int64_t const begin = min(first_warp * each, looked_at());
+    return {begin, min(begin + count * each, looked_at())};
   }
 
   /// Calls put(slot, rank, position) for every candidate of the warp's share in order, from slot 0 on.
   /// \return how many they are
   template <class Put>
   __device__ unsigned each_candidate(Put const& put) const {
-    std::int64_t const lines = (looked_at() + 31) / 32;
-    std::int64_t const share = (lines + warps_of_grid() - 1) / warps_of_grid() * 32;
-    std::int64_t const begin = warp_of_grid() * share;
-    std::int64_t const end = min(begin + share, looked_at());
+    auto const [begin, end] = share_of(warp_of_grid(), 1);
     unsigned slot = 0;
     if (warp_of_grid() == 0) each_at_end(0, m_row.head, slot, put);
 #pragma unroll 1
@@ -282,6 +303,7 @@ template <class Bits, bool Packed>
 __global__ void __launch_bounds__(delegate_tuning.threads, delegate_tuning.blocks)
     concatenate(__grid_constant__ DelegateRow<Bits> const row) {
   __shared__ typename Concatenation<Bits, Packed>::Shared shared;
+  wait_for_previous_kernel();
   Concatenation<Bits, Packed>(row, shared).run();
 }
 
