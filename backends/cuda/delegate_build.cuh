@@ -72,25 +72,31 @@ class DelegateBuilder {
   static constexpr int warps = tuning.threads / 32;
   static constexpr int log_warp_vectors = std::bit_width(unsigned{delegate_warp_vectors}) - 1;
   static_assert(1 << log_warp_vectors == delegate_warp_vectors && in_flight == 4);
-  static_assert(tuning.gathered_tiles * warps == tuning.threads && warps <= 32);
+  static constexpr int log_tile_vectors = std::bit_width(unsigned{delegate_tile_vectors}) - 1;
+  static_assert(1 << log_tile_vectors == delegate_tile_vectors);
+  static_assert(tuning.gathered % (delegate_tile_vectors / in_flight) == 0);
 
  public:
   struct alignas(16) Shared {
-    Bits gathered[tuning.gathered_tiles][warps];
+    Bits gathered[tuning.gathered];
     alignas(16) Bits exchanged[warps][delegate_warp_vectors];
   };
 
-  __device__ DelegateBuilder(DelegateRow<Bits> const& row, Shared& shared)
-      : m_row(row), m_codes(row.rank), m_shared(shared), m_end(row.subranges << row.log_vectors) {}
+  __device__ DelegateBuilder(Row const& row, Shared& shared)
+      : m_row(row),
+        m_codes(row.rank),
+        m_shared(shared),
+        m_end(row.subranges << row.log_vectors),
+        m_log_part(min(row.log_vectors, log_warp_vectors)) {}
 
   template <bool Packed>
-  __device__ void build() {
-    bool const is_long = m_row.log_vectors >= log_warp_vectors;
-    std::int64_t const tiles = (m_end + delegate_tile_vectors - 1) / delegate_tile_vectors;
+  __device__ void build() const {
+    std::int64_t const tiles = (m_end + delegate_tile_vectors - 1) >> log_tile_vectors;
+    int const most_rounds = tuning.gathered >> log_parts();
     int round = 0;
 #pragma unroll 1
     for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      std::int64_t const first = tile * delegate_tile_vectors + warp() * delegate_warp_vectors;
+      std::int64_t const first = (tile << log_tile_vectors) + warp() * delegate_warp_vectors;
       Vector<Bits> vectors[in_flight];
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) {
@@ -101,13 +107,8 @@ class DelegateBuilder {
       Bits codes[in_flight];
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) codes[v] = m_codes.greatest(vectors[v]);
-      if (!is_long) {
-        store_short(first, codes);
-        continue;
-      }
-      Bits const greatest = warp_greatest(greatest_of(codes));
-      if (lane() == 0) m_shared.gathered[round][warp()] = greatest;
-      if (++round < tuning.gathered_tiles && tile + gridDim.x < tiles) continue;
+      gather(codes, round << log_parts());
+      if (++round < most_rounds && tile + gridDim.x < tiles) continue;
       store_gathered(tile - std::int64_t{round - 1} * gridDim.x, round);
       round = 0;
     }
@@ -123,28 +124,19 @@ class DelegateBuilder {
     return static_cast<Bits>(max(max(codes[0], codes[1]), max(codes[2], codes[3])));
   }
 
-  /// Stores the delegate of the subrange that a vector is in.
-  __device__ void store(std::int64_t vector, Shuffled code) const {
-    if (vector < m_end)
-      m_row.lists.delegates[vector >> m_row.log_vectors] = m_codes.rank_of(static_cast<Bits>(code));
-  }
+  /// Of a tile: subranges, or a warp's vectors where these are fewer.
+  __device__ int log_parts() const { return log_tile_vectors - m_log_part; }
 
-  /// Subranges of one to sixteen warps' vectors, of up to `gathered_tiles` tiles of the block: a thread has a warp's.
-  __device__ void store_gathered(std::int64_t first_tile, int rounds) const {
-    __syncthreads();
-    int const round = static_cast<int>(threadIdx.x) / warps, of_warp = threadIdx.x % warps;
-    int const parts = 1 << (m_row.log_vectors - log_warp_vectors);
-    Shuffled code = round < rounds ? m_shared.gathered[round][of_warp] : 0;
-#pragma unroll 1
-    for (int mask = 1; mask < parts; mask *= 2) code = max(code, shuffle_xor(code, mask));
-    std::int64_t const tile = first_tile + std::int64_t{round} * gridDim.x;
-    if (round < rounds && of_warp % parts == 0)
-      store(tile * delegate_tile_vectors + of_warp * delegate_warp_vectors, code);
-    __syncthreads();
+  /// Puts the greatest codes of the warp's parts where those of the block's tile are, from `tile` on.
+  __device__ void gather(Bits const (&codes)[in_flight], int tile) const {
+    Bits* const to = &m_shared.gathered[tile + (warp() << (log_warp_vectors - m_log_part))];
+    if (m_log_part < log_warp_vectors) return gather_short(codes, to);
+    Bits const greatest = warp_greatest(greatest_of(codes));
+    if (lane() == 0) *to = greatest;
   }
 
   /// Several subranges in what a warp has read: a lane takes four neighboring vectors.
-  __device__ void store_short(std::int64_t first, Bits const (&codes)[in_flight]) const {
+  __device__ void gather_short(Bits const (&codes)[in_flight], Bits* to) const {
     constexpr std::size_t bytes = in_flight * sizeof(Bits);
     struct alignas(bytes < 16 ? bytes : 16) Neighbors {
       Bits codes[in_flight];
@@ -156,16 +148,39 @@ class DelegateBuilder {
     Neighbors const mine = reinterpret_cast<Neighbors const*>(exchanged)[lane()];
     __syncwarp();
     Shuffled code = greatest_of(mine.codes);
-    int const lanes = 1 << m_row.log_vectors >> 2;
+    int const lanes = (1 << m_log_part) / in_flight;
 #pragma unroll 1
     for (int mask = 1; mask < lanes; mask *= 2) code = max(code, shuffle_xor(code, mask));
-    if (lane() % lanes == 0) store(first + lane() * in_flight, code);
+    if (lane() % lanes == 0) to[lane() / lanes] = static_cast<Bits>(code);
+  }
+
+  /// Stores the delegates of so many of the block's tiles together: written one by one they would cost more than they
+  /// weigh. A subrange has up to 16 parts.
+  __device__ void store_gathered(std::int64_t first_tile, int rounds) const {
+    int const parts = 1 << (m_row.log_vectors - m_log_part);
+    __syncthreads();
+#pragma unroll 1
+    for (int first = 0; first < rounds << log_parts(); first += tuning.threads) {
+      int const part = first + static_cast<int>(threadIdx.x);
+      bool const is_part = part < rounds << log_parts();
+      Shuffled code = is_part ? m_shared.gathered[part] : 0;
+#pragma unroll 1
+      for (int mask = 1; mask < parts; mask *= 2) code = max(code, shuffle_xor(code, mask));
+      std::int64_t const tile = first_tile + std::int64_t{part >> log_parts()} * gridDim.x;
+      std::int64_t const vector =
+          (tile << log_tile_vectors) + (part % (1 << log_parts()) << m_log_part);
+      if (is_part && part % parts == 0 && vector < m_end)
+        m_row.lists.delegates[vector >> m_row.log_vectors] =
+            m_codes.rank_of(static_cast<Bits>(code));
+    }
+    __syncthreads();
   }
 
   DelegateRow<Bits> const& m_row;
   KeyCodes<Bits> m_codes;
   Shared& m_shared;
   std::int64_t m_end;  // vectors of subranges
+  int m_log_part;      // log2 of the vectors of a part
 };
 
 /// Clears what the concatenation counts, too.

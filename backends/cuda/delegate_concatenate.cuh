@@ -43,12 +43,19 @@ class Concatenation {
   };
   static constexpr unsigned most_notes = tuning.noted_bytes / sizeof(Note);
 
+  /// What 32 vectors have of candidates, side by side, so that they are stored so.
+  struct Line {
+    Bits ranks[32 * Row::width];
+    std::uint16_t offsets[32 * Row::width];  // of keys from the first lane's
+  };
+
  public:
   struct Shared {
     union {
       unsigned chunks[tuning.most_chunks + 1];  // chosen subranges before each
       Note notes[warps][most_notes];
     };
+    Line lines[warps];
     unsigned long long sums[warps];
     unsigned long long base;
     Item64 scratch[2][32];
@@ -195,10 +202,10 @@ class Concatenation {
     return {begin, min(begin + count * each, looked_at())};
   }
 
-  /// Calls put(slot, rank, position) for every candidate of the warp's share in order, from slot 0 on.
-  /// \return how many they are
+  /// Calls put(slot, rank, position) for the first `most` candidates of the warp's share, or more, in order, from slot 0 on.
+  /// \return how many there are
   template <class Put>
-  __device__ unsigned each_candidate(Put const& put) const {
+  __device__ unsigned each_candidate(unsigned most, Put const& put) const {
     auto const [begin, end] = share_of(warp_of_grid(), 1);
     unsigned slot = 0;
     if (warp_of_grid() == 0) each_at_end(0, m_row.head, slot, put);
@@ -216,7 +223,7 @@ class Concatenation {
         vectors[v] = places[v] >= 0 ? m_row.template load<Packed, Row::Use::again>(places[v])
                                     : Vector<Bits>{};
 #pragma unroll
-      for (int v = 0; v < in_flight; ++v) each_in(vectors[v], places[v], slot, put);
+      for (int v = 0; v < in_flight; ++v) each_in(vectors[v], places[v], most, slot, put);
     }
     if (warp_of_grid() == warps_of_grid() - 1)
       each_at_end(m_row.position(m_row.vectors), m_row.n, slot, put);
@@ -227,19 +234,37 @@ class Concatenation {
 
   /// Those of a vector for each lane; none where its place is negative.
   template <class Put>
-  __device__ void each_in(Vector<Bits> const& keys, std::int64_t place, unsigned& slot,
-                          Put const& put) const {
+  __device__ void each_in(Vector<Bits> const& keys, std::int64_t place, unsigned most,
+                          unsigned& slot, Put const& put) const {
     unsigned const passing =
         place >= 0 ? keys.passing([&](Bits key) { return passes(m_row.rank(key)); }) : 0;
     if (!__any_sync(full_warp, passing != 0)) return;
     auto const mine = static_cast<unsigned>(__popc(passing));
     unsigned const inclusive = warp_sum_to(mine);
-    unsigned to = slot + inclusive - mine;
+    unsigned const all = __shfl_sync(full_warp, inclusive, 31);
+    if (slot < most) put_line(keys, place, passing, inclusive - mine, all, slot, put);
+    slot += all;
+  }
+
+  template <class Put>
+  __device__ void put_line(Vector<Bits> const& keys, std::int64_t place, unsigned passing,
+                           unsigned before, unsigned all, unsigned slot, Put const& put) const {
+    Line& line = m_shared.lines[warp()];
     if (passing != 0)
       keys.visit([&](Bits key, int i) {
-        if (passing >> i & 1) put(to++, m_row.rank(key), m_row.position(place) + i);
+        if ((passing >> i & 1) == 0) return;
+        line.ranks[before] = m_row.rank(key);
+        line.offsets[before++] = static_cast<std::uint16_t>(lane() * Row::width + i);
       });
-    slot += __shfl_sync(full_warp, inclusive, 31);
+    __syncwarp();
+#pragma unroll 1
+    for (unsigned first = 0; first < all; first += 32) {
+      unsigned const i = first + static_cast<unsigned>(lane());
+      int const offset = i < all ? line.offsets[i] : 0;
+      std::int64_t const its_place = __shfl_sync(full_warp, place, offset / Row::width);
+      if (i < all) put(slot + i, line.ranks[i], m_row.position(its_place) + offset % Row::width);
+    }
+    __syncwarp();
   }
 
   /// Those of the less than 16 keys before the first vector or behind the last.
@@ -257,9 +282,10 @@ class Concatenation {
   /// Counts and notes the warp's candidates. The block's number goes to the others.
   __device__ unsigned count() const {
     Note* const notes = m_shared.notes[warp()];
-    unsigned const mine = each_candidate([&](unsigned slot, Bits rank, std::int64_t position) {
+    auto const note = [&](unsigned slot, Bits rank, std::int64_t position) {
       if (slot < most_notes) notes[slot] = {position, rank};
-    });
+    };
+    unsigned const mine = each_candidate(most_notes, note);
     unsigned long long const before = block_before(lane() == 0 ? mine : 0);
     if (threadIdx.x == tuning.threads - 1) m_lists.block_sums[blockIdx.x] = before;
     return mine;
@@ -284,7 +310,7 @@ class Concatenation {
     };
     Note const* const notes = m_shared.notes[warp()];
     if (mine > most_notes)
-      each_candidate(put);
+      each_candidate(mine, put);
     else
       for (unsigned i = static_cast<unsigned>(lane()); i < mine; i += 32)
         put(i, notes[i].rank, notes[i].position);

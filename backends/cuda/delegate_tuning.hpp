@@ -12,9 +12,9 @@ struct DelegateTuning {
   int threads = 512;          ///< of a block
   int blocks = 2;             ///< that a processor shall hold
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
-  int gathered_tiles = 32;    ///< of a block, after which it writes their delegates
-  double constant = 3;        ///< of Rule 4
-  int most_chunks = 4096;     ///< of subranges, of which a block adds up the chosen ones
+  int gathered = 2048;     ///< delegates, or parts of them, that a block has before it writes them
+  double constant = 3;     ///< of Rule 4
+  int most_chunks = 4096;  ///< of subranges, of which a block adds up the chosen ones
   int noted_bytes =
       1024;  ///< of candidates' ranks and positions that a warp notes when it counts them
   std::int64_t least_n = 1 << 17;  ///< keys of a row that is worth the launches
