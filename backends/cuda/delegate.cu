@@ -14,13 +14,14 @@
 #include "one_pass_launch.hpp"
 #include "radix_launch.hpp"
 
-// Dr. Top-k (Gaihre et al., SC '21). Every subrange of 2^alpha neighboring keys sends its greatest rank as its delegate.
+// Dr. Top-k (Gaihre et al., SC '21). Every subrange of 2^alpha neighboring keys sends its greatest rank as delegate.
 // build:        one read of the row makes the delegate vector;
 // first top-k:  the k best delegates, of which a tie is decided as in the row, since subranges lie side by side;
 // concatenate:  what may be selected of their subranges, in the order of the row;
 // second top-k: among that. What it selects is then stored, as keys and positions of the row.
-// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k items are
-// better than its best: so it is exact whatever the keys, and what is concatenated is at most k subranges.
+// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k items
+// are better than its best: so the answer is exact whatever the keys, and of at most k subranges anything is
+// concatenated.
 
 namespace ktopk::detail::cuda {
 
@@ -32,7 +33,7 @@ constexpr DelegateTuning tuning = delegate_tuning;
 
 enum class Selector { one_pass_batch, one_pass, radix };
 
-/// A list whose length only the device knows has at most one block cluster of one_pass, if that.
+/// Of one_pass, only the one for batches takes a row whose length the device alone knows.
 Selector selector_of(Shape const& shape) {
   if (one_pass_batch_supports(shape) && (shape.ragged || shape.n < tuning.one_pass_from))
     return Selector::one_pass_batch;

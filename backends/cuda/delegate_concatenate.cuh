@@ -7,9 +7,9 @@
 
 #include "delegate_work.cuh"
 
-// The filtered concatenation: of the subranges of the k best delegates (Rule 1), and of the keys without a delegate, all
-// that reaches the k-th delegate (Rule 2) is put into one list, in the order of the row: so a tie among candidates is
-// decided as it is in the row. Their number is known to the device alone; k subranges' keys have room.
+// The filtered concatenation: of the subranges of the k best delegates (Rule 1), and of the keys without a delegate,
+// all that reaches the k-th delegate (Rule 2) is put into one list, in the order of the row: so a tie among candidates
+// is decided as it is in the row. Their number is known to the device alone; k subranges' keys have room.
 
 namespace ktopk::detail::cuda {
 
@@ -202,7 +202,7 @@ class Concatenation {
     return {begin, min(begin + count * each, looked_at())};
   }
 
-  /// Calls put(slot, rank, position) for the first `most` candidates of the warp's share, or more, in order, from slot 0 on.
+  /// Calls put(slot, rank, position) for the first `most` candidates of the warp's share, or more, in order.
   /// \return how many there are
   template <class Put>
   __device__ unsigned each_candidate(unsigned most, Put const& put) const {
