@@ -40,7 +40,7 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
       {Algorithm::sample, "sample", "any k of long rows of any distribution", any, false},
       {Algorithm::quick, "quick", "any k of long rows, by one pivot at a time", any, false},
       {Algorithm::delegate, "delegate",
-       "long rows, k well below n: the same work whatever the keys", any / 16, false},
+       "long rows, k well below n: the same work whatever the keys", any / 16, cuda},
   };
 }
 
@@ -61,7 +61,8 @@ KTOPK_INLINE std::string configuration() {
       << "kokkos: " << KOKKOS_VERSION / 10000 << "." << KOKKOS_VERSION / 100 % 100 << "."
       << KOKKOS_VERSION % 100 << "\n"
       << "backends: " << KTOPK_CONFIG_DEVICES << "\n"
-      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection radix (CUDA)" : "none") << "\n";
+      << "tuned: "
+      << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection delegate radix (CUDA)" : "none") << "\n";
   return out.str();
 }
 
