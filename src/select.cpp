@@ -4,6 +4,7 @@
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
+#include <ktopk/detail/testing.hpp>
 #include <ktopk/detail/workspace.hpp>
 
 #include "algorithms/bisection.hpp"
@@ -36,7 +37,7 @@ inline constexpr bool is_tuned =
 template <template <class> class Algorithm, class Exec>
 bool is_served_by_tuned(Shape const& shape, Options const& options) {
   if constexpr (is_tuned<Algorithm, Exec>)
-    return tuned_implementation<Algorithm, Exec>::supports(shape, options);
+    return !portable_alone && tuned_implementation<Algorithm, Exec>::supports(shape, options);
   else
     return false;
 }
