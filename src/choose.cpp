@@ -63,7 +63,7 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, Option
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  bool const one_pass = are_few_winners(shape) && OnePass<Generic>::supports(shape, options);
+  bool const one_pass = are_few_winners(shape) && OnePass<Generic>::supports(device, shape, options);
   return one_pass ? Algorithm::one_pass : Algorithm::radix;
 }
 

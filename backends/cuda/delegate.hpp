@@ -15,7 +15,7 @@ namespace ktopk::detail {
 template <>
 struct Delegate<Cuda> {
   static constexpr char const* label = "ktopk::cuda::delegate";
-  static bool supports(Shape const& shape, Options const& options) {
+  static bool supports(Device const&, Shape const& shape, Options const& options) {
     return cuda::delegate_supports(shape, options);
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,

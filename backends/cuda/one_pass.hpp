@@ -18,7 +18,7 @@ namespace ktopk::detail {
 template <>
 struct OnePass<Cuda> {
   static constexpr char const* label = "ktopk::cuda::one_pass";
-  static bool supports(Shape const& shape, Options const&) {
+  static bool supports(Device const&, Shape const& shape, Options const&) {
     return cuda::one_pass_supports(shape) || cuda::one_pass_batch_supports(shape);
   }
   static std::size_t workspace_bytes(Device const&, Shape const& shape, Options const& options) {
