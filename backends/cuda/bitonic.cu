@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include <ktopk/detail/workspace.hpp>
 
@@ -58,6 +59,17 @@ struct Work {
 template <class Bits>
 using WordOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
 
+/// Loads what is `step` apart; where not all of it is `Whole`, `count` says up to which key, 32 a step.
+template <bool Whole, class T>
+__device__ __forceinline__ void load_lines(T const* from, std::int64_t step, int count,
+                                           std::remove_const_t<T> (&loaded)[each]) {
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    if constexpr (!Whole) loaded[i] = {};
+    if (Whole || 32 * i < count) loaded[i] = from[i * step];
+  }
+}
+
 template <class Bits, class Item>
 struct KeySource {
   Stored<Bits> const* keys;
@@ -67,9 +79,22 @@ struct KeySource {
   using Loaded = Bits;
   __device__ KeySource(Work<Bits, Item> const& work, std::int64_t row)
       : keys(work.problem.row_keys(row)), step(work.problem.key_step), map(work.map) {}
-  __device__ Bits load(std::int64_t i) const { return keys[i * step]; }
+  /// Key i and those 32, 64, ... behind it, of those before `count`.
+  template <bool Whole>
+  __device__ void load(std::int64_t i, int count, Bits (&loaded)[each]) const {
+    if (step == 1) return load_lines<Whole>(keys + i, 32, count, loaded);
+    load_lines<Whole>(keys + i * step, 32 * step, count, loaded);
+  }
   __device__ Bits rank(Bits key) const { return map.rank(key); }
-  __device__ Item item(std::int64_t i) const { return map(load(i), static_cast<std::uint64_t>(i)); }
+  __device__ Item item(std::int64_t i, Bits rank) const {
+    return map.join(rank, static_cast<std::uint64_t>(i));
+  }
+  /// Asks for keys that will be loaded; those with gaps between them are not worth it.
+  __device__ void prefetch(std::int64_t begin, std::int64_t end) const {
+    constexpr int line = 128 / sizeof(Bits);
+    std::int64_t const i = begin + static_cast<int>(threadIdx.x) * line;
+    if (step == 1 && i < end) cuda::prefetch(keys + i);
+  }
 };
 
 template <class Bits, class Item>
@@ -80,9 +105,13 @@ struct ListSource {
   using Loaded = Item;
   __device__ ListSource(Work<Bits, Item> const& work, std::int64_t row)
       : items(work.from + row * work.from_row), map(work.map) {}
-  __device__ Item load(std::int64_t i) const { return items[i]; }
+  template <bool Whole>
+  __device__ void load(std::int64_t i, int count, Item (&loaded)[each]) const {
+    load_lines<Whole>(items + i, 32, count, loaded);
+  }
   __device__ Bits rank(Item item) const { return map.rank_of(item); }
-  __device__ Item item(std::int64_t i) const { return items[i]; }
+  __device__ Item item(std::int64_t i, Bits) const { return items[i]; }
+  __device__ void prefetch(std::int64_t, std::int64_t) const {}
 };
 
 /// Of a block: words of a tile, the items that it keeps, and which of the tile's keys these are.
@@ -150,6 +179,7 @@ class Reduction {
       m_first = begin - m_reserved;
       m_fresh = rest < tile - m_reserved ? static_cast<int>(rest) : tile - m_reserved;
       begin += m_fresh;
+      m_source.prefetch(begin, min(begin + tile, end));
       reduce(min(wanted, m_kept + m_fresh));
     }
   }
@@ -163,35 +193,38 @@ class Reduction {
     __syncwarp();
     m_network(keys);
     __syncthreads();
-    take(passing(ranks, m_network.best(wanted - 1)), wanted);
+    take(ranks, passing(ranks, m_network.best(wanted - 1)), wanted);
     keep(wanted);
-  }
-
-  /// Whether key e of the tile is one, of those that were kept or of the fresh ones.
-  __device__ bool is_real(int e) const {
-    return e < m_reserved ? e < m_kept : e < m_reserved + m_fresh;
   }
 
   /// The ranks of a thread's neighboring keys; each warp brings those of its threads, neighbors together.
   __device__ void load(Word (&ranks)[each]) const {
-    int const first = static_cast<int>(threadIdx.x) / 32 * 32 * each + threadIdx.x % 32;
-    typename Source::Loaded loaded[each];
-#pragma unroll
-    for (int i = 0; i < each; ++i) {
-      int const e = first + 32 * i;
-      loaded[i] = {};
-      if (e >= m_reserved && e < m_reserved + m_fresh) loaded[i] = m_source.load(m_first + e);
-    }
-#pragma unroll
-    for (int i = 0; i < each; ++i) {
-      int const e = first + 32 * i;
-      Word rank = is_real(e) ? m_source.rank(loaded[i]) : Bits{0};
-      if (e < m_kept && m_reserved > 0) rank = m_source.map.rank_of(m_items[e]);
-      m_network.words()[Network::Places::of(e)] = rank;
-    }
+    int const warp = static_cast<int>(threadIdx.x) / 32 * 32 * each, end = warp + 32 * each;
+    int const first = warp + static_cast<int>(threadIdx.x) % 32;
+    if (end <= m_reserved + m_fresh)
+      share<true>(first);
+    else
+      share<false>(first);
+    for (int e = first; e < min(m_reserved, end); e += 32)
+      put(e, e < m_kept ? m_source.map.rank_of(m_items[e]) : Bits{0});
     __syncwarp();
     m_network.load_own(ranks);
   }
+  /// Brings every 32nd key, and the worst rank for what is none. Where items are kept, the keys before the fresh ones
+  /// are read for nothing.
+  template <bool Whole>
+  __device__ void share(int first) const {
+    typename Source::Loaded loaded[each];
+    int const count = m_reserved + m_fresh - first;
+    m_source.template load<Whole>(m_first + first, count, loaded);
+    Word* const words = m_network.words();
+    int const place = Network::Places::of(first);
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      words[Network::Places::join(place, Network::Places::of(32 * i))] =
+          Whole || 32 * i < count ? m_source.rank(loaded[i]) : Bits{0};
+  }
+  __device__ void put(int e, Word rank) const { m_network.words()[Network::Places::of(e)] = rank; }
 
   __device__ Passing passing(Word const (&ranks)[each], Word threshold) const {
     Passing bits{};
@@ -208,9 +241,10 @@ class Reduction {
   }
 
   /// Lists which of the tile's keys are kept, in their order: those above the threshold, and of its equals those that the
-  /// tie rule takes.
-  __device__ void take(Passing passing, int wanted) const {
+  /// tie rule takes. Their ranks are then in shared memory again.
+  __device__ void take(Word const (&ranks)[each], Passing passing, int wanted) const {
     BlockSums const sums(passing.counts());
+    if ((passing.above | passing.equal) != 0) m_network.store_own(ranks);
     int above = static_cast<int>(sums.before >> 16), equal = static_cast<int>(sums.before & 0xffff);
     int const open = wanted - static_cast<int>(sums.all >> 16);
     int const first = m_lowest_wins ? 0 : static_cast<int>(sums.all & 0xffff) - open;
@@ -235,7 +269,10 @@ class Reduction {
       Item item{};
       if (slot < wanted) {
         int const e = m_taken[slot];
-        item = e < m_reserved ? m_items[e] : m_source.item(m_first + e);
+        item = e < m_reserved
+                   ? m_items[e]
+                   : m_source.item(m_first + e,
+                                   static_cast<Bits>(m_network.words()[Network::Places::of(e)]));
       }
       __syncthreads();
       if (slot < wanted) m_items[slot] = item;
@@ -284,22 +321,39 @@ __device__ void store_row(Work<Bits, Item> const& work, std::int64_t row, Item* 
   if (threadIdx.x == 0 && problem.counts) problem.counts.store(row, kept);
 }
 
-template <class Tuning, int LogRun, class Bits, class Item, class Source>
-__global__ void __launch_bounds__(bitonic_threads(LogRun, sizeof(Bits)),
-                                  (sizeof(Bits) < 8 ? 1024 : 512) /
-                                      bitonic_threads(LogRun, sizeof(Bits)))
-    reduce_parts(__grid_constant__ Work<Bits, Item> const work) {
-  extern __shared__ __align__(16) char memory[];
-  int const parts = work.parts[work.level], part = static_cast<int>(blockIdx.x) % parts;
-  std::int64_t const row = blockIdx.x / parts, tile = each * std::int64_t{blockDim.x};
-  std::int64_t const wanted = work.problem.winners(row);
+struct Range {
+  std::int64_t begin, end;
+};
+
+/// What a block reads of a row, or of the list that the level before has left of it.
+template <class Bits, class Item>
+__device__ Range range_of(Work<Bits, Item> const& work, std::int64_t row, int part,
+                          std::int64_t wanted) {
+  std::int64_t const tile = each * std::int64_t{blockDim.x};
   std::int64_t length = work.problem.length(row);
+#pragma unroll 1
   for (int level = 0; level < work.level; ++level)
     length = Split(length, work.parts[level], tile).kept(length, wanted);
-  Split const split(length, parts, tile);
-  std::int64_t const begin = part * split.share, end = min(begin + split.share, length);
+  int const parts = work.parts[work.level];
+  if (parts == 1) return {0, length};
+  std::int64_t const begin = part * Split(length, parts, tile).share;
+  return {begin, min(begin + Split(length, parts, tile).share, length)};
+}
+
+template <class Tuning, int LogRun, class Bits, class Item, class Source>
+__global__ void __launch_bounds__(Tuning::threads(LogRun, sizeof(Bits)),
+                                  Tuning::resident_threads / (sizeof(Item) < 16 ? 1 : 2) /
+                                      Tuning::threads(LogRun, sizeof(Bits)))
+    reduce_parts(__grid_constant__ Work<Bits, Item> const work) {
+  extern __shared__ __align__(16) char memory[];
+  if (work.to != nullptr) let_next_kernel_start();
+  int const parts = work.parts[work.level], part = static_cast<int>(blockIdx.x) % parts;
+  std::int64_t const row = blockIdx.x / parts;
+  std::int64_t const wanted = work.problem.winners(row);
+  Range const range = range_of(work, row, part, wanted);
   Reduction<Tuning, LogRun, Bits, Item, Source> reduction(work, row, memory);
-  if (wanted > 0) reduction(begin, end, static_cast<int>(wanted));
+  wait_for_previous_kernel();
+  if (wanted > 0) reduction(range.begin, range.end, static_cast<int>(wanted));
   if (work.to == nullptr) return store_row(work, row, reduction.items(), reduction.kept());
   Item* const to = work.to + row * work.to_row + part * wanted;
   for (int i = threadIdx.x; i < reduction.kept(); i += static_cast<int>(blockDim.x))
@@ -314,12 +368,13 @@ int log_run_of(std::int64_t k) {
                       static_cast<std::uint64_t>(std::max<std::int64_t>(1, k)) - 1)));
 }
 
-/// As many as hold a row, of those that hold a run.
+/// As many as hold a row, of those that hold a run, and more than one where a row may be longer than what they hold.
+template <class Tuning>
 int threads_for(Shape const& shape, int log_run) {
   std::int64_t const length =
       shape.ragged ? 2 * shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
-  int const least = std::max(32, (1 << log_run) / each);
-  int threads = bitonic_threads(log_run, shape.key_bytes);
+  int const least = std::max(32, (shape.ragged ? 2 : 1) * (1 << log_run) / each);
+  int threads = Tuning::threads(log_run, shape.key_bytes);
   while (threads > least && length <= each * threads / 2) threads /= 2;
   return threads;
 }
@@ -374,10 +429,19 @@ struct Kernel {
           "occupancy");
     return std::int64_t{blocks} * processors(device);
   }
+  /// A list's kernel may start while the one before it still runs, and waits for it itself.
   static void launch(cudaStream_t stream, int threads, Work<Bits, Item> const& work) {
-    std::int64_t const blocks = work.problem.shape.rows * work.parts[work.level];
-    kernel<<<static_cast<unsigned>(blocks), threads, bytes(threads), stream>>>(work);
-    check(cudaGetLastError(), "launch");
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(work.problem.shape.rows * work.parts[work.level]));
+    config.blockDim = dim3(static_cast<unsigned>(threads));
+    config.dynamicSmemBytes = static_cast<std::size_t>(bytes(threads));
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = work.level > 0 ? 1 : 0;
+    check(cudaLaunchKernelEx(&config, kernel, work), "launch");
   }
 };
 
@@ -387,7 +451,7 @@ void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   using OfKeys = Kernel<Tuning, LogRun, Bits, Item, KeySource<Bits, Item>>;
   using OfLists = Kernel<Tuning, LogRun, Bits, Item, ListSource<Bits, Item>>;
   Shape const& shape = problem.shape;
-  int const threads = threads_for(shape, LogRun);
+  int const threads = threads_for<Tuning>(shape, LogRun);
   OfKeys::prepare(threads);
   OfLists::prepare(threads);
   std::int64_t const room = most_parts(concurrency, shape, threads);
@@ -427,7 +491,7 @@ void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& 
 bool bitonic_supports(Shape const& shape) { return shape.k <= bitonic_largest_k; }
 
 std::size_t bitonic_workspace_bytes(int concurrency, Shape const& shape) {
-  int const threads = threads_for(shape, log_run_of(shape.k));
+  int const threads = threads_for<BitonicTuning>(shape, log_run_of(shape.k));
   std::int64_t const parts = most_parts(concurrency, shape, threads);
   if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
     return Lists<Item64>(nullptr, shape, parts, threads).bytes;

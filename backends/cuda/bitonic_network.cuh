@@ -52,14 +52,13 @@ class BitonicNetwork {
   /// the block call it, and wait before they look.
   __device__ void operator()(Word (&keys)[each]) const {
     int const tile = each * static_cast<int>(blockDim.x);
-    Window<log_each, 0> const own(static_cast<int>(threadIdx.x));
     if constexpr (Tuning::combined_steps == log_each) {
       sort_registers(keys);
-      own.store(m_words, keys);
-      sync<log_each>();
+      store_own(keys);
+      __syncwarp();
       sort_runs<log_each>(tile);
     } else {
-      own.store(m_words, keys);
+      store_own(keys);
       __syncthreads();
       sort_runs<0>(tile);
     }
@@ -67,10 +66,9 @@ class BitonicNetwork {
     for (int half = tile / 2; half >= run; half /= 2) merge(half);
   }
 
-  /// The thread's keys of a tile that a warp has written.
-  __device__ void load_own(Word (&keys)[each]) const {
-    Window<log_each, 0>(static_cast<int>(threadIdx.x)).template load<each>(m_words, keys);
-  }
+  /// The thread's keys of a tile in shared memory.
+  __device__ void load_own(Word (&keys)[each]) const { own().template load<0>(m_words, keys); }
+  __device__ void store_own(Word const (&keys)[each]) const { own().store(m_words, keys); }
 
  private:
   static constexpr int log_each = 4;
@@ -132,6 +130,10 @@ class BitonicNetwork {
     };
   };
 
+  __device__ static Window<log_each, 0> own() {
+    return Window<log_each, 0>(static_cast<int>(threadIdx.x));
+  }
+
   __device__ static void exchange(Word& a, Word& b) {
     Word const greater = a > b ? a : b, less = a > b ? b : a;
     a = greater;
@@ -159,10 +161,10 @@ class BitonicNetwork {
     return top - Steps + 1 > Steps ? top - Steps + 1 : Steps;
   }
 
-  /// Up to 2^9 keys are exchanged within a warp, where each thread has 16.
+  /// Where each thread has 16 keys, up to 2^9 are exchanged within a warp; and always where one warp has all.
   template <int Steps>
-  __device__ static void sync() {
-    if constexpr (Steps == log_each && LogRun <= 9)
+  __device__ static void sync(int keys) {
+    if ((Steps == log_each && LogRun <= 9) || keys <= 32 << Steps)
       __syncwarp();
     else
       __syncthreads();
@@ -180,7 +182,7 @@ class BitonicNetwork {
       steps<Top - low, Mirror>(x);
       window.template store<mirrored>(m_words, x);
     }
-    sync<Steps>();
+    sync<Steps>(keys);
     if constexpr (low > 0) run_steps<Steps, low - 1, false>(keys);
   }
 
@@ -191,25 +193,33 @@ class BitonicNetwork {
     if constexpr (Phase + 1 < LogRun) sort_runs<Phase + 1>(keys);
   }
 
-  /// Of the runs of the first and of the second `half` of the keys keeps the better halves, sorted, in the first.
+  /// Whether one warp has written and now reads so many keys.
+  __device__ static bool is_first_warps_alone(int keys) {
+    return Tuning::reassigned_partitions && Tuning::combined_steps == log_each && keys <= 32 * each;
+  }
+
+  /// Of the runs of the first and of the second `half` of the keys keeps the better halves, sorted, in the first. Fewer
+  /// threads, or each with fewer keys, where they are a warp's last.
   __device__ void merge(int half) const {
-    if constexpr (Tuning::reassigned_partitions) {
-      merge_by<Tuning::combined_steps>(half);
-    } else {
-      int const share = half / static_cast<int>(blockDim.x);
-      if (share >= 8 && Tuning::combined_steps >= 3)
-        merge_by<3>(half);
-      else if (share >= 4 && Tuning::combined_steps >= 2)
-        merge_by<2>(half);
-      else
-        merge_by<1>(half);
-    }
+    int const threads = Tuning::reassigned_partitions ? 32 : static_cast<int>(blockDim.x);
+    int const share = half / threads;
+    if (Tuning::combined_steps >= 4 && share >= 16)
+      merge_by<4>(half);
+    else if (Tuning::combined_steps >= 3 && share >= 8)
+      merge_by<3>(half);
+    else if (Tuning::combined_steps >= 2 && share >= 4)
+      merge_by<2>(half);
+    else
+      merge_by<1>(half);
   }
   template <int Steps>
   __device__ void merge_by(int half) const {
     constexpr int top = LogRun - 1, low = LogRun - Steps, flipped = (1 << Steps) - 1;
     int const other = Places::of(half);
-    __syncthreads();
+    if (is_first_warps_alone(2 * half))
+      __syncwarp();
+    else
+      __syncthreads();
 #pragma unroll 1
     for (int w = threadIdx.x; w < half >> Steps; w += blockDim.x) {
       Window<Steps, low> const window(w);
@@ -224,7 +234,7 @@ class BitonicNetwork {
       steps<top - low, false>(x);
       window.template store<0>(m_words, x);
     }
-    sync<Steps>();
+    sync<Steps>(half);
     if constexpr (low > 0) run_steps<Steps, low - 1, false>(half);
   }
 

@@ -19,16 +19,18 @@ struct BitonicTuning {
   static constexpr BitonicPlacement placement = BitonicPlacement::padded;
   /// After a merge fewer threads have work, each with as many keys as before.
   static constexpr bool reassigned_partitions = true;
+  /// Of a processor, for which registers are left: half as many where items have 128 bits.
+  static constexpr int resident_threads = 1024;
+  /// Of a block; a row that fewer hold gets fewer.
+  static constexpr int threads(int log_run, int key_bytes) {
+    if (key_bytes == 8) return 256;
+    return log_run < 6 ? 128 : log_run < 8 ? 256 : 512;
+  }
 };
 
 inline constexpr int bitonic_keys_of_thread = 16;
 inline constexpr int bitonic_shortest_run = 5;  ///< runs have 2^5 keys
 inline constexpr int bitonic_longest_run = 10;  ///< to 2^10, and k is not larger
 inline constexpr std::int64_t bitonic_largest_k = std::int64_t{1} << bitonic_longest_run;
-
-/// Threads of a block; a row that fewer hold gets fewer.
-constexpr int bitonic_threads(int log_run, int key_bytes) {
-  return log_run > 8 && key_bytes < 8 ? 512 : 256;
-}
 
 }  // namespace ktopk::detail::cuda
