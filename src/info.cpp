@@ -30,7 +30,7 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
       {Algorithm::heap, "heap", "k up to 128 on CPUs", detail::Heap<detail::Generic>::largest_k,
        false},
       {Algorithm::bitonic, "bitonic", "small k, in a time that does not depend on the keys",
-       detail::Bitonic<detail::Generic>::largest_k, false},
+       detail::Bitonic<detail::Generic>::largest_k, cuda},
       {Algorithm::queue, "queue", "k from 32 to 2048 on CPUs; takes keys on the fly",
        detail::Queue<detail::Generic>::largest_k, false},
       {Algorithm::sort, "sort", "nearly all keys wanted in order; the baseline", any, false},
@@ -61,7 +61,8 @@ KTOPK_INLINE std::string configuration() {
       << "kokkos: " << KOKKOS_VERSION / 10000 << "." << KOKKOS_VERSION / 100 % 100 << "."
       << KOKKOS_VERSION % 100 << "\n"
       << "backends: " << KTOPK_CONFIG_DEVICES << "\n"
-      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection radix (CUDA)" : "none") << "\n";
+      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection radix bitonic (CUDA)" : "none")
+      << "\n";
   return out.str();
 }
 

@@ -242,17 +242,17 @@ class Reduction {
 
   /// Lists which of the tile's keys are kept, in their order: those above the threshold, and of its equals those that the
   /// tie rule takes. Their ranks are then in shared memory again.
-  __device__ void take(Word const (&ranks)[each], Passing passing, int wanted) const {
-    BlockSums const sums(passing.counts());
-    if ((passing.above | passing.equal) != 0) m_network.store_own(ranks);
+  __device__ void take(Word const (&ranks)[each], Passing bits, int wanted) const {
+    BlockSums const sums(bits.counts());
+    if ((bits.above | bits.equal) != 0) m_network.store_own(ranks);
     int above = static_cast<int>(sums.before >> 16), equal = static_cast<int>(sums.before & 0xffff);
     int const open = wanted - static_cast<int>(sums.all >> 16);
     int const first = m_lowest_wins ? 0 : static_cast<int>(sums.all & 0xffff) - open;
-    if (equal >= first + open || equal + __popc(passing.equal) <= first) passing.equal = 0;
-    for (unsigned rest = passing.above | passing.equal; rest != 0; rest &= rest - 1) {
+    if (equal >= first + open || equal + __popc(bits.equal) <= first) bits.equal = 0;
+    for (unsigned rest = bits.above | bits.equal; rest != 0; rest &= rest - 1) {
       int const r = __ffs(static_cast<int>(rest)) - 1;
       int const slot = above + max(0, min(equal - first, open));
-      bool const is_above = (passing.above >> r & 1) != 0;
+      bool const is_above = (bits.above >> r & 1) != 0;
       if (is_above || (equal >= first && equal < first + open))
         m_taken[slot] = static_cast<std::uint16_t>(threadIdx.x * each + r);
       above += is_above;
