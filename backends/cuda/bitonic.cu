@@ -51,7 +51,7 @@ struct Work {
   int level;               // 0 reads keys, others the list that the one before left
   int parts[most_levels];  // of a row, on every level
   Item const* from;
-  std::int64_t from_row;  // room for a row's items
+  std::int64_t from_row;  // items of a row at most
   Item* to;               // none where a block has a row
   std::int64_t to_row;
 };
@@ -336,8 +336,8 @@ __device__ Range range_of(Work<Bits, Item> const& work, std::int64_t row, int pa
     length = Split(length, work.parts[level], tile).kept(length, wanted);
   int const parts = work.parts[work.level];
   if (parts == 1) return {0, length};
-  std::int64_t const begin = part * Split(length, parts, tile).share;
-  return {begin, min(begin + Split(length, parts, tile).share, length)};
+  std::int64_t const share = Split(length, parts, tile).share, begin = part * share;
+  return {begin, min(begin + share, length)};
 }
 
 template <class Tuning, int LogRun, class Bits, class Item, class Source>
@@ -394,7 +394,7 @@ std::int64_t next_parts(std::int64_t parts, std::int64_t k, int threads) {
 template <class Item>
 struct Lists {
   Item* lists[2] = {nullptr, nullptr};  // by turns
-  std::int64_t items[2] = {0, 0};       // room for those of a row
+  std::int64_t items[2] = {0, 0};       // of a row at most
   std::size_t bytes = 0;
 
   Lists(void* workspace, Shape const& shape, std::int64_t parts, int threads) {
@@ -454,10 +454,10 @@ void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   int const threads = threads_for<Tuning>(shape, LogRun);
   OfKeys::prepare(threads);
   OfLists::prepare(threads);
-  std::int64_t const room = most_parts(concurrency, shape, threads);
-  Lists<Item> const lists(workspace, shape, room, threads);
+  std::int64_t const most = most_parts(concurrency, shape, threads);
+  Lists<Item> const lists(workspace, shape, most, threads);
   std::int64_t parts =
-      std::min(room, first_parts(shape, OfKeys::resident_blocks(device, threads), threads));
+      std::min(most, first_parts(shape, OfKeys::resident_blocks(device, threads), threads));
   Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
                         options.sorted};
   for (work.level = 0; work.level < most_levels; ++work.level) {
