@@ -73,10 +73,8 @@ KTOPK_INLINE std::string configuration() {
       << "kokkos: " << KOKKOS_VERSION / 10000 << "." << KOKKOS_VERSION / 100 % 100 << "."
       << KOKKOS_VERSION % 100 << "\n"
       << "backends: " << KTOPK_CONFIG_DEVICES << "\n"
-      << "tuned: " << detail::tuned_algorithms()
-      << "
-         ";
-         return out.str();
+      << "tuned: " << detail::tuned_algorithms() << "\n";
+  return out.str();
 }
 
 }  // namespace ktopk
