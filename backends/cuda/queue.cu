@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "queue_launch.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include <ktopk/detail/workspace.hpp>
+
+#include "device.hpp"
+#include "key_widths.hpp"
+#include "queue_select.cuh"
+#include "sort_rows.cuh"
+
+// GridSelect: warps keep the best of what they have seen in registers; what beats the k-th waits in a queue of each
+// until it is merged. A warp has a row (WarpSelect), or a block (BlockSelect), or several blocks share one, and a second
+// kernel merges their lists.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr QueueTuning tuning = queue_tuning;
+constexpr int block_threads = 32 * tuning.warps;
+
+template <class Bits, class Item>
+struct Work {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  unsigned parts;  // blocks that share a row
+  Item* lists;     // of shape.k items for each part of each row, if there are several
+};
+
+template <class Item, int Count>
+constexpr int blocks_of_processor = tuning.blocks(Count * static_cast<int>(sizeof(Item)) / 8);
+
+/// Stores the selected of a row, by `threads` threads of which this is number `thread`.
+template <class Bits, class Item>
+__device__ __forceinline__ void store_row(Work<Bits, Item> const& work, std::int64_t row, int k,
+                                          Item const* best, int thread, int threads) {
+  auto const& problem = work.problem;
+  if (problem.counts && thread == 0) problem.counts.store(row, k);
+  for (int slot = thread; slot < problem.shape.k; slot += threads) {
+    if (slot < k)
+      store_item(problem, work.map, row, slot, best[slot]);
+    else
+      problem.store_missing(row, slot);
+  }
+}
+
+template <class Bits, class Item, int Count, int Warps>
+__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count>)
+    select_rows(__grid_constant__ Work<Bits, Item> const work) {
+  using Selection = QueueSelection<Bits, Item, Count, Warps>;
+  constexpr int rows_of_block = tuning.warps / Warps;
+  __shared__ Item waiting[tuning.warps * 32];
+  __shared__ Item lists[rows_of_block][Selection::lists * Selection::list_size];
+  __shared__ SharedBounds<Warps> bounds;
+  let_next_kernel_start();
+  int const place = Warps == 1 ? threadIdx.x / 32 : 0;
+  int const thread = Warps == 1 ? threadIdx.x % 32 : threadIdx.x;
+  unsigned const part = blockIdx.x % work.parts;
+  std::int64_t const row = std::int64_t{blockIdx.x / work.parts} * rows_of_block + place;
+  if (row >= work.problem.shape.rows) return;
+  auto const k = static_cast<int>(work.problem.winners(row));
+  Item const* best = nullptr;
+  if (k > 0) {
+    Selection selection(work.map, k, waiting + place * 32, &bounds);
+    selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
+                      part, work.parts);
+    best = selection.collect(lists[place]);
+  }
+  if (work.parts == 1) return store_row(work, row, k, best, thread, Selection::threads);
+  Item* const to = work.lists + std::int64_t{blockIdx.x} * work.problem.shape.k;
+  for (int slot = thread; slot < k; slot += Selection::threads) to[slot] = best[slot];
+}
+
+/// Merges the lists of a row's parts.
+template <class Bits, class Item, int Count>
+__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count>)
+    merge_parts(__grid_constant__ Work<Bits, Item> const work) {
+  using Selection = QueueSelection<Bits, Item, Count, tuning.warps>;
+  __shared__ Item waiting[tuning.warps * 32];
+  __shared__ Item lists[Selection::lists * Selection::list_size];
+  __shared__ SharedBounds<tuning.warps> bounds;
+  std::int64_t const row = blockIdx.x;
+  auto const k = static_cast<int>(work.problem.winners(row));
+  wait_for_previous_kernel();
+  Item const* best = nullptr;
+  if (k > 0) {
+    Selection selection(work.map, k, waiting, &bounds);
+    selection.see_lists(work.lists + row * work.parts * work.problem.shape.k, work.problem.shape.k,
+                        static_cast<int>(work.parts));
+    best = selection.collect(lists);
+  }
+  store_row(work, row, k, best, threadIdx.x, block_threads);
+}
+
+// ---- host side
+
+/// Registers for a list of the k best.
+int count_for(std::int64_t k) {
+  return k <= 32 ? 1 : k <= 128 ? 4 : k <= 256 ? 8 : k <= 512 ? 16 : 32;
+}
+
+int words_for(Shape const& shape) { return count_for(shape.k) * (shape.key_bytes < 8 ? 1 : 2); }
+
+bool has_row_of_warp(Shape const& shape) {
+  return words_for(shape) <= tuning.warp_words && !shape.ragged && shape.n <= tuning.warp_row &&
+         shape.rows >= tuning.warp_rows;
+}
+
+std::int64_t parts_of(int concurrency, Shape const& shape) {
+  if (has_row_of_warp(shape)) return 1;
+  constexpr int threads_of_processor = 2048;
+  std::int64_t const blocks = std::int64_t{std::max(1, concurrency / threads_of_processor)} *
+                              tuning.blocks(words_for(shape));
+  std::int64_t const part =
+      std::max<std::int64_t>(tuning.least_part, tuning.keys_of_selected * shape.k);
+  return std::max<std::int64_t>(1, std::min(blocks / shape.rows, shape.n / part));
+}
+
+template <class Item>
+Item* take_lists(Pieces& pieces, std::int64_t parts, Shape const& shape) {
+  return parts > 1 ? pieces.take<Item>(shape.rows * parts * shape.k) : nullptr;
+}
+
+/// Launches a kernel that may begin before those before it in the stream have ended.
+template <class Bits, class Item>
+void launch_early(void (*kernel)(Work<Bits, Item>), unsigned blocks, cudaStream_t stream,
+                  Work<Bits, Item> const& work) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(block_threads);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, work), "launch");
+}
+
+template <int Count, class Bits, class Item>
+void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
+  Shape const& shape = work.problem.shape;
+  auto const rows = static_cast<unsigned>(shape.rows);
+  if constexpr (Count * sizeof(Item) / 8 <= tuning.warp_words)
+    if (has_row_of_warp(shape)) {
+      unsigned const blocks = (rows + tuning.warps - 1) / tuning.warps;
+      select_rows<Bits, Item, Count, 1><<<blocks, block_threads, 0, stream>>>(work);
+      return check(cudaGetLastError(), "launch");
+    }
+  select_rows<Bits, Item, Count, tuning.warps>
+      <<<rows * work.parts, block_threads, 0, stream>>>(work);
+  check(cudaGetLastError(), "launch");
+  if (work.parts > 1) launch_early(merge_parts<Bits, Item, Count>, rows, stream, work);
+}
+
+}  // namespace
+
+bool queue_supports(Shape const& shape) {
+  bool const fits_item =
+      shape.key_bytes == 8 || 8 * shape.key_bytes + position_bits_for(shape.n) <= 64;
+  return shape.k <= queue_largest_k(shape.key_bytes) && fits_item;
+}
+
+std::size_t queue_workspace_bytes(int concurrency, Shape const& shape) {
+  Pieces pieces;
+  std::int64_t const parts = parts_of(concurrency, shape);
+  if (shape.key_bytes < 8)
+    take_lists<Item64>(pieces, parts, shape);
+  else
+    take_lists<Item128>(pieces, parts, shape);
+  return pieces.bytes();
+}
+
+template <class Bits>
+void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+           Options const& options, void* workspace) {
+  using Item = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+  OnDevice const here(device);
+  Shape const& shape = problem.shape;
+  Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties)};
+  std::int64_t const parts = parts_of(concurrency, shape);
+  Pieces pieces(workspace);
+  work.parts = static_cast<unsigned>(parts);
+  work.lists = take_lists<Item>(pieces, parts, shape);
+  switch (count_for(shape.k)) {
+    case 1: return launch<1>(stream, work);
+    case 4: return launch<4>(stream, work);
+    case 8: return launch<8>(stream, work);
+    case 16: return launch<16>(stream, work);
+    default:
+      if constexpr (sizeof(Bits) < 8) launch<32>(stream, work);
+  }
+}
+
+#define KTOPK_INSTANTIATE(Bits) \
+  template void queue(int, int, cudaStream_t, Problem<Bits> const&, Options const&, void*);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
+
+}  // namespace ktopk::detail::cuda
