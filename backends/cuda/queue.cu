@@ -26,8 +26,10 @@ template <class Bits, class Item>
 struct Work {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  unsigned parts;  // blocks that share a row
-  Item* lists;     // of shape.k items for each part of each row, if there are several
+  unsigned parts;     // blocks that share a row
+  Item* lists;        // of shape.k items for each part of each row, if there are several
+  int samples;        // tiles of a row that a kernel bounds beforehand
+  BoundWord* bounds;  // of them
 };
 
 template <class Item, int Count>
@@ -47,12 +49,30 @@ __device__ __forceinline__ void store_row(Work<Bits, Item> const& work, std::int
   }
 }
 
+/// Bounds tiles of a row, as a sample of it.
+template <class Bits, class Item>
+__global__ void __launch_bounds__(block_threads)
+    bound_samples(__grid_constant__ Work<Bits, Item> const work) {
+  __shared__ SharedBounds<tuning.warps> bounds;
+  let_next_kernel_start();
+  auto const samples = static_cast<unsigned>(work.samples);
+  std::int64_t const row = blockIdx.x / samples;
+  auto const k = static_cast<int>(work.problem.winners(row));
+  if (k == 0) return;
+  int const deep = SharesOfBounds(k, work.samples, tuning.warps).deep;
+  QueueSelection<Bits, Item, 1, tuning.warps> selection(work.map, deep, nullptr, &bounds);
+  BoundWord const bound =
+      selection.bound_sample(work.problem.row_keys(row), work.problem.length(row),
+                             work.problem.key_step, blockIdx.x % samples, samples);
+  if (threadIdx.x == 0) work.bounds[blockIdx.x] = bound;
+}
+
 template <class Bits, class Item, int Count, int Warps>
 __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count>)
     select_rows(__grid_constant__ Work<Bits, Item> const work) {
   using Selection = QueueSelection<Bits, Item, Count, Warps>;
   constexpr int rows_of_block = tuning.warps / Warps;
-  __shared__ Item waiting[tuning.warps * 32];
+  __shared__ Item waiting[tuning.warps * WarpQueue<Item, Count>::size];
   __shared__ Item lists[rows_of_block][Selection::lists * Selection::list_size];
   __shared__ SharedBounds<Warps> bounds;
   let_next_kernel_start();
@@ -64,9 +84,9 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
   auto const k = static_cast<int>(work.problem.winners(row));
   Item const* best = nullptr;
   if (k > 0) {
-    Selection selection(work.map, k, waiting + place * 32, &bounds);
+    Selection selection(work.map, k, waiting + place * WarpQueue<Item, Count>::size, &bounds);
     selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
-                      part, work.parts);
+                      part, work.parts, {work.bounds + row * work.samples, work.samples});
     best = selection.collect(lists[place]);
   }
   if (work.parts == 1) return store_row(work, row, k, best, thread, Selection::threads);
@@ -75,13 +95,13 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
 }
 
 /// Merges the lists of a row's parts.
-template <class Bits, class Item, int Count>
-__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count>)
+template <class Bits, class Item, int Count, int Warps>
+__global__ void __launch_bounds__(32 * Warps)
     merge_parts(__grid_constant__ Work<Bits, Item> const work) {
-  using Selection = QueueSelection<Bits, Item, Count, tuning.warps>;
-  __shared__ Item waiting[tuning.warps * 32];
+  using Selection = QueueSelection<Bits, Item, Count, Warps>;
+  __shared__ Item waiting[Warps * WarpQueue<Item, Count>::size];
   __shared__ Item lists[Selection::lists * Selection::list_size];
-  __shared__ SharedBounds<tuning.warps> bounds;
+  __shared__ SharedBounds<Warps> bounds;
   std::int64_t const row = blockIdx.x;
   auto const k = static_cast<int>(work.problem.winners(row));
   wait_for_previous_kernel();
@@ -92,7 +112,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
                         static_cast<int>(work.parts));
     best = selection.collect(lists);
   }
-  store_row(work, row, k, best, threadIdx.x, block_threads);
+  store_row(work, row, k, best, threadIdx.x, 32 * Warps);
 }
 
 // ---- host side
@@ -109,31 +129,49 @@ bool has_row_of_warp(Shape const& shape) {
          shape.rows >= tuning.warp_rows;
 }
 
+std::int64_t tile_of(Shape const& shape) {
+  return std::int64_t{block_threads} * tuning.vectors_in_flight * 16 / shape.key_bytes;
+}
+
 std::int64_t parts_of(int concurrency, Shape const& shape) {
-  if (has_row_of_warp(shape)) return 1;
+  if (has_row_of_warp(shape) || shape.n < tuning.least_shared_row) return 1;
   constexpr int threads_of_processor = 2048;
   std::int64_t const blocks = std::int64_t{std::max(1, concurrency / threads_of_processor)} *
                               tuning.blocks(words_for(shape));
-  std::int64_t const part =
-      std::max<std::int64_t>(tuning.least_part, tuning.keys_of_selected * shape.k);
+  std::int64_t const part = std::max(tile_of(shape), tuning.keys_of_selected * shape.k);
   return std::max<std::int64_t>(1, std::min(blocks / shape.rows, shape.n / part));
 }
 
-template <class Item>
-Item* take_lists(Pieces& pieces, std::int64_t parts, Shape const& shape) {
-  return parts > 1 ? pieces.take<Item>(shape.rows * parts * shape.k) : nullptr;
+/// Tiles of a row that are bounded beforehand.
+std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
+  std::int64_t const samples = shape.n / tile_of(shape) / tuning.tiles_of_sample;
+  if (parts == 1 || samples < tuning.least_sample) return 0;
+  return std::min<std::int64_t>(samples, block_threads);
+}
+
+/// Takes the memory of a launch. Returns what it holds.
+template <class Bits, class Item>
+std::size_t lay_out(Work<Bits, Item>& work, void* workspace, int concurrency, Shape const& shape) {
+  Pieces pieces(workspace);
+  std::int64_t const parts = parts_of(concurrency, shape);
+  std::int64_t const samples = samples_of(parts, shape);
+  work.parts = static_cast<unsigned>(parts);
+  work.samples = static_cast<int>(samples);
+  if (parts > 1) work.lists = pieces.take<Item>(shape.rows * parts * shape.k);
+  if (samples > 0) work.bounds = pieces.take<BoundWord>(shape.rows * samples);
+  return pieces.bytes();
 }
 
 /// Launches a kernel that may begin before those before it in the stream have ended.
 template <class Bits, class Item>
-void launch_early(void (*kernel)(Work<Bits, Item>), unsigned blocks, cudaStream_t stream,
-                  Work<Bits, Item> const& work) {
+void launch_early(void (*kernel)(Work<Bits, Item>), unsigned blocks, int threads,
+                  cudaStream_t stream, Work<Bits, Item> const& work) {
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(blocks);
-  config.blockDim = dim3(block_threads);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = 1;
@@ -142,18 +180,27 @@ void launch_early(void (*kernel)(Work<Bits, Item>), unsigned blocks, cudaStream_
 
 template <int Count, class Bits, class Item>
 void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
+  constexpr int words = Count * static_cast<int>(sizeof(Item)) / 8;
   Shape const& shape = work.problem.shape;
   auto const rows = static_cast<unsigned>(shape.rows);
-  if constexpr (Count * sizeof(Item) / 8 <= tuning.warp_words)
+  if constexpr (words <= tuning.warp_words)
     if (has_row_of_warp(shape)) {
       unsigned const blocks = (rows + tuning.warps - 1) / tuning.warps;
       select_rows<Bits, Item, Count, 1><<<blocks, block_threads, 0, stream>>>(work);
       return check(cudaGetLastError(), "launch");
     }
-  select_rows<Bits, Item, Count, tuning.warps>
-      <<<rows * work.parts, block_threads, 0, stream>>>(work);
-  check(cudaGetLastError(), "launch");
-  if (work.parts > 1) launch_early(merge_parts<Bits, Item, Count>, rows, stream, work);
+  auto const kernel = select_rows<Bits, Item, Count, tuning.warps>;
+  if (work.samples > 0) {
+    bound_samples<<<rows * work.samples, block_threads, 0, stream>>>(work);
+    check(cudaGetLastError(), "launch");
+    launch_early(kernel, rows * work.parts, block_threads, stream, work);
+  } else {
+    kernel<<<rows * work.parts, block_threads, 0, stream>>>(work);
+    check(cudaGetLastError(), "launch");
+  }
+  constexpr int warps = words <= tuning.merging_words ? tuning.merging_warps : tuning.warps;
+  if (work.parts > 1)
+    launch_early(merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream, work);
 }
 
 }  // namespace
@@ -165,13 +212,12 @@ bool queue_supports(Shape const& shape) {
 }
 
 std::size_t queue_workspace_bytes(int concurrency, Shape const& shape) {
-  Pieces pieces;
-  std::int64_t const parts = parts_of(concurrency, shape);
-  if (shape.key_bytes < 8)
-    take_lists<Item64>(pieces, parts, shape);
-  else
-    take_lists<Item128>(pieces, parts, shape);
-  return pieces.bytes();
+  if (shape.key_bytes == 8) {
+    Work<std::uint64_t, Item128> work{};
+    return lay_out(work, nullptr, concurrency, shape);
+  }
+  Work<std::uint32_t, Item64> work{};
+  return lay_out(work, nullptr, concurrency, shape);
 }
 
 template <class Bits>
@@ -181,10 +227,7 @@ void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const
   OnDevice const here(device);
   Shape const& shape = problem.shape;
   Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties)};
-  std::int64_t const parts = parts_of(concurrency, shape);
-  Pieces pieces(workspace);
-  work.parts = static_cast<unsigned>(parts);
-  work.lists = take_lists<Item>(pieces, parts, shape);
+  lay_out(work, workspace, concurrency, shape);
   switch (count_for(shape.k)) {
     case 1: return launch<1>(stream, work);
     case 4: return launch<4>(stream, work);

@@ -30,11 +30,11 @@ class WarpList {
     return shuffle_from(pick(m_items, i / 32), i % 32);
   }
 
-  /// Takes in one item of each lane.
-  __device__ __forceinline__ void merge(Item item) {
-    Item items[1] = {item};
-    sort_over_lanes(items, 32);
-    keep_larger(m_items[Count - 1], shuffle_xor(items[0], 31));
+  /// Takes in items that rise from one to the next, in the order of the list.
+  template <int More>
+  __device__ __forceinline__ void merge_rising(Item const (&items)[More]) {
+#pragma unroll
+    for (int r = 0; r < More; ++r) keep_larger(m_items[Count - More + r], items[r]);
     sort_bitonic();
   }
 
@@ -70,19 +70,21 @@ class WarpList {
   Item m_items[Count] = {};
 };
 
-/// A warp's queue of items, which are merged into its list 32 at a time.
+/// A warp's queue of items, which are merged into its list when it is full.
 template <class Item, int Count>
 class WarpQueue {
  public:
-  static constexpr int size = 32;
+  /// Merging costs more where the list is long: then more items are merged at once than a lane each.
+  static constexpr int items_of_lane = Count < 16 ? 1 : sizeof(Item) > 8 ? 2 : 4;
+  static constexpr int size = 32 * items_of_lane;
 
   /// \param waiting  shared memory of `size` items
   __device__ __forceinline__ explicit WarpQueue(Item* waiting) : m_waiting(waiting) {}
 
   __device__ __forceinline__ WarpList<Item, Count> const& list() const { return m_list; }
   __device__ __forceinline__ WarpList<Item, Count>& list() { return m_list; }
-  /// Empty slots.
-  __device__ __forceinline__ int open() const { return size - m_count; }
+  __device__ __forceinline__ int count() const { return m_count; }
+  __device__ __forceinline__ int open_slots() const { return size - m_count; }
 
   /// Puts the items of those lanes that want it in the queue, in two steps if it gets full between them.
   /// Returns whether the list has changed.
@@ -94,7 +96,7 @@ class WarpQueue {
     m_count += __popc(all_wanted);
     if (m_count < size) return false;
     __syncwarp();
-    m_list.merge(m_waiting[lane]);
+    merge();
     __syncwarp();
     if (wanted && slot >= size) m_waiting[slot - size] = item;
     m_count -= size;
@@ -102,6 +104,25 @@ class WarpQueue {
   }
 
  private:
+  __device__ __forceinline__ void merge() {
+    int const lane = threadIdx.x % 32;
+    Item items[items_of_lane];
+#pragma unroll
+    for (int i = 0; i < items_of_lane; ++i) items[i] = m_waiting[32 * i + lane];
+    sort_over_lanes(items, 32);
+    if constexpr (items_of_lane == 1) {
+      items[0] = shuffle_xor(items[0], 31);
+    } else {  // from lane after lane to the list's order, and reversed
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < items_of_lane; ++i) m_waiting[items_of_lane * lane + i] = items[i];
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < items_of_lane; ++i) items[i] = m_waiting[size - 1 - 32 * i - lane];
+    }
+    m_list.merge_rising(items);
+  }
+
   WarpList<Item, Count> m_list;
   Item* m_waiting;
   int m_count = 0;

@@ -45,8 +45,24 @@ struct SharedBounds {
     int reach = 0;
 #pragma unroll
     for (int w = 0; w < Warps; ++w) reach += bounds[w] >= mine ? 1 : 0;
-    return warp_max(static_cast<Item64>(reach >= warps ? mine : 0));
+    return lanes_max<Warps>(static_cast<Item64>(reach >= warps ? mine : 0));
   }
+};
+
+/// How `warps` warps make a bound for k items of `count` bounds that `deep` items each reach: each warp takes the
+/// of_warp-th best of its bounds, and the least of these is reached by k.
+struct SharesOfBounds {
+  int warps, of_warp, deep;
+  __device__ __forceinline__ SharesOfBounds(int k, int count, int warps_)
+      : warps(count < warps_ ? count : warps_),
+        of_warp(count / warps_ > 1 ? count / warps_ / 2 : 1),
+        deep((k + warps * of_warp - 1) / (warps * of_warp)) {}
+};
+
+/// What a sample of a row says: bounds that SharesOfBounds::deep keys each reach.
+struct SampleBounds {
+  BoundWord const* words;
+  int count;
 };
 
 /// Key i of a vector, where only the running program knows i.
@@ -85,26 +101,43 @@ class QueueSelection {
         m_warps((k + m_share - 1) / m_share) {}
 
   /// Sees the part `part` of `parts` of a row.
+  /// \param bounds  of a sample of the row, if any
   __device__ __forceinline__ void see_row(Bits const* keys, std::int64_t n, std::int64_t step,
-                                          unsigned part, unsigned parts) {
+                                          unsigned part, unsigned parts,
+                                          SampleBounds const& bounds) {
     auto const row = step == 1 ? AlignedRow<Bits>(keys, n) : AlignedRow<Bits>::with_gaps(keys, n);
     // Tiles in the order of their reversed numbers: so sorted rows are like random ones.
-    auto const tiles = static_cast<unsigned>((row.vectors + Keys::size - 1) / Keys::size);
-    unsigned const turns = (tiles + parts - 1) / parts;
+    unsigned const turns = (tiles_of(row) + parts - 1) / parts;
     int const bits = turns > 1 ? 32 - __clz(static_cast<int>(turns - 1)) : 0;
+    Keys tile;
     for (unsigned i = 0; i < 1u << bits; ++i) {
       unsigned const turn = bits > 0 ? __brev(i) >> (32 - bits) : 0;
       std::int64_t const first = (std::int64_t{turn} * parts + part) * Keys::size;
       if (i > 0 && first >= row.vectors) continue;
-      see_tile(row, n, step, first, i == 0);
+      unsigned const valid = load(tile, row, step, first);
+      if (i == 0 && !begin_with_sample(bounds)) begin_with_tile(tile, valid);
+      bool const is_twice_as_much = i > 0 && (i & (i + 1)) == 0;
+      see_tile(tile, valid, row.head + first * Keys::width, n, is_twice_as_much);
     }
     see_rest(row, keys, n, step, part == 0);
+  }
+
+  /// A bound that at least k keys reach in the `sample`-th of `samples` tiles, which are spread over a row.
+  __device__ __forceinline__ BoundWord bound_sample(Bits const* keys, std::int64_t n,
+                                                    std::int64_t step, unsigned sample,
+                                                    unsigned samples) {
+    auto const row = step == 1 ? AlignedRow<Bits>(keys, n) : AlignedRow<Bits>::with_gaps(keys, n);
+    unsigned const apart = max(1u, tiles_of(row) / samples);
+    Keys tile;
+    unsigned const valid = load(tile, row, step, std::int64_t{sample} * apart * Keys::size);
+    begin_with_tile(tile, valid);
+    return word_of(m_map, m_threshold);
   }
 
   /// Sees lists of `length` items, best first.
   __device__ __forceinline__ void see_lists(Item const* lists_, std::int64_t length, int count) {
     begin_with_lists(lists_, length, count);
-    constexpr int in_flight = queue_tuning.lists_in_flight;
+    constexpr int in_flight = queue_tuning.merging_bytes / static_cast<int>(sizeof(Item));
     int const lane = threadIdx.x % 32;
     for (int first = own_warp(); first < count; first += Warps * in_flight) {
       Item heads[in_flight];
@@ -119,7 +152,7 @@ class QueueSelection {
         see_list(lists_ + list * length, list < count, pick(heads, l));
       }
     }
-    merge_rest(false, Item{0});
+    take(0, true, [](int) { return Item{0}; });
   }
 
   /// Brings the list of the best to all threads, in shared memory.
@@ -143,6 +176,13 @@ class QueueSelection {
 
  private:
   using Group = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
+  using Mask =
+      std::conditional_t<(Keys::in_flight * Keys::width > 32), unsigned long long, unsigned>;
+
+  __device__ __forceinline__ static int lowest_bit(Mask mask) {
+    return sizeof(Mask) > 4 ? __ffsll(static_cast<long long>(mask)) - 1
+                            : __ffs(static_cast<int>(mask)) - 1;
+  }
 
   /// Among those that select together.
   __device__ __forceinline__ static int own_warp() {
@@ -184,67 +224,97 @@ class QueueSelection {
     }
   }
 
-  __device__ __forceinline__ void push(bool wanted, Item item) {
-    if (m_queue.push(wanted, item)) tighten();
-  }
-
-  /// Takes in one more item of each lane that wants it, and empties the queue.
-  __device__ __forceinline__ void merge_rest(bool wanted, Item item) {
-#pragma unroll 1
-    for (int turn = 0; turn < 2; ++turn) {
-      push(wanted, item);
-      int const open = m_queue.open();
-      wanted = open < WarpQueue<Item, Count>::size && static_cast<int>(threadIdx.x % 32) < open;
-      item = 0;
+  /// Takes in those of a lane's items that have a bit in `passing` and reach the threshold, and then, if asked, all that
+  /// waits in the queue.
+  template <class ItemAt>
+  __device__ __forceinline__ void take(Mask passing, bool empties_queue, ItemAt const& item_at) {
+    while (true) {
+      bool const any = __any_sync(full_warp, passing != 0);
+      if (!any && !(empties_queue && m_queue.count() > 0)) return;
+      Item item = 0;  // fills the queue up when there are no more
+      bool wanted = static_cast<int>(threadIdx.x % 32) < m_queue.open_slots();
+      if (any) {
+        item = item_at(passing != 0 ? lowest_bit(passing) : 0);
+        wanted = passing != 0 && item >= m_threshold;
+      }
+      if (m_queue.push(wanted, item) && any) tighten();
+      passing &= passing - 1;
     }
   }
 
   // ---- rows
 
-  /// The share-th best of a warp's vectors, each represented by its best key, bounds the warp's share-th best key.
+  __device__ __forceinline__ static unsigned tiles_of(AlignedRow<Bits> const& row) {
+    return static_cast<unsigned>((row.vectors + Keys::size - 1) / Keys::size);
+  }
+
+  /// Loads a tile. Returns a bit for each of the lane's vectors that the row has.
+  __device__ __forceinline__ static unsigned load(Keys& tile, AlignedRow<Bits> const& row,
+                                                  std::int64_t step, std::int64_t first) {
+    unsigned valid = (1u << Keys::in_flight) - 1;
+    if (step == 1 && first + Keys::size <= row.vectors) {
+      tile.load(row.keys, first - first_thread());
+      return valid;
+    }
+    if (step == 1)
+      tile.load(row.keys, first - first_thread(), row.vectors);
+    else
+      tile.gather(row.keys, step, first - first_thread(), row.vectors);
+#pragma unroll
+    for (int v = 0; v < Keys::in_flight; ++v)
+      if (place(first, v) >= row.vectors) valid &= ~(1u << v);
+    return valid;
+  }
+
+  /// The share-th best of a warp's groups of keys, each represented by its best, bounds the warp's share-th best key.
+  template <int Groups>
+  __device__ __forceinline__ static Group nth_group(Group (&groups)[Groups], int nth) {
+    sort_over_lanes(groups, 32);
+    Group const bound = shuffle_from(pick(groups, nth % Groups), nth / Groups % 32);
+    return nth < 32 * Groups ? bound : 0;
+  }
+
   __device__ __forceinline__ void begin_with_tile(Keys const& tile, unsigned valid) {
-    Group best[Keys::in_flight];
+    Group best[Keys::in_flight], lane_best[1] = {0};
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v) {
       best[v] = 0;
-      if ((valid >> v & 1) == 0) continue;
+#pragma unroll
       for (int i = 0; i < Keys::width; ++i) {
         Group const rank = m_map.rank(key_at(tile.vectors[v], i));
         best[v] = rank > best[v] ? rank : best[v];
       }
+      if ((valid >> v & 1) == 0) best[v] = 0;
+      lane_best[0] = best[v] > lane_best[0] ? best[v] : lane_best[0];
     }
-    sort_over_lanes(best, 32);
-    int const nth = m_share - 1;
-    Group bound = shuffle_from(pick(best, nth % Keys::in_flight), nth / Keys::in_flight % 32);
-    if (nth >= 32 * Keys::in_flight) bound = 0;
-    Item const item = static_cast<Item>(bound) << m_map.position_bits;
-    begin(word_of(m_map, item), m_warps);
+    bool const few = m_share <= (Warps > 1 ? 8 : 16);
+    Group const bound = few ? nth_group(lane_best, m_share - 1) : nth_group(best, m_share - 1);
+    begin(word_of(m_map, static_cast<Item>(bound) << m_map.position_bits), m_warps);
   }
 
-  __device__ __forceinline__ void see_tile(AlignedRow<Bits> const& row, std::int64_t n,
-                                           std::int64_t step, std::int64_t first, bool is_first) {
-    Keys tile;
-    unsigned valid = (1u << Keys::in_flight) - 1;
-    if (step == 1 && first + Keys::size <= row.vectors) {
-      tile.load(row.keys, first - first_thread());
-    } else {
-      if (step == 1)
-        tile.load(row.keys, first - first_thread(), row.vectors);
-      else
-        tile.gather(row.keys, step, first - first_thread(), row.vectors);
-#pragma unroll
-      for (int v = 0; v < Keys::in_flight; ++v)
-        if (place(first, v) >= row.vectors) valid &= ~(1u << v);
-    }
-    if (is_first) begin_with_tile(tile, valid);
+  /// \param begin  the position of the tile's first key
+  __device__ __forceinline__ void see_tile(Keys const& tile, unsigned valid, std::int64_t begin,
+                                           std::int64_t n, bool empties_queue) {
     if constexpr (Warps > 1)
       raise(item_of(m_map, *const_cast<BoundWord const volatile*>(&m_bounds->common)));
-    std::int64_t const begin = row.head + first * Keys::width;
     std::int64_t const end = begin + Keys::size * Keys::width;
     Bits least;
-    if (!m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least)) return;
-    unsigned const hits = hits_of(tile, least) & valid;
-    if (__any_sync(full_warp, hits != 0)) take(tile, hits, least, row.head, first);
+    unsigned hits = 0;
+    if (m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least))
+      hits = hits_of(tile, least) & valid;
+    if (!empties_queue && !__any_sync(full_warp, hits != 0)) return;
+    Mask passing = 0;
+#pragma unroll
+    for (int v = 0; v < Keys::in_flight; ++v)
+      if ((hits >> v & 1) != 0)
+        passing |= static_cast<Mask>(
+                       tile.vectors[v].passing([&](Bits key) { return m_map.rank(key) >= least; }))
+                   << (v * Keys::width);
+    take(passing, empties_queue, [&](int i) {
+      int const v = i / Keys::width, key = i % Keys::width;
+      return m_map(key_at(tile.pick(v), key),
+                   static_cast<std::uint64_t>(begin + place(0, v) * Keys::width + key));
+    });
   }
 
   __device__ __forceinline__ unsigned hits_of(Keys const& tile, Bits least) const {
@@ -255,50 +325,40 @@ class QueueSelection {
     return tile.template hits<false>(quick, nan);
   }
 
-  /// Takes in those keys of a tile that reach the threshold.
-  __device__ __forceinline__ void take(Keys const& tile, unsigned hits, Bits least,
-                                       std::int64_t head, std::int64_t first) {
-#pragma unroll 1
-    for (int v = 0; v < Keys::in_flight; ++v) {
-      bool const hit = (hits >> v & 1) != 0;
-      if (!__any_sync(full_warp, hit)) continue;
-      Vector<Bits> const vector = tile.pick(v);
-      std::int64_t const position = head + place(first, v) * Keys::width;
-      unsigned passing =
-          hit ? vector.passing([&](Bits key) { return m_map.rank(key) >= least; }) : 0;
-      while (__any_sync(full_warp, passing != 0)) {
-        int const i = passing != 0 ? __ffs(static_cast<int>(passing)) - 1 : 0;
-        Item const item = m_map(key_at(vector, i), static_cast<std::uint64_t>(position + i));
-        push(passing != 0 && item >= m_threshold, item);
-        passing &= passing - 1;
-      }
-    }
-  }
-
   /// The keys before and behind a row's vectors, fewer than 32, by the first warp; and what waits in the queues.
   __device__ __forceinline__ void see_rest(AlignedRow<Bits> const& row, Bits const* keys,
                                            std::int64_t n, std::int64_t step, bool is_ours) {
     int const lane = threadIdx.x % 32;
     std::int64_t const position = lane < row.head ? lane : row.vectors * Keys::width + lane;
     bool const is_key = is_ours && own_warp() == 0 && position < n;
-    Item const item =
-        is_key ? m_map(keys[position * step], static_cast<std::uint64_t>(position)) : Item{0};
-    merge_rest(is_key && item >= m_threshold, item);
+    take(is_key ? 1 : 0, true, [&](int) {
+      return is_key ? m_map(keys[position * step], static_cast<std::uint64_t>(position)) : Item{0};
+    });
   }
 
   // ---- lists
 
-  /// Of many lists, each warp bounds half of its own by their `deep`-th best.
+  /// Begins with what a sample of the row says. Returns whether it says anything, to all warps the same.
+  __device__ __forceinline__ bool begin_with_sample(SampleBounds const& sample) {
+    if (Warps == 1 || sample.count == 0) return false;
+    wait_for_previous_kernel();
+    int const number = own_warp() + Warps * static_cast<int>(threadIdx.x % 32);
+    Item64 bound[1] = {number < sample.count ? sample.words[number] : 0};
+    sort_over_lanes(bound, 32);
+    SharesOfBounds const shares(m_k, sample.count, Warps);
+    begin(shuffle_from(bound[0], shares.of_warp - 1), shares.warps);
+    return __syncthreads_or(m_threshold != 0) != 0;
+  }
+
+  /// Begins with the `deep`-th best items of lists.
   __device__ __forceinline__ void begin_with_lists(Item const* lists_, std::int64_t length,
                                                    int count) {
     int const whole = count < threads ? count : threads;
-    int const warps = whole < Warps ? whole : Warps;
-    int const half = whole / Warps > 1 ? whole / Warps / 2 : 1;
-    int const deep = (m_k + warps * half - 1) / (warps * half);
+    SharesOfBounds const shares(m_k, whole, Warps);
     int const list = own_warp() + Warps * static_cast<int>(threadIdx.x % 32);
-    Item bound[1] = {list < whole ? lists_[list * length + deep - 1] : Item{0}};
+    Item bound[1] = {list < whole ? lists_[list * length + shares.deep - 1] : Item{0}};
     sort_over_lanes(bound, 32);
-    begin(word_of(m_map, shuffle_from(bound[0], half - 1)), warps);
+    begin(word_of(m_map, shuffle_from(bound[0], shares.of_warp - 1)), shares.warps);
   }
 
   /// \param item  of each lane, the list's first
@@ -306,7 +366,7 @@ class QueueSelection {
     int slot = threadIdx.x % 32;
     bool wanted = exists && slot < m_k && item >= m_threshold;
     while (__any_sync(full_warp, wanted)) {
-      push(wanted, item);
+      if (m_queue.push(wanted, item)) tighten();
       slot += 32;
       bool const go_on = __all_sync(full_warp, wanted);
       wanted = go_on && slot < m_k;

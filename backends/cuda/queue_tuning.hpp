@@ -7,14 +7,18 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the CUDA queue.
 struct QueueTuning {
-  int warps = 8;              ///< of a block
-  int vectors_in_flight = 4;  ///< 16-byte loads that a lane issues before it looks at any
-  int least_part = 8192;      ///< keys that are worth a block of their own
-  int keys_of_selected = 16;  ///< likewise, for each key to select
-  int warp_row = 4096;        ///< keys of a row, up to which it may have one warp alone
-  int warp_rows = 4096;       ///< rows from which on each has one warp
-  int warp_words = 8;         ///< most words of a lane's part of a list where a warp has a row
-  int lists_in_flight = 8;    ///< lists of which a warp loads the best items before it looks at any
+  int warps = 8;                 ///< of a block
+  int vectors_in_flight = 4;     ///< 16-byte loads that a lane issues before it looks at any
+  int least_shared_row = 24576;  ///< keys of a row, from which on several blocks may share it
+  int keys_of_selected = 16;     ///< of a block's part of it, at least, for each key to select
+  int tiles_of_sample = 16;      ///< of a row, of which one is bounded beforehand
+  int least_sample = 64;         ///< such tiles that are worth a kernel of their own
+  int warp_row = 4096;           ///< keys of a row, up to which it may have one warp alone
+  int warp_rows = 4096;          ///< rows from which on each has one warp
+  int warp_words = 8;            ///< most words of a lane's part of a list where a warp has a row
+  int merging_warps = 16;        ///< of a block that merges lists, where they are short
+  int merging_words = 8;         ///< most words of a lane's part of a short list
+  int merging_bytes = 128;       ///< that a lane loads of lists before it looks at any
 
   /// Blocks that a processor shall hold, where a lane's part of a list has so many words of 8 bytes.
   constexpr int blocks(int words) const { return words <= 4 ? 4 : words <= 8 ? 3 : 2; }
