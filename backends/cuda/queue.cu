@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
 
 /// Merges the lists of a row's parts.
 template <class Bits, class Item, int Count, int Warps>
-__global__ void __launch_bounds__(32 * Warps)
+__global__ void __launch_bounds__(32 * Warps, 1)
     merge_parts(__grid_constant__ Work<Bits, Item> const work) {
   using Selection = QueueSelection<Bits, Item, Count, Warps>;
   __shared__ Item waiting[Warps * WarpQueue<Item, Count>::size];
