@@ -46,6 +46,14 @@ class WarpList {
     sort_bitonic();
   }
 
+  /// Becomes a list of `count` items, best first.
+  __device__ __forceinline__ void load(Item const* list, int count) {
+    int const lane = threadIdx.x % 32;
+#pragma unroll
+    for (int r = 0; r < Count; ++r)
+      m_items[r] = 32 * r + lane < count ? list[32 * r + lane] : Item{0};
+  }
+
   __device__ __forceinline__ void store(Item* to) const {
 #pragma unroll
     for (int r = 0; r < Count; ++r) to[32 * r + threadIdx.x % 32] = m_items[r];

@@ -50,13 +50,15 @@ struct SharedBounds {
 };
 
 /// How `warps` warps make a bound for k items of `count` bounds that `deep` items each reach: each warp takes the
-/// of_warp-th best of its bounds, and the least of these is reached by k.
+/// of_warp-th best of its bounds, at most half of them, and the least of these is reached by k.
 struct SharesOfBounds {
   int warps, of_warp, deep;
   __device__ __forceinline__ SharesOfBounds(int k, int count, int warps_)
-      : warps(count < warps_ ? count : warps_),
-        of_warp(count / warps_ > 1 ? count / warps_ / 2 : 1),
-        deep((k + warps * of_warp - 1) / (warps * of_warp)) {}
+      : warps(count < warps_ ? count : warps_) {
+    int const half = count / warps_ / 2, even = (k + warps - 1) / warps;
+    of_warp = half < 1 ? 1 : half < even ? half : even;
+    deep = (even + of_warp - 1) / of_warp;
+  }
 };
 
 /// What a sample of a row says: bounds that SharesOfBounds::deep keys each reach.
@@ -136,6 +138,10 @@ class QueueSelection {
 
   /// Sees lists of `length` items, best first.
   __device__ __forceinline__ void see_lists(Item const* lists_, std::int64_t length, int count) {
+    if (count <= Warps) {
+      if (own_warp() < count) m_queue.list().load(lists_ + own_warp() * length, m_k);
+      return;
+    }
     begin_with_lists(lists_, length, count);
     constexpr int in_flight = queue_tuning.merging_bytes / static_cast<int>(sizeof(Item));
     int const lane = threadIdx.x % 32;
@@ -147,10 +153,8 @@ class QueueSelection {
         heads[l] = list < count && lane < m_k ? lists_[list * length + lane] : Item{0};
       }
 #pragma unroll 1
-      for (int l = 0; l < in_flight; ++l) {
-        int const list = first + l * Warps;
-        see_list(lists_ + list * length, list < count, pick(heads, l));
-      }
+      for (int l = 0; l < in_flight && first + l * Warps < count; ++l)
+        see_list(lists_ + (first + l * Warps) * length, pick(heads, l));
     }
     take(0, true, [](int) { return Item{0}; });
   }
@@ -274,21 +278,43 @@ class QueueSelection {
     return nth < 32 * Groups ? bound : 0;
   }
 
+  /// The best of a vector's keys, as the rank of one of them or less.
+  template <bool AnyNan>
+  __device__ __forceinline__ Group best_rank(Vector<Bits> const& vector) const {
+    Group best = 0;
+#pragma unroll
+    for (int i = 0; i < Keys::width; ++i) {
+      Bits const key = key_at(vector, i);
+      Group const rank = AnyNan ? m_map.rank(key) : m_map.rank.ordered(key);
+      best = rank > best ? rank : best;
+    }
+    return best;
+  }
+
+  /// Begins with bounds of what the first tile holds.
   __device__ __forceinline__ void begin_with_tile(Keys const& tile, unsigned valid) {
-    Group best[Keys::in_flight], lane_best[1] = {0};
+    auto const& rank = m_map.rank;
+    bool const nan_is_least = rank.magnitude != 0 && rank.nan_rank == 0;
+    Group best[Keys::in_flight], pairs[2] = {}, lane_best[1] = {};
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v) {
       best[v] = 0;
-#pragma unroll
-      for (int i = 0; i < Keys::width; ++i) {
-        Group const rank = m_map.rank(key_at(tile.vectors[v], i));
-        best[v] = rank > best[v] ? rank : best[v];
-      }
-      if ((valid >> v & 1) == 0) best[v] = 0;
-      lane_best[0] = best[v] > lane_best[0] ? best[v] : lane_best[0];
+      bool const exists = (valid >> v & 1) != 0;
+      if (__any_sync(full_warp, exists))
+        best[v] =
+            nan_is_least ? best_rank<true>(tile.vectors[v]) : best_rank<false>(tile.vectors[v]);
+      if (!exists) best[v] = 0;
+      pairs[v % 2] = best[v] > pairs[v % 2] ? best[v] : pairs[v % 2];
     }
-    bool const few = m_share <= (Warps > 1 ? 8 : 16);
-    Group const bound = few ? nth_group(lane_best, m_share - 1) : nth_group(best, m_share - 1);
+    lane_best[0] = pairs[0] > pairs[1] ? pairs[0] : pairs[1];
+    int const nth = m_share - 1;
+    constexpr int some = Warps > 1 ? 8 : 16;
+    Group bound = nth < some       ? nth_group(lane_best, nth)
+                  : nth < 2 * some ? nth_group(pairs, nth)
+                                   : nth_group(best, nth);
+    // Minus zero is ranked as plus zero, which may be less.
+    if (rank.minus_zero != 0 && bound == rank.ordered(rank.minus_zero) && bound > rank(0))
+      bound = rank(0);
     begin(word_of(m_map, static_cast<Item>(bound) << m_map.position_bits), m_warps);
   }
 
@@ -299,30 +325,28 @@ class QueueSelection {
       raise(item_of(m_map, *const_cast<BoundWord const volatile*>(&m_bounds->common)));
     std::int64_t const end = begin + Keys::size * Keys::width;
     Bits least;
-    unsigned hits = 0;
-    if (m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least))
-      hits = hits_of(tile, least) & valid;
+    bool const is_reached = m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least);
+    QuickTest<Bits> const quick(m_map.rank, least);
+    NanTest<Bits> const nan(m_map.rank);
+    bool const nan_is_best = m_map.rank.magnitude != 0 && m_map.rank.nan_rank != 0;
+    unsigned hits =
+        nan_is_best ? tile.template hits<true>(quick, nan) : tile.template hits<false>(quick, nan);
+    hits = is_reached ? hits & valid : 0;
     if (!empties_queue && !__any_sync(full_warp, hits != 0)) return;
     Mask passing = 0;
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v)
       if ((hits >> v & 1) != 0)
-        passing |= static_cast<Mask>(
-                       tile.vectors[v].passing([&](Bits key) { return m_map.rank(key) >= least; }))
-                   << (v * Keys::width);
+        passing |=
+            static_cast<Mask>(tile.vectors[v].passing([&](Bits key) {
+              return quick(key) || (nan_is_best && static_cast<Bits>(key ^ nan.flip) > nan.above);
+            }))
+            << (v * Keys::width);
     take(passing, empties_queue, [&](int i) {
       int const v = i / Keys::width, key = i % Keys::width;
       return m_map(key_at(tile.pick(v), key),
                    static_cast<std::uint64_t>(begin + place(0, v) * Keys::width + key));
     });
-  }
-
-  __device__ __forceinline__ unsigned hits_of(Keys const& tile, Bits least) const {
-    QuickTest<Bits> const quick(m_map.rank, least);
-    NanTest<Bits> const nan(m_map.rank);
-    if (m_map.rank.magnitude != 0 && m_map.rank.nan_rank != 0)
-      return tile.template hits<true>(quick, nan);
-    return tile.template hits<false>(quick, nan);
   }
 
   /// The keys before and behind a row's vectors, fewer than 32, by the first warp; and what waits in the queues.
@@ -362,9 +386,9 @@ class QueueSelection {
   }
 
   /// \param item  of each lane, the list's first
-  __device__ __forceinline__ void see_list(Item const* list, bool exists, Item item) {
+  __device__ __forceinline__ void see_list(Item const* list, Item item) {
     int slot = threadIdx.x % 32;
-    bool wanted = exists && slot < m_k && item >= m_threshold;
+    bool wanted = slot < m_k && item >= m_threshold;
     while (__any_sync(full_warp, wanted)) {
       if (m_queue.push(wanted, item)) tighten();
       slot += 32;
