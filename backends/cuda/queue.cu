@@ -2,6 +2,7 @@
 #include "queue_launch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include <ktopk/detail/workspace.hpp>
@@ -27,6 +28,7 @@ struct Work {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   unsigned parts;     // blocks that share a row
+  bool clustered;     // those blocks see each other's shared memory
   Item* lists;        // of shape.k items for each part of each row, if there are several
   int samples;        // tiles of a row that a kernel bounds beforehand
   BoundWord* bounds;  // of them
@@ -87,9 +89,20 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
     Selection selection(work.map, k, waiting + place * WarpQueue<Item, Count>::size, &bounds);
     selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
                       part, work.parts, {work.bounds + row * work.samples, work.samples});
-    best = selection.collect(lists[place]);
+    int const rounds =
+        work.clustered ? 2 : 1;  // in the second, the first block gathers the others' lists
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+      if (round > 0) cluster_sync();
+      if (round > 0 && part == 0) selection.see_cluster(lists[place], static_cast<int>(work.parts));
+      if (round == 0 || part == 0) best = selection.collect(lists[place]);
+    }
+    if (work.clustered)
+      cluster_sync();  // a block's shared memory stays until the first has read it
   }
-  if (work.parts == 1) return store_row(work, row, k, best, thread, Selection::threads);
+  if (work.clustered && part > 0) return;
+  if (work.parts == 1 || work.clustered)
+    return store_row(work, row, k, best, thread, Selection::threads);
   Item* const to = work.lists + std::int64_t{blockIdx.x} * work.problem.shape.k;
   for (int slot = thread; slot < k; slot += Selection::threads) to[slot] = best[slot];
 }
@@ -130,7 +143,7 @@ bool has_row_of_warp(Shape const& shape) {
 }
 
 std::int64_t tile_of(Shape const& shape) {
-  return std::int64_t{block_threads} * tuning.vectors_in_flight * 16 / shape.key_bytes;
+  return std::int64_t{block_threads} * tuning.block_vectors * 16 / shape.key_bytes;
 }
 
 std::int64_t parts_of(int concurrency, Shape const& shape) {
@@ -139,7 +152,9 @@ std::int64_t parts_of(int concurrency, Shape const& shape) {
   std::int64_t const blocks = std::int64_t{std::max(1, concurrency / threads_of_processor)} *
                               tuning.blocks(words_for(shape));
   std::int64_t const part = std::max(tile_of(shape), tuning.keys_of_selected * shape.k);
-  return std::max<std::int64_t>(1, std::min(blocks / shape.rows, shape.n / part));
+  std::int64_t const parts =
+      std::max<std::int64_t>(1, std::min(blocks / shape.rows, shape.n / part));
+  return parts > tuning.most_clustered ? parts : std::bit_floor(static_cast<std::uint64_t>(parts));
 }
 
 /// Tiles of a row that are bounded beforehand.
@@ -147,6 +162,16 @@ std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
   std::int64_t const samples = shape.n / tile_of(shape) / tuning.tiles_of_sample;
   if (parts == 1 || samples < tuning.least_sample) return 0;
   return std::min<std::int64_t>(samples, block_threads);
+}
+
+/// Whether the code that the device runs knows clusters; it may be older than the device.
+bool has_clusters(int device) {
+  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
+  int runs = 0;
+  for (int const architecture : {__CUDA_ARCH_LIST__})
+    if (architecture <= own) runs = std::max(runs, architecture);
+  return runs >= 900;
 }
 
 /// Takes the memory of a launch. Returns what it holds.
@@ -162,18 +187,29 @@ std::size_t lay_out(Work<Bits, Item>& work, void* workspace, int concurrency, Sh
   return pieces.bytes();
 }
 
-/// Launches a kernel that may begin before those before it in the stream have ended.
+/// A launch by which a kernel may begin before those before it in the stream have ended.
+cudaLaunchAttribute early() {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
+cudaLaunchAttribute clusters_of(unsigned blocks) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {blocks, 1, 1};
+  return attribute;
+}
+
 template <class Bits, class Item>
-void launch_early(void (*kernel)(Work<Bits, Item>), unsigned blocks, int threads,
-                  cudaStream_t stream, Work<Bits, Item> const& work) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, Item>), unsigned blocks,
+               int threads, cudaStream_t stream, Work<Bits, Item> const& work) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.stream = stream;
-  config.attrs = &early;
+  config.attrs = &attribute;
   config.numAttrs = 1;
   check(cudaLaunchKernelEx(&config, kernel, work), "launch");
 }
@@ -190,17 +226,20 @@ void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
       return check(cudaGetLastError(), "launch");
     }
   auto const kernel = select_rows<Bits, Item, Count, tuning.warps>;
+  unsigned const blocks = rows * work.parts;
+  if (work.clustered)
+    return launch_as(clusters_of(work.parts), kernel, blocks, block_threads, stream, work);
   if (work.samples > 0) {
     bound_samples<<<rows * work.samples, block_threads, 0, stream>>>(work);
     check(cudaGetLastError(), "launch");
-    launch_early(kernel, rows * work.parts, block_threads, stream, work);
+    launch_as(early(), kernel, blocks, block_threads, stream, work);
   } else {
-    kernel<<<rows * work.parts, block_threads, 0, stream>>>(work);
+    kernel<<<blocks, block_threads, 0, stream>>>(work);
     check(cudaGetLastError(), "launch");
   }
   constexpr int warps = words <= tuning.merging_words ? tuning.merging_warps : tuning.warps;
   if (work.parts > 1)
-    launch_early(merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream, work);
+    launch_as(early(), merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream, work);
 }
 
 }  // namespace
@@ -228,6 +267,7 @@ void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const
   Shape const& shape = problem.shape;
   Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties)};
   lay_out(work, workspace, concurrency, shape);
+  work.clustered = work.parts > 1 && work.parts <= tuning.most_clustered && has_clusters(device);
   switch (count_for(shape.k)) {
     case 1: return launch<1>(stream, work);
     case 4: return launch<4>(stream, work);

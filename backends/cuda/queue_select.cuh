@@ -3,6 +3,7 @@
 
 #include <ktopk/problem.hpp>
 
+#include "cluster.cuh"
 #include "queue_list.cuh"
 #include "queue_tuning.hpp"
 #include "stream.cuh"
@@ -87,7 +88,8 @@ template <class Bits, class Item, int Count, int Warps>
 class QueueSelection {
  public:
   static constexpr int threads = 32 * Warps;
-  using Keys = Tile<Bits, threads, queue_tuning.vectors_in_flight>;
+  using Keys =
+      Tile<Bits, threads, Warps == 1 ? queue_tuning.warp_vectors : queue_tuning.block_vectors>;
   static constexpr int list_size = 32 * Count;
   static constexpr int lists = Warps > 1 ? Warps / 2 : 1;  ///< that `collect` needs room for
 
@@ -157,6 +159,14 @@ class QueueSelection {
         see_list(lists_ + (first + l * Warps) * length, pick(heads, l));
     }
     take(0, true, [](int) { return Item{0}; });
+  }
+
+  /// After `collect` in each block of a cluster: the first block's warps take the lists that the others have there.
+  __device__ __forceinline__ void see_cluster(Item* room, int blocks) {
+    int const block = own_warp();
+    if (block == 0) return;
+    bool const exists = block < blocks;
+    m_queue.list().load(exists ? of_block(room, block) : room, exists ? m_k : 0);
   }
 
   /// Brings the list of the best to all threads, in shared memory.

@@ -8,8 +8,10 @@ namespace ktopk::detail::cuda {
 /// What may be tuned in the CUDA queue.
 struct QueueTuning {
   int warps = 8;                 ///< of a block
-  int vectors_in_flight = 4;     ///< 16-byte loads that a lane issues before it looks at any
+  int block_vectors = 4;         ///< 16-byte loads that a lane issues before it looks at any
+  int warp_vectors = 4;          ///< likewise, where a warp has a row
   int least_shared_row = 24576;  ///< keys of a row, from which on several blocks may share it
+  int most_clustered = 8;        ///< blocks that share a row as a cluster of sm_90
   int keys_of_selected = 16;     ///< of a block's part of it, at least, for each key to select
   int tiles_of_sample = 16;      ///< of a row, of which one is bounded beforehand
   int least_sample = 64;         ///< such tiles that are worth a kernel of their own
