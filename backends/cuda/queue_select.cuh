@@ -102,7 +102,8 @@ class QueueSelection {
         m_bounds(bounds),
         m_k(k),
         m_share((k + Warps - 1) / Warps),
-        m_warps((k + m_share - 1) / m_share) {}
+        m_warps((k + m_share - 1) / m_share),
+        m_test(map.rank, 0) {}
 
   /// Sees the part `part` of `parts` of a row.
   /// \param bounds  of a sample of the row, if any
@@ -154,9 +155,16 @@ class QueueSelection {
         int const list = first + l * Warps;
         heads[l] = list < count && lane < m_k ? lists_[list * length + lane] : Item{0};
       }
-#pragma unroll 1
-      for (int l = 0; l < in_flight && first + l * Warps < count; ++l)
+      unsigned hits = 0;  // only few lists of many have anything to say
+#pragma unroll
+      for (int l = 0; l < in_flight; ++l) {
+        bool const reaches = first + l * Warps < count && lane < m_k && heads[l] >= m_threshold;
+        hits |= __any_sync(full_warp, reaches) ? 1u << l : 0;
+      }
+      for (; hits != 0; hits &= hits - 1) {
+        int const l = __ffs(static_cast<int>(hits)) - 1;
         see_list(lists_ + (first + l * Warps) * length, pick(heads, l));
+      }
     }
     take(0, true, [](int) { return Item{0}; });
   }
@@ -336,7 +344,11 @@ class QueueSelection {
     std::int64_t const end = begin + Keys::size * Keys::width;
     Bits least;
     bool const is_reached = m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least);
-    QuickTest<Bits> const quick(m_map.rank, least);
+    if (is_reached && least != m_least) {
+      m_least = least;
+      m_test = QuickTest<Bits>(m_map.rank, least);
+    }
+    QuickTest<Bits> const quick = m_test;
     NanTest<Bits> const nan(m_map.rank);
     bool const nan_is_best = m_map.rank.magnitude != 0 && m_map.rank.nan_rank != 0;
     unsigned hits =
@@ -416,6 +428,8 @@ class QueueSelection {
   int m_share;  // of the k best, each warp's, were they spread evenly
   int m_warps;  // that together have k
   Item m_threshold = 0;
+  Bits m_least = 0;  // rank that the test lets through
+  QuickTest<Bits> m_test;
 };
 
 }  // namespace ktopk::detail::cuda
