@@ -146,6 +146,11 @@ std::int64_t tile_of(Shape const& shape) {
   return std::int64_t{block_threads} * tuning.block_vectors * 16 / shape.key_bytes;
 }
 
+/// Whether so many blocks that share a row may be a cluster, where a device has such.
+bool fits_clusters(Shape const& shape, std::int64_t parts) {
+  return parts > 1 && parts <= tuning.most_clustered && shape.n <= tuning.clustered_row;
+}
+
 std::int64_t parts_of(int concurrency, Shape const& shape) {
   if (has_row_of_warp(shape) || shape.n < tuning.least_shared_row) return 1;
   constexpr int threads_of_processor = 2048;
@@ -154,7 +159,7 @@ std::int64_t parts_of(int concurrency, Shape const& shape) {
   std::int64_t const part = std::max(tile_of(shape), tuning.keys_of_selected * shape.k);
   std::int64_t const parts =
       std::max<std::int64_t>(1, std::min(blocks / shape.rows, shape.n / part));
-  return parts > tuning.most_clustered ? parts : std::bit_floor(static_cast<std::uint64_t>(parts));
+  return fits_clusters(shape, parts) ? std::bit_floor(static_cast<std::uint64_t>(parts)) : parts;
 }
 
 /// Tiles of a row that are bounded beforehand.
@@ -267,7 +272,7 @@ void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const
   Shape const& shape = problem.shape;
   Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties)};
   lay_out(work, workspace, concurrency, shape);
-  work.clustered = work.parts > 1 && work.parts <= tuning.most_clustered && has_clusters(device);
+  work.clustered = fits_clusters(shape, work.parts) && has_clusters(device);
   switch (count_for(shape.k)) {
     case 1: return launch<1>(stream, work);
     case 4: return launch<4>(stream, work);

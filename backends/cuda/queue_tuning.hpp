@@ -12,6 +12,7 @@ struct QueueTuning {
   int warp_vectors = 4;          ///< likewise, where a warp has a row
   int least_shared_row = 24576;  ///< keys of a row, from which on several blocks may share it
   int most_clustered = 8;        ///< blocks that share a row as a cluster of sm_90
+  int clustered_row = 1 << 16;   ///< keys of a row that a cluster may share
   int keys_of_selected = 16;     ///< of a block's part of it, at least, for each key to select
   int tiles_of_sample = 16;      ///< of a row, of which one is bounded beforehand
   int least_sample = 64;         ///< such tiles that are worth a kernel of their own
