@@ -35,7 +35,11 @@ struct Work {
 };
 
 template <class Item, int Count>
-constexpr int blocks_of_processor = tuning.blocks(Count * static_cast<int>(sizeof(Item)) / 8);
+constexpr int words_of_lane = Count * static_cast<int>(sizeof(Item)) / 8;
+
+template <class Item, int Count, int Warps>
+constexpr int blocks_of_processor = Warps == 1 ? tuning.warp_blocks(words_of_lane<Item, Count>)
+                                               : tuning.blocks(words_of_lane<Item, Count>);
 
 /// Stores the selected of a row, by `threads` threads of which this is number `thread`.
 template <class Bits, class Item>
@@ -70,7 +74,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class Bits, class Item, int Count, int Warps>
-__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count>)
+__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count, Warps>)
     select_rows(__grid_constant__ Work<Bits, Item> const work) {
   using Selection = QueueSelection<Bits, Item, Count, Warps>;
   constexpr int rows_of_block = tuning.warps / Warps;
@@ -143,7 +147,7 @@ bool has_row_of_warp(Shape const& shape) {
 }
 
 std::int64_t tile_of(Shape const& shape) {
-  return std::int64_t{block_threads} * tuning.block_vectors * 16 / shape.key_bytes;
+  return std::int64_t{block_threads} * tuning.block_vectors(shape.key_bytes) * 16 / shape.key_bytes;
 }
 
 /// Whether so many blocks that share a row may be a cluster, where a device has such.
@@ -221,7 +225,7 @@ void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, Item>), 
 
 template <int Count, class Bits, class Item>
 void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
-  constexpr int words = Count * static_cast<int>(sizeof(Item)) / 8;
+  constexpr int words = words_of_lane<Item, Count>;
   Shape const& shape = work.problem.shape;
   auto const rows = static_cast<unsigned>(shape.rows);
   if constexpr (words <= tuning.warp_words)

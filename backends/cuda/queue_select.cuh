@@ -89,7 +89,8 @@ class QueueSelection {
  public:
   static constexpr int threads = 32 * Warps;
   using Keys =
-      Tile<Bits, threads, Warps == 1 ? queue_tuning.warp_vectors : queue_tuning.block_vectors>;
+      Tile<Bits, threads,
+           Warps == 1 ? queue_tuning.warp_vectors : queue_tuning.block_vectors(sizeof(Bits))>;
   static constexpr int list_size = 32 * Count;
   static constexpr int lists = Warps > 1 ? Warps / 2 : 1;  ///< that `collect` needs room for
 
