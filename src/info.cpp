@@ -61,7 +61,7 @@ KTOPK_INLINE std::string configuration() {
       << "kokkos: " << KOKKOS_VERSION / 10000 << "." << KOKKOS_VERSION / 100 % 100 << "."
       << KOKKOS_VERSION % 100 << "\n"
       << "backends: " << KTOPK_CONFIG_DEVICES << "\n"
-      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection radix (CUDA)" : "none") << "\n";
+      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection radix queue (CUDA)" : "none") << "\n";
   return out.str();
 }
 

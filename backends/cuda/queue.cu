@@ -13,8 +13,8 @@
 #include "sort_rows.cuh"
 
 // GridSelect: warps keep the best of what they have seen in registers; what beats the k-th waits in a queue of each
-// until it is merged. A warp has a row (WarpSelect), or a block (BlockSelect), or several blocks share one, and a second
-// kernel merges their lists.
+// until it is merged. A warp has a row (WarpSelect), or a block (BlockSelect), or several blocks share one: then the
+// first block of a cluster, or another kernel, merges their lists.
 
 namespace ktopk::detail::cuda {
 
@@ -93,16 +93,15 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
     Selection selection(work.map, k, waiting + place * WarpQueue<Item, Count>::size, &bounds);
     selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
                       part, work.parts, {work.bounds + row * work.samples, work.samples});
-    int const rounds =
-        work.clustered ? 2 : 1;  // in the second, the first block gathers the others' lists
+    // In the second round the first block gathers the others' lists.
+    int const rounds = work.clustered ? 2 : 1;
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       if (round > 0) cluster_sync();
       if (round > 0 && part == 0) selection.see_cluster(lists[place], static_cast<int>(work.parts));
       if (round == 0 || part == 0) best = selection.collect(lists[place]);
     }
-    if (work.clustered)
-      cluster_sync();  // a block's shared memory stays until the first has read it
+    if (work.clustered) cluster_sync();  // a block stays until the first has read its list
   }
   if (work.clustered && part > 0) return;
   if (work.parts == 1 || work.clustered)

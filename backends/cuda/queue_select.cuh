@@ -32,8 +32,8 @@ __device__ __forceinline__ Item128 item_of(ItemMap<Bits, Item128> const& map, Bo
   return static_cast<Item128>(word) << map.position_bits;
 }
 
-/// What the warps of a block tell each other, in shared memory. Each has seen `share` items that reach its own bound;
-/// so `share` times as many as reach a common one.
+/// What the warps of a block tell each other, in shared memory. Each has seen `share` items of its own that reach its
+/// bound; so what several warps' bounds reach has as many times `share` items above it.
 template <int Warps>
 struct SharedBounds {
   BoundWord of_warp[Warps];
@@ -198,6 +198,7 @@ class QueueSelection {
   }
 
  private:
+  static_assert(Keys::in_flight * Keys::width <= 64);
   using Group = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
   using Mask =
       std::conditional_t<(Keys::in_flight * Keys::width > 32), unsigned long long, unsigned>;
@@ -394,7 +395,11 @@ class QueueSelection {
     sort_over_lanes(bound, 32);
     SharesOfBounds const shares(m_k, sample.count, Warps);
     begin(shuffle_from(bound[0], shares.of_warp - 1), shares.warps);
-    return __syncthreads_or(m_threshold != 0) != 0;
+    bool const says_anything = __syncthreads_or(m_threshold != 0) != 0;
+    // Later bounds are of keys that a warp has seen itself; the sample's keys, seen by any, must not count with them.
+    if (threadIdx.x % 32 == 0) m_bounds->of_warp[own_warp()] = 0;
+    __syncthreads();
+    return says_anything;
   }
 
   /// Begins with the `deep`-th best items of lists.

@@ -7,9 +7,8 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the CUDA queue.
 struct QueueTuning {
-  int warps = 8;  ///< of a block
-  int warp_vectors =
-      4;  ///< 16-byte loads that a lane issues before it looks at any, where a warp has a row
+  int warps = 8;                 ///< of a block
+  int warp_vectors = 4;          ///< 16-byte loads in flight of a lane, where a warp has a row
   int least_shared_row = 24576;  ///< keys of a row, from which on several blocks may share it
   int most_clustered = 8;        ///< blocks that share a row as a cluster of sm_90
   int clustered_row = 1 << 16;   ///< keys of a row that a cluster may share
@@ -23,7 +22,7 @@ struct QueueTuning {
   int merging_words = 8;         ///< most words of a lane's part of a short list
   int merging_bytes = 128;       ///< that a lane loads of lists before it looks at any
 
-  /// 16-byte loads that a lane of a block issues before it looks at any; their keys have a bit each in a word of 64.
+  /// 16-byte loads in flight of a lane, where a block has a row; their keys have a bit each in a word of 64.
   constexpr int block_vectors(int key_bytes) const { return key_bytes > 1 ? 8 : 4; }
   /// Blocks that a processor shall hold, where a lane's part of a list has so many words of 8 bytes.
   constexpr int blocks(int words) const { return words <= 16 ? 2 : 1; }
