@@ -10,5 +10,6 @@
 #include "../backends/cuda/bitonic.hpp"
 #include "../backends/cuda/delegate.hpp"
 #include "../backends/cuda/one_pass.hpp"
+#include "../backends/cuda/queue.hpp"
 #include "../backends/cuda/radix.hpp"
 #endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "queue_launch.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include <ktopk/detail/workspace.hpp>
+
+#include "device.hpp"
+#include "key_widths.hpp"
+#include "queue_select.cuh"
+#include "sort_rows.cuh"
+
+// GridSelect: warps keep the best of what they have seen in registers; what beats the k-th waits in a queue of each
+// until it is merged. A warp has a row (WarpSelect), or a block (BlockSelect), or several blocks share one: then the
+// first block of a cluster, or another kernel, merges their lists.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr QueueTuning tuning = queue_tuning;
+constexpr int block_threads = 32 * tuning.warps;
+
+template <class Bits, class Item>
+struct Work {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  unsigned parts;     // blocks that share a row
+  bool clustered;     // those blocks see each other's shared memory
+  Item* lists;        // of shape.k items for each part of each row, if there are several
+  int samples;        // tiles of a row that a kernel bounds beforehand
+  BoundWord* bounds;  // of them
+};
+
+template <class Item, int Count>
+constexpr int words_of_lane = Count * static_cast<int>(sizeof(Item)) / 8;
+
+template <class Item, int Count, int Warps>
+constexpr int blocks_of_processor = Warps == 1 ? tuning.warp_blocks(words_of_lane<Item, Count>)
+                                               : tuning.blocks(words_of_lane<Item, Count>);
+
+/// Stores the selected of a row, by `threads` threads of which this is number `thread`.
+template <class Bits, class Item>
+__device__ __forceinline__ void store_row(Work<Bits, Item> const& work, std::int64_t row, int k,
+                                          Item const* best, int thread, int threads) {
+  auto const& problem = work.problem;
+  if (problem.counts && thread == 0) problem.counts.store(row, k);
+  for (int slot = thread; slot < problem.shape.k; slot += threads) {
+    if (slot < k)
+      store_item(problem, work.map, row, slot, best[slot]);
+    else
+      problem.store_missing(row, slot);
+  }
+}
+
+/// Bounds tiles of a row, as a sample of it.
+template <class Bits, class Item>
+__global__ void __launch_bounds__(block_threads)
+    bound_samples(__grid_constant__ Work<Bits, Item> const work) {
+  __shared__ SharedBounds<tuning.warps> bounds;
+  let_next_kernel_start();
+  auto const samples = static_cast<unsigned>(work.samples);
+  std::int64_t const row = blockIdx.x / samples;
+  auto const k = static_cast<int>(work.problem.winners(row));
+  if (k == 0) return;
+  int const deep = SharesOfBounds(k, work.samples, tuning.warps).deep;
+  QueueSelection<Bits, Item, 1, tuning.warps> selection(work.map, deep, nullptr, &bounds);
+  BoundWord const bound =
+      selection.bound_sample(work.problem.row_keys(row), work.problem.length(row),
+                             work.problem.key_step, blockIdx.x % samples, samples);
+  if (threadIdx.x == 0) work.bounds[blockIdx.x] = bound;
+}
+
+template <class Bits, class Item, int Count, int Warps>
+__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count, Warps>)
+    select_rows(__grid_constant__ Work<Bits, Item> const work) {
+  using Selection = QueueSelection<Bits, Item, Count, Warps>;
+  constexpr int rows_of_block = tuning.warps / Warps;
+  __shared__ Item waiting[tuning.warps * WarpQueue<Item, Count>::size];
+  __shared__ Item lists[rows_of_block][Selection::lists * Selection::list_size];
+  __shared__ SharedBounds<Warps> bounds;
+  let_next_kernel_start();
+  int const place = Warps == 1 ? threadIdx.x / 32 : 0;
+  int const thread = Warps == 1 ? threadIdx.x % 32 : threadIdx.x;
+  unsigned const part = blockIdx.x % work.parts;
+  std::int64_t const row = std::int64_t{blockIdx.x / work.parts} * rows_of_block + place;
+  if (row >= work.problem.shape.rows) return;
+  auto const k = static_cast<int>(work.problem.winners(row));
+  Item const* best = nullptr;
+  if (k > 0) {
+    Selection selection(work.map, k, waiting + place * WarpQueue<Item, Count>::size, &bounds);
+    selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
+                      part, work.parts, {work.bounds + row * work.samples, work.samples});
+    // In the second round the first block gathers the others' lists.
+    int const rounds = work.clustered ? 2 : 1;
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+      if (round > 0) cluster_sync();
+      if (round > 0 && part == 0) selection.see_cluster(lists[place], static_cast<int>(work.parts));
+      if (round == 0 || part == 0) best = selection.collect(lists[place]);
+    }
+    if (work.clustered) cluster_sync();  // a block stays until the first has read its list
+  }
+  if (work.clustered && part > 0) return;
+  if (work.parts == 1 || work.clustered)
+    return store_row(work, row, k, best, thread, Selection::threads);
+  Item* const to = work.lists + std::int64_t{blockIdx.x} * work.problem.shape.k;
+  for (int slot = thread; slot < k; slot += Selection::threads) to[slot] = best[slot];
+}
+
+/// Merges the lists of a row's parts.
+template <class Bits, class Item, int Count, int Warps>
+__global__ void __launch_bounds__(32 * Warps, 1)
+    merge_parts(__grid_constant__ Work<Bits, Item> const work) {
+  using Selection = QueueSelection<Bits, Item, Count, Warps>;
+  __shared__ Item waiting[Warps * WarpQueue<Item, Count>::size];
+  __shared__ Item lists[Selection::lists * Selection::list_size];
+  __shared__ SharedBounds<Warps> bounds;
+  std::int64_t const row = blockIdx.x;
+  auto const k = static_cast<int>(work.problem.winners(row));
+  wait_for_previous_kernel();
+  Item const* best = nullptr;
+  if (k > 0) {
+    Selection selection(work.map, k, waiting, &bounds);
+    selection.see_lists(work.lists + row * work.parts * work.problem.shape.k, work.problem.shape.k,
+                        static_cast<int>(work.parts));
+    best = selection.collect(lists);
+  }
+  store_row(work, row, k, best, threadIdx.x, 32 * Warps);
+}
+
+// ---- host side
+
+/// Registers for a list of the k best.
+int count_for(std::int64_t k) {
+  return k <= 32 ? 1 : k <= 128 ? 4 : k <= 256 ? 8 : k <= 512 ? 16 : 32;
+}
+
+int words_for(Shape const& shape) { return count_for(shape.k) * (shape.key_bytes < 8 ? 1 : 2); }
+
+bool has_row_of_warp(Shape const& shape) {
+  return words_for(shape) <= tuning.warp_words && !shape.ragged && shape.n <= tuning.warp_row &&
+         shape.rows >= tuning.warp_rows;
+}
+
+std::int64_t tile_of(Shape const& shape) {
+  return std::int64_t{block_threads} * tuning.block_vectors(shape.key_bytes) * 16 / shape.key_bytes;
+}
+
+/// Whether so many blocks that share a row may be a cluster, where a device has such.
+bool fits_clusters(Shape const& shape, std::int64_t parts) {
+  return parts > 1 && parts <= tuning.most_clustered && shape.n <= tuning.clustered_row;
+}
+
+std::int64_t parts_of(int concurrency, Shape const& shape) {
+  if (has_row_of_warp(shape) || shape.n < tuning.least_shared_row) return 1;
+  constexpr int threads_of_processor = 2048;
+  std::int64_t const blocks = std::int64_t{std::max(1, concurrency / threads_of_processor)} *
+                              tuning.blocks(words_for(shape));
+  std::int64_t const part = std::max(tile_of(shape), tuning.keys_of_selected * shape.k);
+  std::int64_t const parts =
+      std::max<std::int64_t>(1, std::min(blocks / shape.rows, shape.n / part));
+  return fits_clusters(shape, parts) ? std::bit_floor(static_cast<std::uint64_t>(parts)) : parts;
+}
+
+/// Tiles of a row that are bounded beforehand.
+std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
+  std::int64_t const samples = shape.n / tile_of(shape) / tuning.tiles_of_sample;
+  if (parts == 1 || samples < tuning.least_sample) return 0;
+  return std::min<std::int64_t>(samples, block_threads);
+}
+
+/// Whether the code that the device runs knows clusters; it may be older than the device.
+bool has_clusters(int device) {
+  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
+  int runs = 0;
+  for (int const architecture : {__CUDA_ARCH_LIST__})
+    if (architecture <= own) runs = std::max(runs, architecture);
+  return runs >= 900;
+}
+
+/// Takes the memory of a launch. Returns what it holds.
+template <class Bits, class Item>
+std::size_t lay_out(Work<Bits, Item>& work, void* workspace, int concurrency, Shape const& shape) {
+  Pieces pieces(workspace);
+  std::int64_t const parts = parts_of(concurrency, shape);
+  std::int64_t const samples = samples_of(parts, shape);
+  work.parts = static_cast<unsigned>(parts);
+  work.samples = static_cast<int>(samples);
+  if (parts > 1) work.lists = pieces.take<Item>(shape.rows * parts * shape.k);
+  if (samples > 0) work.bounds = pieces.take<BoundWord>(shape.rows * samples);
+  return pieces.bytes();
+}
+
+/// A launch by which a kernel may begin before those before it in the stream have ended.
+cudaLaunchAttribute early() {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
+cudaLaunchAttribute clusters_of(unsigned blocks) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {blocks, 1, 1};
+  return attribute;
+}
+
+template <class Bits, class Item>
+void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, Item>), unsigned blocks,
+               int threads, cudaStream_t stream, Work<Bits, Item> const& work) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, work), "launch");
+}
+
+template <int Count, class Bits, class Item>
+void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
+  constexpr int words = words_of_lane<Item, Count>;
+  Shape const& shape = work.problem.shape;
+  auto const rows = static_cast<unsigned>(shape.rows);
+  if constexpr (words <= tuning.warp_words)
+    if (has_row_of_warp(shape)) {
+      unsigned const blocks = (rows + tuning.warps - 1) / tuning.warps;
+      select_rows<Bits, Item, Count, 1><<<blocks, block_threads, 0, stream>>>(work);
+      return check(cudaGetLastError(), "launch");
+    }
+  auto const kernel = select_rows<Bits, Item, Count, tuning.warps>;
+  unsigned const blocks = rows * work.parts;
+  if (work.clustered)
+    return launch_as(clusters_of(work.parts), kernel, blocks, block_threads, stream, work);
+  if (work.samples > 0) {
+    bound_samples<<<rows * work.samples, block_threads, 0, stream>>>(work);
+    check(cudaGetLastError(), "launch");
+    launch_as(early(), kernel, blocks, block_threads, stream, work);
+  } else {
+    kernel<<<blocks, block_threads, 0, stream>>>(work);
+    check(cudaGetLastError(), "launch");
+  }
+  constexpr int warps = words <= tuning.merging_words ? tuning.merging_warps : tuning.warps;
+  if (work.parts > 1)
+    launch_as(early(), merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream, work);
+}
+
+}  // namespace
+
+bool queue_supports(Shape const& shape) {
+  bool const fits_item =
+      shape.key_bytes == 8 || 8 * shape.key_bytes + position_bits_for(shape.n) <= 64;
+  return shape.k <= queue_largest_k(shape.key_bytes) && fits_item;
+}
+
+std::size_t queue_workspace_bytes(int concurrency, Shape const& shape) {
+  if (shape.key_bytes == 8) {
+    Work<std::uint64_t, Item128> work{};
+    return lay_out(work, nullptr, concurrency, shape);
+  }
+  Work<std::uint32_t, Item64> work{};
+  return lay_out(work, nullptr, concurrency, shape);
+}
+
+template <class Bits>
+void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+           Options const& options, void* workspace) {
+  using Item = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+  OnDevice const here(device);
+  Shape const& shape = problem.shape;
+  Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties)};
+  lay_out(work, workspace, concurrency, shape);
+  work.clustered = fits_clusters(shape, work.parts) && has_clusters(device);
+  switch (count_for(shape.k)) {
+    case 1: return launch<1>(stream, work);
+    case 4: return launch<4>(stream, work);
+    case 8: return launch<8>(stream, work);
+    case 16: return launch<16>(stream, work);
+    default:
+      if constexpr (sizeof(Bits) < 8) launch<32>(stream, work);
+  }
+}
+
+#define KTOPK_INSTANTIATE(Bits) \
+  template void queue(int, int, cudaStream_t, Problem<Bits> const&, Options const&, void*);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
+
+}  // namespace ktopk::detail::cuda

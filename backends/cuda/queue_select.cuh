@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/problem.hpp>
+
+#include "cluster.cuh"
+#include "queue_list.cuh"
+#include "queue_tuning.hpp"
+#include "stream.cuh"
+
+// How one warp, or the warps of a block, find the best items of a row or of lists.
+
+namespace ktopk::detail::cuda {
+
+/// A lower bound of an item in a word that is read and written at once: the item, or the rank of one of 128 bits.
+using BoundWord = unsigned long long;
+
+template <class Bits>
+__device__ __forceinline__ BoundWord word_of(ItemMap<Bits, Item64> const&, Item64 item) {
+  return item;
+}
+template <class Bits>
+__device__ __forceinline__ BoundWord word_of(ItemMap<Bits, Item128> const& map, Item128 item) {
+  return map.rank_of(item);
+}
+template <class Bits>
+__device__ __forceinline__ Item64 item_of(ItemMap<Bits, Item64> const&, BoundWord word) {
+  return word;
+}
+template <class Bits>
+__device__ __forceinline__ Item128 item_of(ItemMap<Bits, Item128> const& map, BoundWord word) {
+  return static_cast<Item128>(word) << map.position_bits;
+}
+
+/// What the warps of a block tell each other, in shared memory. Each has seen `share` items of its own that reach its
+/// bound; so what several warps' bounds reach has as many times `share` items above it.
+template <int Warps>
+struct SharedBounds {
+  BoundWord of_warp[Warps];
+  BoundWord common;
+
+  /// The bound that at least `warps` warps reach.
+  __device__ __forceinline__ BoundWord reached_by(int warps) const {
+    BoundWord const volatile* const bounds = of_warp;
+    BoundWord const mine = bounds[threadIdx.x % Warps];
+    int reach = 0;
+#pragma unroll
+    for (int w = 0; w < Warps; ++w) reach += bounds[w] >= mine ? 1 : 0;
+    return lanes_max<Warps>(static_cast<Item64>(reach >= warps ? mine : 0));
+  }
+};
+
+/// How `warps` warps make a bound for k items of `count` bounds that `deep` items each reach: each warp takes the
+/// of_warp-th best of its bounds, at most half of them, and the least of these is reached by k.
+struct SharesOfBounds {
+  int warps, of_warp, deep;
+  __device__ __forceinline__ SharesOfBounds(int k, int count, int warps_)
+      : warps(count < warps_ ? count : warps_) {
+    int const half = count / warps_ / 2, even = (k + warps - 1) / warps;
+    of_warp = half < 1 ? 1 : half < even ? half : even;
+    deep = (even + of_warp - 1) / of_warp;
+  }
+};
+
+/// What a sample of a row says: bounds that SharesOfBounds::deep keys each reach.
+struct SampleBounds {
+  BoundWord const* words;
+  int count;
+};
+
+/// Key i of a vector, where only the running program knows i.
+template <class Bits>
+__device__ __forceinline__ Bits key_at(Vector<Bits> const& vector, int i) {
+  constexpr int bits = 8 * sizeof(Bits);
+  auto const word = [&](int w) {
+    unsigned const low = w & 1 ? vector.word[1] : vector.word[0];
+    unsigned const high = w & 1 ? vector.word[3] : vector.word[2];
+    return w & 2 ? high : low;
+  };
+  if constexpr (bits == 64)
+    return static_cast<Bits>(word(2 * i + 1)) << 32 | word(2 * i);
+  else
+    return static_cast<Bits>(word(i * bits / 32) >> (i * bits % 32));
+}
+
+/// The selection of the k best by `Warps` warps: one alone, or all of a block.
+template <class Bits, class Item, int Count, int Warps>
+class QueueSelection {
+ public:
+  static constexpr int threads = 32 * Warps;
+  using Keys =
+      Tile<Bits, threads,
+           Warps == 1 ? queue_tuning.warp_vectors : queue_tuning.block_vectors(sizeof(Bits))>;
+  static constexpr int list_size = 32 * Count;
+  static constexpr int lists = Warps > 1 ? Warps / 2 : 1;  ///< that `collect` needs room for
+
+  /// \param waiting  shared memory for a queue of each warp
+  /// \param bounds   of a block, if it is one that selects
+  __device__ __forceinline__ QueueSelection(ItemMap<Bits, Item> const& map, int k, Item* waiting,
+                                            SharedBounds<Warps>* bounds)
+      : m_map(map),
+        m_queue(waiting + own_warp() * WarpQueue<Item, Count>::size),
+        m_bounds(bounds),
+        m_k(k),
+        m_share((k + Warps - 1) / Warps),
+        m_warps((k + m_share - 1) / m_share),
+        m_test(map.rank, 0) {}
+
+  /// Sees the part `part` of `parts` of a row.
+  /// \param bounds  of a sample of the row, if any
+  __device__ __forceinline__ void see_row(Bits const* keys, std::int64_t n, std::int64_t step,
+                                          unsigned part, unsigned parts,
+                                          SampleBounds const& bounds) {
+    auto const row = step == 1 ? AlignedRow<Bits>(keys, n) : AlignedRow<Bits>::with_gaps(keys, n);
+    // Tiles in the order of their reversed numbers: so sorted rows are like random ones.
+    unsigned const turns = (tiles_of(row) + parts - 1) / parts;
+    int const bits = turns > 1 ? 32 - __clz(static_cast<int>(turns - 1)) : 0;
+    Keys tile;
+    for (unsigned i = 0; i < 1u << bits; ++i) {
+      unsigned const turn = bits > 0 ? __brev(i) >> (32 - bits) : 0;
+      std::int64_t const first = (std::int64_t{turn} * parts + part) * Keys::size;
+      if (i > 0 && first >= row.vectors) continue;
+      unsigned const valid = load(tile, row, step, first);
+      if (i == 0 && !begin_with_sample(bounds)) begin_with_tile(tile, valid);
+      bool const is_twice_as_much = i > 0 && (i & (i + 1)) == 0;
+      see_tile(tile, valid, row.head + first * Keys::width, n, is_twice_as_much);
+    }
+    see_rest(row, keys, n, step, part == 0);
+  }
+
+  /// A bound that at least k keys reach in the `sample`-th of `samples` tiles, which are spread over a row.
+  __device__ __forceinline__ BoundWord bound_sample(Bits const* keys, std::int64_t n,
+                                                    std::int64_t step, unsigned sample,
+                                                    unsigned samples) {
+    auto const row = step == 1 ? AlignedRow<Bits>(keys, n) : AlignedRow<Bits>::with_gaps(keys, n);
+    unsigned const apart = max(1u, tiles_of(row) / samples);
+    Keys tile;
+    unsigned const valid = load(tile, row, step, std::int64_t{sample} * apart * Keys::size);
+    begin_with_tile(tile, valid);
+    return word_of(m_map, m_threshold);
+  }
+
+  /// Sees lists of `length` items, best first.
+  __device__ __forceinline__ void see_lists(Item const* lists_, std::int64_t length, int count) {
+    if (count <= Warps) {
+      if (own_warp() < count) m_queue.list().load(lists_ + own_warp() * length, m_k);
+      return;
+    }
+    begin_with_lists(lists_, length, count);
+    constexpr int in_flight = queue_tuning.merging_bytes / static_cast<int>(sizeof(Item));
+    int const lane = threadIdx.x % 32;
+    for (int first = own_warp(); first < count; first += Warps * in_flight) {
+      Item heads[in_flight];
+#pragma unroll
+      for (int l = 0; l < in_flight; ++l) {
+        int const list = first + l * Warps;
+        heads[l] = list < count && lane < m_k ? lists_[list * length + lane] : Item{0};
+      }
+      unsigned hits = 0;  // only few lists of many have anything to say
+#pragma unroll
+      for (int l = 0; l < in_flight; ++l) {
+        bool const reaches = first + l * Warps < count && lane < m_k && heads[l] >= m_threshold;
+        hits |= __any_sync(full_warp, reaches) ? 1u << l : 0;
+      }
+      for (; hits != 0; hits &= hits - 1) {
+        int const l = __ffs(static_cast<int>(hits)) - 1;
+        see_list(lists_ + (first + l * Warps) * length, pick(heads, l));
+      }
+    }
+    take(0, true, [](int) { return Item{0}; });
+  }
+
+  /// After `collect` in each block of a cluster: the first block's warps take the lists that the others have there.
+  __device__ __forceinline__ void see_cluster(Item* room, int blocks) {
+    int const block = own_warp();
+    if (block == 0) return;
+    bool const exists = block < blocks;
+    m_queue.list().load(exists ? of_block(room, block) : room, exists ? m_k : 0);
+  }
+
+  /// Brings the list of the best to all threads, in shared memory.
+  /// \param room  for `lists` lists
+  __device__ __forceinline__ Item const* collect(Item* room) {
+    int const warp = own_warp();
+#pragma unroll
+    for (int half = Warps / 2; half > 0; half /= 2) {
+      if (warp >= half && warp < 2 * half) m_queue.list().store(room + (warp - half) * list_size);
+      __syncthreads();
+      if (warp < half) m_queue.list().merge_list(room + warp * list_size);
+      __syncthreads();
+    }
+    if (warp == 0) m_queue.list().store(room);
+    if constexpr (Warps > 1)
+      __syncthreads();
+    else
+      __syncwarp();
+    return room;
+  }
+
+ private:
+  static_assert(Keys::in_flight * Keys::width <= 64);
+  using Group = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
+  using Mask =
+      std::conditional_t<(Keys::in_flight * Keys::width > 32), unsigned long long, unsigned>;
+
+  __device__ __forceinline__ static int lowest_bit(Mask mask) {
+    return sizeof(Mask) > 4 ? __ffsll(static_cast<long long>(mask)) - 1
+                            : __ffs(static_cast<int>(mask)) - 1;
+  }
+
+  /// Among those that select together.
+  __device__ __forceinline__ static int own_warp() {
+    return Warps > 1 ? static_cast<int>(threadIdx.x) / 32 : 0;
+  }
+  /// The place in a block of the first thread of those that select together.
+  __device__ __forceinline__ static int first_thread() {
+    return Warps > 1 ? 0 : static_cast<int>(threadIdx.x) / 32 * 32;
+  }
+  __device__ __forceinline__ static std::int64_t place(std::int64_t first, int v) {
+    return Keys::place(first - first_thread(), v);
+  }
+
+  __device__ __forceinline__ void raise(Item bound) {
+    m_threshold = bound > m_threshold ? bound : m_threshold;
+  }
+
+  /// Begins with a bound that each warp has found for itself, and that `warps` of them must reach.
+  __device__ __forceinline__ void begin(BoundWord bound, int warps) {
+    if constexpr (Warps > 1) {
+      if (threadIdx.x % 32 == 0) m_bounds->of_warp[own_warp()] = bound;
+      if (threadIdx.x == 0) m_bounds->common = 0;
+      __syncthreads();
+      bound = m_bounds->reached_by(warps);
+    }
+    raise(item_of(m_map, bound));
+  }
+
+  /// Raises the threshold by what the list has become.
+  __device__ __forceinline__ void tighten() {
+    raise(m_queue.list().at(m_k - 1));
+    if constexpr (Warps > 1) {
+      BoundWord const own = word_of(m_map, m_queue.list().at(m_share - 1));
+      if (threadIdx.x % 32 == 0) atomicMax(&m_bounds->of_warp[own_warp()], own);
+      __syncwarp();
+      BoundWord const common = m_bounds->reached_by(m_warps);
+      if (threadIdx.x % 32 == 0) atomicMax(&m_bounds->common, common);
+      raise(item_of(m_map, common));
+    }
+  }
+
+  /// Takes in those of a lane's items that have a bit in `passing` and reach the threshold, and then, if asked, all that
+  /// waits in the queue.
+  template <class ItemAt>
+  __device__ __forceinline__ void take(Mask passing, bool empties_queue, ItemAt const& item_at) {
+    while (true) {
+      bool const any = __any_sync(full_warp, passing != 0);
+      if (!any && !(empties_queue && m_queue.count() > 0)) return;
+      Item item = 0;  // fills the queue up when there are no more
+      bool wanted = static_cast<int>(threadIdx.x % 32) < m_queue.open_slots();
+      if (any) {
+        item = item_at(passing != 0 ? lowest_bit(passing) : 0);
+        wanted = passing != 0 && item >= m_threshold;
+      }
+      if (m_queue.push(wanted, item) && any) tighten();
+      passing &= passing - 1;
+    }
+  }
+
+  // ---- rows
+
+  __device__ __forceinline__ static unsigned tiles_of(AlignedRow<Bits> const& row) {
+    return static_cast<unsigned>((row.vectors + Keys::size - 1) / Keys::size);
+  }
+
+  /// Loads a tile. Returns a bit for each of the lane's vectors that the row has.
+  __device__ __forceinline__ static unsigned load(Keys& tile, AlignedRow<Bits> const& row,
+                                                  std::int64_t step, std::int64_t first) {
+    unsigned valid = (1u << Keys::in_flight) - 1;
+    if (step == 1 && first + Keys::size <= row.vectors) {
+      tile.load(row.keys, first - first_thread());
+      return valid;
+    }
+    if (step == 1)
+      tile.load(row.keys, first - first_thread(), row.vectors);
+    else
+      tile.gather(row.keys, step, first - first_thread(), row.vectors);
+#pragma unroll
+    for (int v = 0; v < Keys::in_flight; ++v)
+      if (place(first, v) >= row.vectors) valid &= ~(1u << v);
+    return valid;
+  }
+
+  /// The share-th best of a warp's groups of keys, each represented by its best, bounds the warp's share-th best key.
+  template <int Groups>
+  __device__ __forceinline__ static Group nth_group(Group (&groups)[Groups], int nth) {
+    sort_over_lanes(groups, 32);
+    Group const bound = shuffle_from(pick(groups, nth % Groups), nth / Groups % 32);
+    return nth < 32 * Groups ? bound : 0;
+  }
+
+  /// The best of a vector's keys, as the rank of one of them or less.
+  template <bool AnyNan>
+  __device__ __forceinline__ Group best_rank(Vector<Bits> const& vector) const {
+    Group best = 0;
+#pragma unroll
+    for (int i = 0; i < Keys::width; ++i) {
+      Bits const key = key_at(vector, i);
+      Group const rank = AnyNan ? m_map.rank(key) : m_map.rank.ordered(key);
+      best = rank > best ? rank : best;
+    }
+    return best;
+  }
+
+  /// Begins with bounds of what the first tile holds.
+  __device__ __forceinline__ void begin_with_tile(Keys const& tile, unsigned valid) {
+    auto const& rank = m_map.rank;
+    bool const nan_is_least = rank.magnitude != 0 && rank.nan_rank == 0;
+    Group best[Keys::in_flight], pairs[2] = {}, lane_best[1] = {};
+#pragma unroll
+    for (int v = 0; v < Keys::in_flight; ++v) {
+      best[v] = 0;
+      bool const exists = (valid >> v & 1) != 0;
+      if (__any_sync(full_warp, exists))
+        best[v] =
+            nan_is_least ? best_rank<true>(tile.vectors[v]) : best_rank<false>(tile.vectors[v]);
+      if (!exists) best[v] = 0;
+      pairs[v % 2] = best[v] > pairs[v % 2] ? best[v] : pairs[v % 2];
+    }
+    lane_best[0] = pairs[0] > pairs[1] ? pairs[0] : pairs[1];
+    int const nth = m_share - 1;
+    constexpr int some = Warps > 1 ? 8 : 16;
+    Group bound = nth < some       ? nth_group(lane_best, nth)
+                  : nth < 2 * some ? nth_group(pairs, nth)
+                                   : nth_group(best, nth);
+    // Minus zero is ranked as plus zero, which may be less.
+    if (rank.minus_zero != 0 && bound == rank.ordered(rank.minus_zero) && bound > rank(0))
+      bound = rank(0);
+    begin(word_of(m_map, static_cast<Item>(bound) << m_map.position_bits), m_warps);
+  }
+
+  /// \param begin  the position of the tile's first key
+  __device__ __forceinline__ void see_tile(Keys const& tile, unsigned valid, std::int64_t begin,
+                                           std::int64_t n, bool empties_queue) {
+    if constexpr (Warps > 1)
+      raise(item_of(m_map, *const_cast<BoundWord const volatile*>(&m_bounds->common)));
+    std::int64_t const end = begin + Keys::size * Keys::width;
+    Bits least;
+    bool const is_reached = m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least);
+    if (is_reached && least != m_least) {
+      m_least = least;
+      m_test = QuickTest<Bits>(m_map.rank, least);
+    }
+    QuickTest<Bits> const quick = m_test;
+    NanTest<Bits> const nan(m_map.rank);
+    bool const nan_is_best = m_map.rank.magnitude != 0 && m_map.rank.nan_rank != 0;
+    unsigned hits =
+        nan_is_best ? tile.template hits<true>(quick, nan) : tile.template hits<false>(quick, nan);
+    hits = is_reached ? hits & valid : 0;
+    if (!empties_queue && !__any_sync(full_warp, hits != 0)) return;
+    Mask passing = 0;
+#pragma unroll
+    for (int v = 0; v < Keys::in_flight; ++v)
+      if ((hits >> v & 1) != 0)
+        passing |=
+            static_cast<Mask>(tile.vectors[v].passing([&](Bits key) {
+              return quick(key) || (nan_is_best && static_cast<Bits>(key ^ nan.flip) > nan.above);
+            }))
+            << (v * Keys::width);
+    take(passing, empties_queue, [&](int i) {
+      int const v = i / Keys::width, key = i % Keys::width;
+      return m_map(key_at(tile.pick(v), key),
+                   static_cast<std::uint64_t>(begin + place(0, v) * Keys::width + key));
+    });
+  }
+
+  /// The keys before and behind a row's vectors, fewer than 32, by the first warp; and what waits in the queues.
+  __device__ __forceinline__ void see_rest(AlignedRow<Bits> const& row, Bits const* keys,
+                                           std::int64_t n, std::int64_t step, bool is_ours) {
+    int const lane = threadIdx.x % 32;
+    std::int64_t const position = lane < row.head ? lane : row.vectors * Keys::width + lane;
+    bool const is_key = is_ours && own_warp() == 0 && position < n;
+    take(is_key ? 1 : 0, true, [&](int) {
+      return is_key ? m_map(keys[position * step], static_cast<std::uint64_t>(position)) : Item{0};
+    });
+  }
+
+  // ---- lists
+
+  /// Begins with what a sample of the row says. Returns whether it says anything, to all warps the same.
+  __device__ __forceinline__ bool begin_with_sample(SampleBounds const& sample) {
+    if (Warps == 1 || sample.count == 0) return false;
+    wait_for_previous_kernel();
+    int const number = own_warp() + Warps * static_cast<int>(threadIdx.x % 32);
+    Item64 bound[1] = {number < sample.count ? sample.words[number] : 0};
+    sort_over_lanes(bound, 32);
+    SharesOfBounds const shares(m_k, sample.count, Warps);
+    begin(shuffle_from(bound[0], shares.of_warp - 1), shares.warps);
+    bool const says_anything = __syncthreads_or(m_threshold != 0) != 0;
+    // Later bounds are of keys that a warp has seen itself; the sample's keys, seen by any, must not count with them.
+    if (threadIdx.x % 32 == 0) m_bounds->of_warp[own_warp()] = 0;
+    __syncthreads();
+    return says_anything;
+  }
+
+  /// Begins with the `deep`-th best items of lists.
+  __device__ __forceinline__ void begin_with_lists(Item const* lists_, std::int64_t length,
+                                                   int count) {
+    int const whole = count < threads ? count : threads;
+    SharesOfBounds const shares(m_k, whole, Warps);
+    int const list = own_warp() + Warps * static_cast<int>(threadIdx.x % 32);
+    Item bound[1] = {list < whole ? lists_[list * length + shares.deep - 1] : Item{0}};
+    sort_over_lanes(bound, 32);
+    begin(word_of(m_map, shuffle_from(bound[0], shares.of_warp - 1)), shares.warps);
+  }
+
+  /// \param item  of each lane, the list's first
+  __device__ __forceinline__ void see_list(Item const* list, Item item) {
+    int slot = threadIdx.x % 32;
+    bool wanted = slot < m_k && item >= m_threshold;
+    while (__any_sync(full_warp, wanted)) {
+      if (m_queue.push(wanted, item)) tighten();
+      slot += 32;
+      bool const go_on = __all_sync(full_warp, wanted);
+      wanted = go_on && slot < m_k;
+      item = wanted ? list[slot] : Item{0};
+      wanted = wanted && item >= m_threshold;
+    }
+  }
+
+  ItemMap<Bits, Item> const& m_map;
+  WarpQueue<Item, Count> m_queue;
+  SharedBounds<Warps>* m_bounds;
+  int m_k;
+  int m_share;  // of the k best, each warp's, were they spread evenly
+  int m_warps;  // that together have k
+  Item m_threshold = 0;
+  Bits m_least = 0;  // rank that the test lets through
+  QuickTest<Bits> m_test;
+};
+
+}  // namespace ktopk::detail::cuda
