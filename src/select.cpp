@@ -6,6 +6,7 @@
 #include <ktopk/detail/select.hpp>
 #include <ktopk/detail/workspace.hpp>
 
+#include "../backends/host/memory.hpp"
 #include "algorithms/bisection.hpp"
 #include "algorithms/bitonic.hpp"
 #include "algorithms/bucket.hpp"
@@ -18,7 +19,6 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
-#include "host_memory.hpp"
 #include "instantiate.hpp"
 #include "tuned.hpp"
 

@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/host/shares.hpp"
 #include "backends/host/sieve.hpp"
 #include "src/host_scan.hpp"
-#include "src/host_shares.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

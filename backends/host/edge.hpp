@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "../backends/host/loops.hpp"
-#include "../backends/host/thread_memory.hpp"
+#include "loops.hpp"
+#include "thread_memory.hpp"
 
 // Which rank a key must have to win, of rows that fit a host's caches. Radix with digits of two bits, counted by SIMD,
 // of what a sample leaves of a row.

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../backends/host/loops.hpp"
+#include "loops.hpp"
 
 namespace ktopk::detail {
 

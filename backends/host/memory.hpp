@@ -7,7 +7,7 @@
 
 #include <ktopk/detail/backend.hpp>
 
-#include "../backends/host/thread_memory.hpp"
+#include "thread_memory.hpp"
 
 namespace ktopk::detail {
 
