@@ -11,14 +11,15 @@ endforeach()
 add_library(ktopk)
 add_library(ktopk::ktopk ALIAS ktopk)
 ktopk_kokkos_sources(ktopk ${sources})
-# The loops of hosts know no Kokkos, and are left to the host's own compiler.
-target_sources(ktopk PRIVATE src/host_loops.cpp src/algorithms/best_two.cpp)
+# The loops of hosts include no Kokkos header, and the host's own compiler translates them.
+target_sources(ktopk PRIVATE backends/host/loops.cpp backends/host/best_two.cpp)
 # Else how fast they are, by a tenth, is up to what code comes before them.
 check_cxx_compiler_flag(-falign-loops=64 KTOPK_ALIGNS_LOOPS)
 if(KTOPK_ALIGNS_LOOPS)
-  set_source_files_properties(src/host_loops.cpp PROPERTIES COMPILE_OPTIONS -falign-loops=64)
+  set_source_files_properties(backends/host/loops.cpp PROPERTIES COMPILE_OPTIONS -falign-loops=64)
 endif()
-# Threads may have little stack (src/thread_memory.hpp). Without optimization, and under sanitizers, frames are larger.
+# Threads may have little stack (backends/host/thread_memory.hpp).
+# Without optimization, and under sanitizers, frames are larger.
 check_cxx_compiler_flag(-Wframe-larger-than=49152 KTOPK_WARNS_OF_FRAMES)
 if(KTOPK_WARNS_OF_FRAMES)
   target_compile_options(ktopk PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wframe-larger-than=49152>)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/host_targets.hpp"
+#include "backends/host/targets.hpp"
 
 // Knows no Kokkos, so that the host's own compiler translates it everywhere, as it does the library's loops.
 

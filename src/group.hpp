@@ -11,9 +11,9 @@
 
 #include <ktopk/detail/backend.hpp>
 
+#include "../backends/host/memory.hpp"
+#include "../backends/host/shares.hpp"
 #include "counters.hpp"
-#include "host_memory.hpp"
-#include "host_shares.hpp"
 
 // A group is what works on one part of a row: one thread on a host, a team on a device. Implementations are
 // written once on groups; on a host every helper below is a plain loop or nothing at all.

@@ -3,7 +3,8 @@
 
 // All of the library for ktopk::header_only.
 
-#include "algorithms/best_two.cpp"
+#include "../backends/host/best_two.cpp"
+#include "../backends/host/loops.cpp"
 #include "algorithms/bisection.cpp"
 #include "algorithms/bitonic.cpp"
 #include "algorithms/bucket.cpp"
@@ -18,6 +19,5 @@
 #include "arrange.cpp"
 #include "checks.cpp"
 #include "choose.cpp"
-#include "host_loops.cpp"
 #include "info.cpp"
 #include "select.cpp"

@@ -6,13 +6,13 @@
 #include <limits>
 #include <type_traits>
 
+#include "../backends/host/in_order.hpp"
+#include "../backends/host/loops.hpp"
+#include "../backends/host/place_classes.hpp"
+#include "../backends/host/thread_memory.hpp"
 #include "counters.hpp"
-#include "host_loops.hpp"
-#include "in_order.hpp"
-#include "place_classes.hpp"
-#include "thread_memory.hpp"
 
-// How host implementations walk a row or a list: block by block, through the loops of host_loops.hpp.
+// How host implementations walk a row or a list: block by block, through the loops of backends/host/loops.hpp.
 
 namespace ktopk::detail {
 

@@ -5,11 +5,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "../backends/host/loops.hpp"
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
 #include "counters.hpp"
 #include "group.hpp"
-#include "host_loops.hpp"
 #include "narrow_splitting.hpp"
 
 // What a group does with a row, or a part of it, in a search that narrows: it counts what reaches each splitter,

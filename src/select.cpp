@@ -7,6 +7,7 @@
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/detail/workspace.hpp>
 
+#include "../backends/host/memory.hpp"
 #include "algorithms/bisection.hpp"
 #include "algorithms/bitonic.hpp"
 #include "algorithms/bucket.hpp"
@@ -19,7 +20,6 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
-#include "host_memory.hpp"
 #include "instantiate.hpp"
 #include "tuned.hpp"
 

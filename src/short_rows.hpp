@@ -5,12 +5,12 @@
 #include <functional>
 #include <numeric>
 
+#include "../backends/host/edge.hpp"
+#include "../backends/host/in_order.hpp"
+#include "../backends/host/place_classes.hpp"
 #include "arrange.hpp"
-#include "edge.hpp"
 #include "group.hpp"
 #include "host_scan.hpp"
-#include "in_order.hpp"
-#include "place_classes.hpp"
 
 // Rows that fit a host's caches: one thread selects, sorts and stores a row before it turns to the next.
 

@@ -5,9 +5,9 @@
 
 #include <ktopk/problem.hpp>
 
+#include "backends/host/in_order.hpp"
 #include "src/arrange.hpp"
 #include "src/host_scan.hpp"
-#include "src/in_order.hpp"
 
 // What an optimizer may make of it that keys of one type are read and written as another. Each function first writes
 // or reads as the caller does, then as the library does, and in what it returns the order of both is seen. None may be

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/host_loops.hpp"
+#include "backends/host/loops.hpp"
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/host/shares.hpp"
+#include "backends/host/sieve.hpp"
 #include "src/host_scan.hpp"
-#include "src/host_shares.hpp"
-#include "src/sieve.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "src/edge.hpp"
+#include "backends/host/edge.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

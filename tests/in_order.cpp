@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/in_order.hpp"
+#include "backends/host/in_order.hpp"
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "backends/host/place_classes.hpp"
 #include "src/host_scan.hpp"
-#include "src/place_classes.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DROOT=... -P: include/ names no file of backends/ or src/, backends/ none of src/, and .cu files no Kokkos.
+# cmake -DROOT=... -P: include/ includes no file of backends/ or src/, a backend none of src/ or of another backend, and
+# the sources with kernels or SIMD loops no header of Kokkos, not even through others.
+cmake_minimum_required(VERSION 3.22)
 
 set(read 0)
 
@@ -24,13 +26,47 @@ function(check folder extensions forbidden why)
   set(read ${read} PARENT_SCOPE)
 endfunction()
 
+# check_without_kokkos(source): neither the source includes Kokkos nor any of the project's headers that it includes.
+function(check_without_kokkos source)
+  set(files "${source}")
+  set(next 0)
+  list(LENGTH files end)
+  while(next LESS end)
+    list(GET files ${next} file)
+    cmake_path(GET file PARENT_PATH folder)
+    file(STRINGS "${file}" includes REGEX "^[ \t]*#[ \t]*include")
+    foreach(include IN LISTS includes)
+      if(include MATCHES "Kokkos")
+        message(SEND_ERROR "${file}: ${include}\n  ${source} includes it: kernels and SIMD loops know no Kokkos")
+      elseif(include MATCHES "\"(.+)\"")
+        cmake_path(SET header NORMALIZE "${folder}/${CMAKE_MATCH_1}")
+      elseif(include MATCHES "<(ktopk/.+)>")
+        set(header "${ROOT}/include/${CMAKE_MATCH_1}")
+      else()
+        continue()
+      endif()
+      # Headers that are generated include none.
+      if(EXISTS "${header}" AND NOT header IN_LIST files)
+        list(APPEND files "${header}")
+      endif()
+    endforeach()
+    math(EXPR next "${next} + 1")
+    list(LENGTH files end)
+  endwhile()
+endfunction()
+
 file(GLOB_RECURSE headers RELATIVE "${ROOT}/src" "${ROOT}/src/*.hpp")
 list(TRANSFORM headers REPLACE "[.]" "[.]")
 list(JOIN headers "|" headers)
 
 check(include "hpp;in" "backends/|src/|\"(${headers})\"|<(${headers})>" "the API layer includes nothing from the layers above")
-check(backends "hpp;cu;cuh" "src/|\"(${headers})\"|<(${headers})>|\"[.][.]/[.][.]" "a tuned implementation never names a generic one")
-check(backends "cu;cuh" "Kokkos" "kernels know no Kokkos")
+check(backends "hpp;cpp;cu;cuh" "src/|\"(${headers})\"|<(${headers})>|backends/|\"[.][.]/"
+  "a backend includes neither a generic implementation nor another backend")
+file(GLOB_RECURSE sources "${ROOT}/backends/*.cu" "${ROOT}/backends/*.cuh" "${ROOT}/backends/host/*.cpp")
+foreach(source IN LISTS sources)
+  check_without_kokkos("${source}")
+endforeach()
+
 if(read LESS 50)
   message(FATAL_ERROR "only ${read} includes read in ${ROOT}: is it the checkout?")
 endif()

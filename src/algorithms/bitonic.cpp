@@ -5,9 +5,9 @@
 #include <bit>
 #include <functional>
 
+#include "../../backends/host/targets.hpp"
 #include "../arrange.hpp"
 #include "../host_scan.hpp"
-#include "../host_targets.hpp"
 #include "../instantiate.hpp"
 #include "../list_selection.hpp"
 #include "bitonic_network.hpp"

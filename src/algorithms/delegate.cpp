@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "delegate.hpp"
 
+#include "../../backends/host/best_two.hpp"
 #include "../arrange.hpp"
 #include "../counters.hpp"
 #include "../host_scan.hpp"
 #include "../instantiate.hpp"
 #include "../list_selection.hpp"
-#include "best_two.hpp"
 
 namespace ktopk::detail {
 

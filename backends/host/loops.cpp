@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "host_loops.hpp"
+#include "loops.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "host_filters.hpp"
-#include "host_targets.hpp"
+#include "filters.hpp"
+#include "targets.hpp"
 #include "thread_memory.hpp"
 #if defined(KTOPK_HOST_TARGETS)
-#include "host_filter_avx2.hpp"
-#include "host_filter_vbmi2.hpp"
+#include "filter_avx2.hpp"
+#include "filter_vbmi2.hpp"
 #endif
 
 namespace ktopk::detail {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "best_two.hpp"
 
-#include "../host_loops.hpp"
-#include "../host_targets.hpp"
+#include "loops.hpp"
+#include "targets.hpp"
 
 namespace ktopk::detail {
 

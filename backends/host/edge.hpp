@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "host_loops.hpp"
+#include "loops.hpp"
 #include "thread_memory.hpp"
 
 // Which rank a key must have to win, of rows that fit a host's caches. Radix with digits of two bits, counted by SIMD,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "host_loops.hpp"
+#include "loops.hpp"
 
 // Rows whose ranks never fall or never rise: their winners lie together, at an end of the row, or at two places where a
 // tie decides.

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "host_loops.hpp"
+#include "loops.hpp"
 
 namespace ktopk::detail {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "host_loops.hpp"
+#include "loops.hpp"
 
 namespace ktopk::detail {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "host_loops.hpp"
-#include "host_targets.hpp"
+#include "loops.hpp"
 #include "sieve.hpp"
+#include "targets.hpp"
 
 // The loops that turn most keys away, made of what treats a stripe of neighbors.
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "host_filters.hpp"
+#include "filters.hpp"
 
 // The filter on processors that compress vectors (AVX-512 VBMI2: Ice Lake, Zen 4 and later): no
 // branch but one for 64 keys that pass the sieve.

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "host_filters.hpp"
+#include "filters.hpp"
 
 // The filter on processors with AVX2, whose comparisons make vectors of all ones and zeros.
 
