@@ -3,31 +3,30 @@
 
 #include <algorithm>
 
+#include "../backends/cuda/choose.hpp"
 #include "algorithms/one_pass.hpp"
 #include "instantiate.hpp"
 #include "short_rows.hpp"
 
 namespace ktopk::detail {
 
-/// Whether the tuned one_pass, where it serves, is the fastest: for batches always, for few long rows as long as what is
-/// kept is little, by itself and beside the row. A block has a ragged row to itself, which takes long where it is very
-/// long; and of few rows with gaps between their keys, a few blocks have each.
-/// \see perf/results/h200-many-winners.json
-inline bool is_for_tuned_one_pass(Shape const& shape) {
-  constexpr std::int64_t least = 512, long_row = 1 << 20, most = 1 << 18;
-  std::int64_t const length = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
-  if (length < least || (shape.ragged && 2 * length > long_row)) return false;
-  if (!shape.packed && length >= long_row && shape.rows < 8) return false;
-  return length < long_row || shape.rows >= 8 || (shape.k <= most && shape.k * 512 <= shape.n);
+constexpr bool is_served(TunedAlgorithms const& tuned, Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::one_pass: return tuned.one_pass;
+    case Algorithm::bisection: return tuned.bisection;
+    case Algorithm::radix: return tuned.radix;
+    default: return false;
+  }
 }
 
-/// Of the portable implementations sort is the fastest for a row that few teams share, where launches are what counts,
-/// and radix beyond; bitonic for small k in rows that a team has to itself, and bisection for larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
+/// The backend's choice first. Of the portable implementations sort is the fastest for a row that few teams share, where
+/// launches are what counts, and radix beyond; bitonic for small k in rows that a team has to itself, and bisection for
+/// larger. \see perf/results/h200-generic-one-row.json, h200-rows.json
 inline Algorithm choose_on_device(Device const& device, Shape const& shape,
                                   TunedAlgorithms const& tuned) {
-  if (tuned.bisection) return Algorithm::bisection;
-  if (tuned.one_pass && is_for_tuned_one_pass(shape)) return Algorithm::one_pass;
-  if (tuned.radix && shape.n > 8192) return Algorithm::radix;
+  auto const chosen =
+      cuda::choose(shape, [&](Algorithm algorithm) { return is_served(tuned, algorithm); });
+  if (chosen) return *chosen;
   if (shape.ragged) return Algorithm::radix;
   if (parts_of_row(device, shape.rows, shape.n) > 1)
     return shape.n <= (1 << 17) ? Algorithm::sort : Algorithm::radix;
@@ -63,7 +62,8 @@ inline Algorithm choose_on_host(Device const& device, Shape const& shape, Option
   bool const one_thread = parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  bool const one_pass = are_few_winners(shape) && OnePass<Generic>::supports(shape, options);
+  bool const one_pass =
+      are_few_winners(shape) && OnePass<Generic>::supports(device, shape, options);
   return one_pass ? Algorithm::one_pass : Algorithm::radix;
 }
 

@@ -26,21 +26,21 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
       {Algorithm::one_pass, "one_pass", "long rows, k well below n: one read of the input",
        any / 16, cuda},
       {Algorithm::radix, "radix", "any k of any row, short rows on CPUs; behind all others", any,
-       false},
+       cuda},
       {Algorithm::heap, "heap", "k up to 128 on CPUs", detail::Heap<detail::Generic>::largest_k,
        false},
       {Algorithm::bitonic, "bitonic", "small k, in a time that does not depend on the keys",
-       detail::Bitonic<detail::Generic>::largest_k, false},
+       detail::Bitonic<detail::Generic>::largest_k, cuda},
       {Algorithm::queue, "queue", "k from 32 to 2048 on CPUs; takes keys on the fly",
-       detail::Queue<detail::Generic>::largest_k, false},
+       detail::Queue<detail::Generic>::largest_k, cuda},
       {Algorithm::sort, "sort", "nearly all keys wanted in order; the baseline", any, false},
       {Algorithm::bisection, "bisection", "very many rows of some hundred keys; rows up to 2^16",
-       detail::Bisection<detail::Generic>::longest_row, false},
+       detail::Bisection<detail::Generic>::longest_row, cuda},
       {Algorithm::bucket, "bucket", "any k of long rows with very many equal keys", any, false},
       {Algorithm::sample, "sample", "any k of long rows of any distribution", any, false},
       {Algorithm::quick, "quick", "any k of long rows, by one pivot at a time", any, false},
       {Algorithm::delegate, "delegate",
-       "long rows, k well below n: the same work whatever the keys", any / 16, false},
+       "long rows, k well below n: the same work whatever the keys", any / 16, cuda},
   };
 }
 
@@ -52,6 +52,18 @@ KTOPK_INLINE std::vector<std::string> backends() {
   return names;
 }
 
+namespace detail {
+
+/// The algorithms that a backend of this build has by hand.
+KTOPK_INLINE std::string tuned_algorithms() {
+  std::string names;
+  for (AlgorithmInfo const& info : algorithms())
+    if (info.tuned_cuda) names += std::string(info.name) + " ";
+  return names.empty() ? "none" : names + "(CUDA)";
+}
+
+}  // namespace detail
+
 KTOPK_INLINE std::string configuration() {
   std::ostringstream out;
   out << "version: " << version() << "\n"
@@ -61,7 +73,7 @@ KTOPK_INLINE std::string configuration() {
       << "kokkos: " << KOKKOS_VERSION / 10000 << "." << KOKKOS_VERSION / 100 % 100 << "."
       << KOKKOS_VERSION % 100 << "\n"
       << "backends: " << KTOPK_CONFIG_DEVICES << "\n"
-      << "tuned: " << (KTOPK_ENABLE_CUDA_TUNED ? "one_pass bisection radix queue (CUDA)" : "none") << "\n";
+      << "tuned: " << detail::tuned_algorithms() << "\n";
   return out.str();
 }
 

@@ -4,6 +4,7 @@
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
+#include <ktopk/detail/testing.hpp>
 #include <ktopk/detail/workspace.hpp>
 
 #include "algorithms/bisection.hpp"
@@ -34,23 +35,24 @@ inline constexpr bool is_tuned =
     !std::is_same_v<typename backend_for<Algorithm, Exec>::type, Generic>;
 
 template <template <class> class Algorithm, class Exec>
-bool is_served_by_tuned(Shape const& shape, Options const& options) {
+bool is_served_by_tuned(Device const& device, Shape const& shape, Options const& options) {
   if constexpr (is_tuned<Algorithm, Exec>)
-    return tuned_implementation<Algorithm, Exec>::supports(shape, options);
+    return !portable_alone && tuned_implementation<Algorithm, Exec>::supports(device, shape, options);
   else
     return false;
 }
 
 /// Calls visit(implementation) with the one that serves the shape: tuned if it can, else generic, else radix, likewise.
 template <template <class> class Algorithm, class Exec, class Visit>
-void with_implementation(Exec const&, Shape const& shape, Options const& options,
+void with_implementation(Exec const& exec, Shape const& shape, Options const& options,
                          Visit const& visit) {
+  Device const device = device_of(exec);
   if constexpr (is_tuned<Algorithm, Exec>)
-    if (is_served_by_tuned<Algorithm, Exec>(shape, options))
+    if (is_served_by_tuned<Algorithm, Exec>(device, shape, options))
       return visit(tuned_implementation<Algorithm, Exec>{});
-  if (Algorithm<Generic>::supports(shape, options)) return visit(Algorithm<Generic>{});
+  if (Algorithm<Generic>::supports(device, shape, options)) return visit(Algorithm<Generic>{});
   if constexpr (is_tuned<Radix, Exec>)
-    if (is_served_by_tuned<Radix, Exec>(shape, options))
+    if (is_served_by_tuned<Radix, Exec>(device, shape, options))
       return visit(tuned_implementation<Radix, Exec>{});
   visit(Radix<Generic>{});
 }
@@ -62,10 +64,11 @@ inline constexpr bool is_radix = std::is_same_v<Implementation, Radix<Generic>> 
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   if (options.algorithm != Algorithm::automatic) return options.algorithm;
-  TunedAlgorithms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(shape, options),
-                              .bisection = is_served_by_tuned<Bisection, Exec>(shape, options),
-                              .radix = is_served_by_tuned<Radix, Exec>(shape, options)};
-  return choose(device_of(exec), shape, options, tuned);
+  Device const device = device_of(exec);
+  TunedAlgorithms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(device, shape, options),
+                              .bisection = is_served_by_tuned<Bisection, Exec>(device, shape, options),
+                              .radix = is_served_by_tuned<Radix, Exec>(device, shape, options)};
+  return choose(device, shape, options, tuned);
 }
 
 template <class Exec, class Visit>

@@ -7,6 +7,8 @@
 
 #if KTOPK_ENABLE_CUDA_TUNED
 #include "../backends/cuda/bisection.hpp"
+#include "../backends/cuda/bitonic.hpp"
+#include "../backends/cuda/delegate.hpp"
 #include "../backends/cuda/one_pass.hpp"
 #include "../backends/cuda/queue.hpp"
 #include "../backends/cuda/radix.hpp"

@@ -17,14 +17,15 @@ void check(cudaError_t error) {
   REQUIRE(error == cudaSuccess);
 }
 
-/// One for each kind of kernel that serves: short rows, batches, a row for a cluster, one whose blocks share the finish,
-/// a row for the whole device, and winners that are many.
+/// One for each kind of kernel that serves: short rows, batches, rows that clusters hold, with few and many winners, rows
+/// that clusters read twice, with few winners and with so many that the blocks share the finish, a row for the whole
+/// device, and winners that are many.
 struct Size {
   std::int64_t rows, n, k;
 };
-constexpr Size sizes[] = {{300, 256, 32},      {40, 5000, 100}, {9, 60'000, 50},
-                          {3, 60'000, 2000},   {1, 50'000, 7},  {1, 3'000'000, 100},
-                          {2, 300'000, 20'000}};
+constexpr Size sizes[] = {{300, 256, 32},     {40, 5000, 100},     {9, 60'000, 50},
+                          {3, 60'000, 2000},  {1, 50'000, 7},      {3, 700'000, 60},
+                          {2, 700'000, 2000}, {1, 3'000'000, 100}, {2, 300'000, 20'000}};
 
 /// A Plan with its keys and outputs, and a workspace between guards.
 template <class Layout>

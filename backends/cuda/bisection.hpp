@@ -15,7 +15,7 @@ namespace ktopk::detail {
 template <>
 struct Bisection<Cuda> {
   static constexpr char const* label = "ktopk::cuda::bisection";
-  static bool supports(Shape const& shape, Options const& options) {
+  static bool supports(Device const&, Shape const& shape, Options const& options) {
     return cuda::bisection_supports(shape, options);
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }

@@ -67,6 +67,18 @@ __device__ Bits warp_least(Bits key) {
   return static_cast<Bits>(~warp_greatest(static_cast<Bits>(~key)));
 }
 
+/// The sum of what a warp's lanes have.
+__device__ inline unsigned warp_total(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(full_warp, mine);
+#else
+  for (int mask = 16; mask > 0; mask /= 2) mine += __shfl_xor_sync(full_warp, mine, mask);
+  return mine;
+#endif
+}
+
+__device__ inline int highest_bit(unsigned item) { return 31 - __clz(static_cast<int>(item)); }
+
 __device__ inline int highest_bit(Item64 item) {
   return 63 - __clzll(static_cast<long long>(item));
 }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <ktopk/detail/rank.hpp>
+
 // Blocks of a cluster (sm_90 and newer), which see each other's shared memory.
 
 namespace ktopk::detail::cuda {
@@ -58,6 +60,45 @@ __device__ T* of_block(T* mine, int rank) {
 template <class T>
 __device__ T* of_leader(T* mine) {
   return of_block(mine, 0);
+}
+
+/// The address in the cluster's shared memory of what block `rank` has at `mine`.
+__device__ inline unsigned cluster_address(void const* mine, int rank) {
+  unsigned theirs = static_cast<unsigned>(__cvta_generic_to_shared(mine));
+#if __CUDA_ARCH__ >= 900
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(theirs), "r"(rank));
+#endif
+  return theirs;
+}
+
+/// Stores an item at what block `rank` has at `mine`, and counts its bytes at that block's barrier.
+__device__ inline void send(Item64 item, Item64* mine, std::uint64_t* barrier, int rank) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
+          cluster_address(mine, rank)),
+      "l"(item), "r"(cluster_address(barrier, rank))
+      : "memory");
+#endif
+}
+__device__ inline void send(uint4 words, uint4* mine, std::uint64_t* barrier, int rank) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(cluster_address(mine, rank)),
+      "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w), "r"(cluster_address(barrier, rank))
+      : "memory");
+#endif
+}
+__device__ inline void send(Item128 item, Item128* mine, std::uint64_t* barrier, int rank) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%0], {%1, %2}, [%3];" ::
+          "r"(cluster_address(mine, rank)),
+      "l"(static_cast<Item64>(item)), "l"(static_cast<Item64>(item >> 64)),
+      "r"(cluster_address(barrier, rank))
+      : "memory");
+#endif
 }
 
 }  // namespace ktopk::detail::cuda

@@ -7,17 +7,18 @@
 #include <ktopk/detail/backend.hpp>
 
 #include "one_pass_batch_launch.hpp"
+#include "one_pass_cluster_launch.hpp"
 #include "one_pass_launch.hpp"
 
 // one_pass for Kokkos::Cuda: few long rows are shared by all blocks of the device, one after the other; of a batch each
-// row has a block or a cluster to itself.
+// row has a block or a cluster to itself, which holds it on the chip where rows are few and not too long.
 
 namespace ktopk::detail {
 
 template <>
 struct OnePass<Cuda> {
   static constexpr char const* label = "ktopk::cuda::one_pass";
-  static bool supports(Shape const& shape, Options const&) {
+  static bool supports(Device const&, Shape const& shape, Options const&) {
     return cuda::one_pass_supports(shape) || cuda::one_pass_batch_supports(shape);
   }
   static std::size_t workspace_bytes(Device const&, Shape const& shape, Options const& options) {
@@ -27,10 +28,13 @@ struct OnePass<Cuda> {
   static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
                   void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
-    if (is_batch(problem.shape))
-      cuda::one_pass_batch(exec.cuda_device(), exec.cuda_stream(), problem, options);
+    int const device = exec.cuda_device();
+    if (!is_batch(problem.shape))
+      cuda::one_pass(device, exec.cuda_stream(), problem, options, workspace);
+    else if (cuda::one_pass_cluster_supports(device, problem.shape))
+      cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
     else
-      cuda::one_pass(exec.cuda_device(), exec.cuda_stream(), problem, options, workspace);
+      cuda::one_pass_batch(device, exec.cuda_stream(), problem, options);
   }
 
  private:

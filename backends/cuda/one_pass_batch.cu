@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "one_pass_batch_launch.hpp"
 
-#include "device.hpp"
+#include "batch_launch.cuh"
 #include "key_widths.hpp"
-#include "one_pass_batch_row.cuh"
 #include "one_pass_interleaved.cuh"
 
 namespace ktopk::detail::cuda {
@@ -40,30 +39,6 @@ __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
 
 // ---- host side
 
-/// Of shared memory, beside what a block asks for.
-constexpr std::size_t fixed_bytes = 2048;
-
-/// So many KB, or what the device has.
-constexpr std::size_t room_for(std::size_t kilobytes) {
-  return std::min(kilobytes * 1024, most_shared_bytes() - fixed_bytes);
-}
-
-int round_up_to_power_of_two(std::int64_t k) {
-  int power = 2;
-  while (power < k) power *= 2;
-  return power;
-}
-
-/// Whether the code that the device runs knows clusters; it may be older than the device.
-bool has_clusters(int device) {
-  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
-                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
-  int runs = 0;
-  for (int const architecture : {__CUDA_ARCH_LIST__})
-    if (architecture <= own) runs = std::max(runs, architecture);
-  return runs >= 900;
-}
-
 /// The mean where rows differ.
 std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
@@ -79,48 +54,6 @@ int parts_of(std::int64_t rows, std::int64_t length, int device) {
          length >= parts * 2 * std::int64_t{tuning.least_part})
     parts *= 2;
   return parts;
-}
-
-/// Rows that differ in length are taken to be as long as gives the most items to keep.
-int capacity_of(Shape const& shape, int threads) {
-  std::int64_t const longest = std::int64_t{threads} * sample_neighbors * tuning.keys_a_sample;
-  std::int64_t const n = shape.ragged && shape.n > longest ? longest : shape.n;
-  int const room = kept_capacity(n, std::min(shape.k, n), threads);
-  return static_cast<int>(std::max<std::int64_t>(room, std::min(shape.k, shape.n))) + 1;
-}
-
-int ordered_of(Shape const& shape, Sorted sorted) {
-  if (sorted == Sorted::no) return 0;
-  return std::max(round_up_to_power_of_two(shape.k), static_cast<int>(shape.k) + tuning.boundary);
-}
-
-/// \param groups  of a row each, or of several interleaved ones
-template <class Bits, class Item>
-void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, Item>), int threads,
-            std::int64_t groups, Batch<Bits, Item> const& batch) {
-  std::size_t const bytes = shared_bytes<Item>(batch.lists, batch.capacity, batch.ordered);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "shared memory");
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(batch.parts), 1, 1};
-  if (batch.parts > 8)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-          "cluster");
-  std::int64_t const by_threads = tuning.blocks * tuning.threads / threads;
-  auto const by_memory = static_cast<std::int64_t>(most_shared_bytes() / (bytes + fixed_bytes));
-  std::int64_t const resident =
-      processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
-  std::int64_t const most = std::max<std::int64_t>(1, resident / batch.parts);
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::min(groups, most) * batch.parts));
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = bytes;
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = batch.parts > 1 ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, batch), "launch");
 }
 
 bool are_short(Shape const& shape) {
@@ -184,9 +117,6 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   else
     launch_rows.template operator()<tuning.threads, false>();
 }
-
-template <class Bits>
-using ItemOf = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include <ktopk/detail/testing.hpp>
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
 
 #include "block.cuh"
 #include "cluster.cuh"
@@ -108,6 +110,15 @@ struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neig
   Bits keys[sample_neighbors];
 };
 
+/// What stands beside the selected of a row; all threads of a block call it.
+template <class Bits>
+__device__ void fill_row(Problem<Bits> const& problem, std::int64_t row, int k) {
+  if (threadIdx.x == 0 && problem.counts) problem.counts.store(row, k);
+  for (std::int64_t slot = k + static_cast<int>(threadIdx.x); slot < problem.shape.k;
+       slot += blockDim.x)
+    problem.store_missing(row, slot);
+}
+
 template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
 class RowSelection {
  public:
@@ -148,6 +159,27 @@ class RowSelection {
 
   __device__ Item* list() const { return kept(); }
 
+  /// Selects a row that was begun by an exact threshold.
+  __device__ void select_exactly() const {
+    finish_row(read_row(exact_filter_of(m_batch)));
+    if constexpr (Clustered) cluster_sync();
+  }
+
+  __device__ void store(int slot, Item item) const {
+    ItemMap<Bits, Item> const& map = m_batch.map;
+    std::uint64_t const position = map.position(item);
+    Bits const rank = map.rank_of(item);
+    Bits const key_found = map.rank.has_one_key(rank)
+                               ? map.rank.key_of(rank)
+                               : key(static_cast<std::int64_t>(position) - notes().head);
+    m_batch.problem.store(notes().row, slot, key_found, position);
+  }
+
+  /// What stands beside the selected.
+  __device__ void fill() const { fill_row(m_batch.problem, notes().row, notes().k); }
+
+  __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
+
   /// A key and its position side by side, which takes fewer instructions than its item.
   __device__ static Item raw(Bits key, unsigned position) {
     return static_cast<Item>(key) << (4 * sizeof(Item)) | position;
@@ -163,7 +195,6 @@ class RowSelection {
     __shared__ RowNotes<Bits, Item> shared;
     return shared;
   }
-  __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
   __device__ static Item* ordered() {
     return reinterpret_cast<Item*>(dynamic_shared + bins * sizeof(unsigned));
   }
@@ -224,6 +255,10 @@ class RowSelection {
       if (readings == 1) filter = exact_filter_of(m_batch);
       size = read_row(filter);
     }
+    finish_row(size);
+  }
+
+  __device__ void finish_row(unsigned size) const {
     if (is_shared()) return finish_together(static_cast<int>(size));
     if (part() == 0) finish(static_cast<int>(size));
   }
@@ -841,27 +876,6 @@ class RowSelection {
     for (int i = k + static_cast<int>(threadIdx.x); i < size; i += Threads) items[i] = 0;
     block_sort<Threads>(items, size);
     for (int i = threadIdx.x; i < k; i += Threads) store(i, items[i]);
-  }
-
-  // ---- output
-
-  __device__ void store(int slot, Item item) const {
-    ItemMap<Bits, Item> const& map = m_batch.map;
-    std::uint64_t const position = map.position(item);
-    Bits const rank = map.rank_of(item);
-    Bits const key_found = map.rank.has_one_key(rank)
-                               ? map.rank.key_of(rank)
-                               : key(static_cast<std::int64_t>(position) - notes().head);
-    m_batch.problem.store(notes().row, slot, key_found, position);
-  }
-
-  /// What stands beside the selected.
-  __device__ void fill() const {
-    Problem<Bits> const& problem = m_batch.problem;
-    if (threadIdx.x == 0 && problem.counts) problem.counts.store(notes().row, notes().k);
-    for (std::int64_t slot = notes().k + static_cast<int>(threadIdx.x); slot < problem.shape.k;
-         slot += Threads)
-      problem.store_missing(notes().row, slot);
   }
 
   Batch<Bits, Item> const& m_batch;

@@ -15,7 +15,9 @@ namespace ktopk::detail {
 template <>
 struct Queue<Cuda> {
   static constexpr char const* label = "ktopk::cuda::queue";
-  static bool supports(Shape const& shape, Options const&) { return cuda::queue_supports(shape); }
+  static bool supports(Device const&, Shape const& shape, Options const&) {
+    return cuda::queue_supports(shape);
+  }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape, Options const&) {
     return cuda::queue_workspace_bytes(device.concurrency, shape);
   }

@@ -15,7 +15,7 @@ namespace ktopk::detail {
 template <>
 struct Radix<Cuda> {
   static constexpr char const* label = "ktopk::cuda::radix";
-  static bool supports(Shape const&, Options const&) { return true; }
+  static bool supports(Device const&, Shape const&, Options const&) { return true; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options) {
     return cuda::radix_workspace_bytes(device.concurrency, shape, options);

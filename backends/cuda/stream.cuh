@@ -28,6 +28,12 @@ struct Vector {
     return {{raw.x, raw.y, raw.z, raw.w}};
   }
 
+  /// Of keys that will be read again.
+  __device__ static Vector load(Bits const* keys) {
+    uint4 const raw = __ldg(reinterpret_cast<uint4 const*>(keys));
+    return {{raw.x, raw.y, raw.z, raw.w}};
+  }
+
   /// Calls visit(key, i) for all keys.
   template <class Visit>
   __device__ void visit(Visit const& visit) const {
@@ -41,6 +47,16 @@ struct Vector {
 #pragma unroll 1
         for (int i = 0; i < in_word; ++i)
           visit(static_cast<Bits>(word[w] >> (i * 8 * sizeof(Bits))), w * in_word + i);
+    }
+  }
+
+  /// Key i, which is known when this is compiled.
+  __device__ Bits key(int i) const {
+    if constexpr (sizeof(Bits) == 8) {
+      return static_cast<Bits>(word[2 * i + 1]) << 32 | word[2 * i];
+    } else {
+      constexpr int in_word = 4 / sizeof(Bits);
+      return static_cast<Bits>(word[i / in_word] >> (i % in_word * 8 * sizeof(Bits)));
     }
   }
 

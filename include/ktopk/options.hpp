@@ -61,8 +61,8 @@ struct Options {
   /// part of the row's best key, and fill up as above. Approximate; 0 is exact.
   double epsilon = 0;
   /// For Algorithm::delegate alone: what selects among the delegates and among the candidates, one of radix,
-  /// bucket and bitonic; automatic is radix. Bitonic serves k up to 256, radix a larger one. It changes
-  /// workspace_bytes, never the answer.
+  /// bucket and bitonic; automatic is radix, or what a tuned implementation prefers. Bitonic serves k up to 256,
+  /// radix a larger one. It changes workspace_bytes, never the answer.
   Algorithm inner = Algorithm::automatic;
 };
 

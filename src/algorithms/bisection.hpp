@@ -15,7 +15,7 @@ template <>
 struct Bisection<Generic> {
   static constexpr char const* label = "ktopk::bisection";
   static constexpr std::int64_t longest_row = 1 << 16;
-  static bool supports(Shape const& shape, Options const&) {
+  static bool supports(Device const&, Shape const& shape, Options const&) {
     return !shape.ragged && shape.n <= longest_row;
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,

@@ -15,7 +15,7 @@ template <>
 struct Bucket<Generic> {
   static constexpr char const* label = "ktopk::bucket";
   static constexpr int ways = 16;
-  static bool supports(Shape const&, Options const&) { return true; }
+  static bool supports(Device const&, Shape const&, Options const&) { return true; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

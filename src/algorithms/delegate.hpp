@@ -107,7 +107,7 @@ template <>
 struct Delegate<Generic> {
   static constexpr char const* label = "ktopk::delegate";
   static constexpr std::int64_t smallest_n = 2 * DelegatePlan::lanes;
-  static bool supports(Shape const& shape, Options const&) {
+  static bool supports(Device const&, Shape const& shape, Options const&) {
     return !shape.ragged && shape.n >= smallest_n && shape.k <= shape.n / 16;
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,

@@ -89,7 +89,7 @@ template <>
 struct OnePass<Generic> {
   static constexpr char const* label = "ktopk::one_pass";
   static constexpr std::int64_t smallest_n = 2048;
-  static bool supports(Shape const& shape, Options const&) {
+  static bool supports(Device const&, Shape const& shape, Options const&) {
     if (shape.ragged || shape.n < smallest_n) return false;
     OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
     return plan.order * 4 <= plan.samples;

@@ -15,7 +15,7 @@ template <>
 struct Queue<Generic> {
   static constexpr char const* label = "ktopk::queue";
   static constexpr std::int64_t largest_k = 2048;
-  static bool supports(Shape const& shape, Options const&) { return shape.k <= largest_k; }
+  static bool supports(Device const&, Shape const& shape, Options const&) { return shape.k <= largest_k; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

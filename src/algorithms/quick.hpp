@@ -14,7 +14,7 @@ namespace ktopk::detail {
 template <>
 struct Quick<Generic> {
   static constexpr char const* label = "ktopk::quick";
-  static bool supports(Shape const&, Options const&) { return true; }
+  static bool supports(Device const&, Shape const&, Options const&) { return true; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

@@ -197,7 +197,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
 template <>
 struct Radix<Generic> {
   static constexpr char const* label = "ktopk::radix";
-  static bool supports(Shape const&, Options const&) { return true; }
+  static bool supports(Device const&, Shape const&, Options const&) { return true; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

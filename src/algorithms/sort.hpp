@@ -14,7 +14,7 @@ template <>
 struct Sort<Generic> {
   static constexpr char const* label = "ktopk::sort";
   /// Not ragged rows: they may overlap, and then have more keys together than there are.
-  static bool supports(Shape const& shape, Options const&) { return !shape.ragged; }
+  static bool supports(Device const&, Shape const& shape, Options const&) { return !shape.ragged; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

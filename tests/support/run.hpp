@@ -3,6 +3,7 @@
 
 /// From host vectors through the API and back.
 
+#include <ktopk/detail/testing.hpp>
 #include <ktopk/ktopk.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -10,9 +11,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -34,12 +37,30 @@ std::string key_name() {
   return std::string(std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
 }
 
+/// Whether KTOPK_TEST_IMPLEMENTATIONS, "tuned" or "portable", leaves these to be tested. Without it both are.
+inline bool are_tested(std::string_view implementations) {
+  char const* const wanted = std::getenv("KTOPK_TEST_IMPLEMENTATIONS");
+  return wanted == nullptr || implementations == wanted;
+}
+
+/// Calls `body` once for the tuned implementations, where there are any, and once for the portable ones alone.
+template <class Exec, class Body>
+void for_tuned_and_portable(Exec const& exec, Body const& body) {
+  if (are_tested("tuned")) body(exec);
+#if KTOPK_ENABLE_CUDA_TUNED
+  if (!are_tested("portable")) return;
+  detail::ForcePortable const portable;
+  UNSCOPED_INFO("portable implementations alone");
+  body(exec);
+#endif
+}
+
 /// Calls `body` with the default instance of every enabled execution space. Where there is a device, of
 /// its space alone: host spaces are tested by builds of their own, which compile in a fraction of the time.
 template <class Body>
 void for_each_space(Body const& body) {
 #if defined(KOKKOS_ENABLE_CUDA)
-  body(Kokkos::Cuda());
+  for_tuned_and_portable(Kokkos::Cuda(), body);
 #elif defined(KOKKOS_ENABLE_HIP)
   body(Kokkos::HIP());
 #else

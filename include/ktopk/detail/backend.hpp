@@ -51,6 +51,7 @@ struct backend_for {
 struct Device {
   bool host = true;
   int concurrency = 1;
+  int id = 0;  ///< among those of its kind
 };
 
 template <class Exec>
@@ -60,7 +61,9 @@ inline constexpr bool is_host_space =
 
 template <class Exec>
 Device device_of(Exec const& exec) {
-  return {is_host_space<Exec>, static_cast<int>(exec.concurrency())};
+  Device device{is_host_space<Exec>, static_cast<int>(exec.concurrency())};
+  if constexpr (requires { exec.cuda_device(); }) device.id = exec.cuda_device();
+  return device;
 }
 
 /// What every implementation offers. `workspace_bytes` and `run` may count on `supports`.
@@ -69,7 +72,7 @@ concept Implementation =
     requires(Exec const& exec, Shape const& shape, Options const& options, Device const& device,
              Problem<Bits> const& problem, void* workspace) {
       { R::label } -> std::convertible_to<char const*>;
-      { R::supports(shape, options) } -> std::same_as<bool>;
+      { R::supports(device, shape, options) } -> std::same_as<bool>;
       { R::workspace_bytes(device, shape, options) } -> std::same_as<std::size_t>;
       R::run(exec, problem, options, workspace);
     };

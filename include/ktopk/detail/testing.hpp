@@ -4,10 +4,22 @@
 #include <atomic>
 #include <cstdint>
 
-// Lets a test spoil one_pass's threshold, so that its proof fails and radix must serve; and try delegate's
-// other subranges; and let radix's counters be small, and see what did not fit the workspace.
+// Lets a test or a benchmark run the portable implementations alone; and a test spoil one_pass's threshold, so that its
+// proof fails and radix must serve; and try delegate's other subranges; and let radix's counters be small, and see what
+// did not fit the workspace.
 
 namespace ktopk::detail {
+
+inline std::atomic<bool> portable_alone{false};
+
+/// While it lives, no tuned implementation serves. A Plan or a workspace made meanwhile is to be used meanwhile.
+class ForcePortable {
+ public:
+  ForcePortable() { portable_alone = true; }
+  ~ForcePortable() { portable_alone = false; }
+  ForcePortable(ForcePortable const&) = delete;
+  ForcePortable& operator=(ForcePortable const&) = delete;
+};
 
 enum class Threshold { sampled, too_high, too_low, raised_too_high, certain_too_low };
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+namespace ktopk::detail::cuda {
+
+/// Where a tile's keys lie in shared memory, so that the threads of a warp find theirs in different banks.
+enum class BitonicPlacement {
+  plain,
+  padded,   ///< a word is left out behind each 16
+  permuted  ///< chunks of 16 bytes change places, and are read and written whole
+};
+
+/// What may be tuned in the CUDA bitonic, a type so that kernels can be compiled side by side for more than one. Section
+/// 4.3 of the paper says what each is for.
+struct BitonicTuning {
+  static constexpr int combined_steps = 4;  ///< of the network in registers, of 2^steps keys
+  static constexpr BitonicPlacement placement = BitonicPlacement::padded;
+  /// After a merge fewer threads have work, each with as many keys as before.
+  static constexpr bool reassigned_partitions = true;
+  /// Of a processor, for which registers are left: half as many where items have 128 bits.
+  static constexpr int resident_threads = 1024;
+  /// Of a block; a row that fewer hold gets fewer.
+  static constexpr int threads(int log_run, int key_bytes) {
+    if (key_bytes == 8) return 256;
+    return log_run < 6 ? 128 : log_run < 8 ? 256 : 512;
+  }
+};
+
+inline constexpr int bitonic_keys_of_thread = 16;
+inline constexpr int bitonic_shortest_run = 5;  ///< runs have 2^5 keys
+inline constexpr int bitonic_longest_run = 10;  ///< to 2^10, and k is not larger
+inline constexpr std::int64_t bitonic_largest_k = std::int64_t{1} << bitonic_longest_run;
+
+}  // namespace ktopk::detail::cuda

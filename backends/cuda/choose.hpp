@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
+
+// The choice among the tuned implementations, as data: the first line that fits a shape, of an algorithm that serves it.
+// No line: the portable choice stands.
+
+namespace ktopk::detail::cuda {
+
+enum class Rows { any, uniform, ragged };
+enum class Keys { any, packed };
+
+/// From a shape to the algorithm that is fastest there, and what shows it.
+struct ChoiceLine {
+  static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+
+  Algorithm algorithm;
+  std::int64_t least_n = 0, most_n = all;  ///< keys of a row; the mean where rows are ragged
+  std::int64_t least_rows = 0, most_rows = all;
+  std::int64_t most_k = all;
+  std::int64_t least_n_per_k = 0;
+  Rows rows = Rows::any;
+  Keys keys = Keys::any;
+  char const* measured;  ///< in perf/results, or why it was not
+
+  constexpr bool fits(Shape const& shape) const {
+    std::int64_t const n = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
+    bool const rows_fit = rows == Rows::any || shape.ragged == (rows == Rows::ragged);
+    return rows_fit && (keys == Keys::any || shape.packed) && least_n <= n && n <= most_n &&
+           least_rows <= shape.rows && shape.rows <= most_rows && shape.k <= most_k &&
+           shape.k <= n / (least_n_per_k > 0 ? least_n_per_k : 1);
+  }
+};
+
+/// From here on all blocks of the device share a row, if rows are few.
+inline constexpr std::int64_t long_row = 1 << 20;
+
+inline constexpr ChoiceLine choice[] = {
+    {.algorithm = Algorithm::bisection, .measured = "h100-bisection.json, h200-targets.json"},
+    {.algorithm = Algorithm::one_pass,
+     .least_n = 512,
+     .most_n = long_row - 1,
+     .rows = Rows::uniform,
+     .measured = "h100-few-rows.json, h100-batches.json, h100-batches-left.json"},
+    {.algorithm = Algorithm::one_pass,
+     .least_n = long_row,
+     .least_rows = 8,
+     .rows = Rows::uniform,
+     .measured = "h100-batches.json"},
+    {.algorithm = Algorithm::one_pass,
+     .least_n = long_row,
+     .most_rows = 7,
+     .most_k = 1 << 18,
+     .least_n_per_k = 512,
+     .rows = Rows::uniform,
+     .keys = Keys::packed,
+     .measured = "h200-many-winners.json, h200-targets.json"},
+    {.algorithm = Algorithm::one_pass,
+     .least_n = 512,
+     .most_n = long_row / 2,
+     .rows = Rows::ragged,
+     .measured =
+         "not measured: a block has a ragged row to itself, which takes long for a long one"},
+    {.algorithm = Algorithm::radix,
+     .least_n = 8193,
+     .measured = "h100-radix.json, h200-many-winners.json"},
+};
+
+/// \param serves  whether the tuned implementation of an algorithm supports the shape
+template <class Serves>
+constexpr std::optional<Algorithm> choose(Shape const& shape, Serves const& serves) {
+  for (ChoiceLine const& line : choice)
+    if (line.fits(shape) && serves(line.algorithm)) return line.algorithm;
+  return std::nullopt;
+}
+
+}  // namespace ktopk::detail::cuda

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "delegate_launch.hpp"
+
+#include <algorithm>
+
+#include <ktopk/detail/testing.hpp>
+#include <ktopk/detail/workspace.hpp>
+
+#include "delegate_build.cuh"
+#include "delegate_concatenate.cuh"
+#include "device.hpp"
+#include "key_widths.hpp"
+#include "one_pass_batch_launch.hpp"
+#include "one_pass_launch.hpp"
+#include "radix_launch.hpp"
+
+// Dr. Top-k (Gaihre et al., SC '21). Every subrange of 2^alpha neighboring keys sends its greatest rank as delegate.
+// build:        one read of the row makes the delegate vector;
+// first top-k:  the k best delegates, of which a tie is decided as in the row, since subranges lie side by side;
+// concatenate:  what may be selected of their subranges, in the order of the row;
+// second top-k: among that. What it selects is then stored, as keys and positions of the row.
+// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k items
+// are better than its best: so the answer is exact whatever the keys, and of at most k subranges anything is
+// concatenated.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr DelegateTuning tuning = delegate_tuning;
+
+// ---- the two selections
+
+enum class Selector { one_pass_batch, one_pass, radix };
+
+/// Of one_pass, only the one for batches takes a row whose length the device alone knows.
+Selector selector_of(Shape const& shape) {
+  if (one_pass_batch_supports(shape) && (shape.ragged || shape.n < tuning.one_pass_from))
+    return Selector::one_pass_batch;
+  return one_pass_supports(shape) ? Selector::one_pass : Selector::radix;
+}
+
+std::size_t selector_bytes(int concurrency, Shape const& shape, Options const& options) {
+  switch (selector_of(shape)) {
+    case Selector::one_pass_batch: return 0;
+    case Selector::one_pass: return one_pass_workspace_bytes(shape, options);
+    default: return radix_workspace_bytes(concurrency, shape, options);
+  }
+}
+
+template <class Bits>
+void select(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+            Options const& options, void* workspace) {
+  switch (selector_of(problem.shape)) {
+    case Selector::one_pass_batch: return one_pass_batch(device, stream, problem, options);
+    case Selector::one_pass: return one_pass(device, stream, problem, options, workspace);
+    default: return radix(device, concurrency, stream, problem, options, workspace);
+  }
+}
+
+// ---- plan and workspace
+
+DelegatePlan plan_of(Shape const& shape) {
+  return delegate_plan(shape.n, shape.k, shape.key_bytes, forced_alpha);
+}
+
+/// Ranks of subranges, of which the places are wanted, too.
+Shape first_shape(Shape const& shape) {
+  return {1, plan_of(shape).subranges, shape.k, shape.key_bytes, sizeof(unsigned)};
+}
+
+/// Ranks of candidates, of which the numbers are wanted.
+Shape second_shape(Shape const& shape) {
+  Shape second{1, plan_of(shape).candidates(shape.n, shape.k, shape.key_bytes), shape.k,
+               shape.key_bytes, sizeof(std::int64_t)};
+  second.ragged = true;
+  second.k_per_row = shape.k_per_row;
+  return second;
+}
+
+Options first_options(Options const& options) {
+  Options first = options;
+  first.sorted = Sorted::no;
+  return first;
+}
+
+int chunk_words_of(std::int64_t subranges) {
+  constexpr std::int64_t words = 32, chunk = words * 32;
+  return static_cast<int>((subranges / tuning.most_chunks + chunk) / chunk * words);
+}
+
+/// Blocks that can share the concatenation on any device.
+constexpr std::int64_t most_blocks = 4096;
+
+template <class Bits>
+struct Workspace {
+  Workspace(void* workspace, int concurrency, Shape const& shape, Options const& options)
+      : pieces(workspace) {
+    std::int64_t const subranges = plan_of(shape).subranges, k = shape.k;
+    std::int64_t const candidates = second_shape(shape).n;
+    int const chunk_words = chunk_words_of(subranges);
+    std::int64_t const chunks = (subranges + chunk_words * 32 - 1) / (chunk_words * 32);
+    lists.delegates = pieces.take<Bits>(subranges);
+    lists.chosen = pieces.take<unsigned>(k);
+    lists.chosen_ranks = pieces.take<Bits>(k);
+    lists.in_order = pieces.take<unsigned>(k);
+    lists.is_chosen = pieces.take<unsigned>(chunks * chunk_words);
+    lists.chunk_sums = pieces.take<unsigned>(chunks);
+    lists.counters = pieces.take<DelegateCounters>(1);
+    lists.block_sums = pieces.take<unsigned long long>(most_blocks);
+    lists.candidates = pieces.take<Bits>(candidates);
+    int const position_bytes = shape.n >> 31 == 0 ? 4 : 8;
+    lists.positions = {pieces.take<std::byte>(candidates * position_bytes), 1, position_bytes};
+    lists.candidate_offsets = pieces.take<std::int64_t>(2);
+    lists.selected = pieces.take<std::int64_t>(k);
+    selection = pieces.take<std::byte>(static_cast<std::int64_t>(
+        std::max(selector_bytes(concurrency, first_shape(shape), first_options(options)),
+                 selector_bytes(concurrency, second_shape(shape), options))));
+  }
+
+  Pieces pieces;
+  DelegateLists<Bits> lists;
+  std::byte* selection;
+};
+
+// ---- steps
+
+template <class Bits>
+DelegateRow<Bits> row_of(Problem<Bits> const& problem, std::int64_t row,
+                         DelegateLists<Bits> const& lists) {
+  constexpr std::int64_t width = Vector<Bits>::size;
+  Shape const& shape = problem.shape;
+  DelegatePlan const plan = plan_of(shape);
+  Bits const* const keys = problem.row_keys(row);
+  auto const misaligned = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(keys) % 16);
+  std::int64_t const head =
+      problem.key_step == 1 ? (16 - misaligned) % 16 / static_cast<std::int64_t>(sizeof(Bits)) : 0;
+  return {problem.rank,
+          keys,
+          problem.key_step,
+          shape.n,
+          shape.k,
+          head,
+          (shape.n - head) / width,
+          plan.subranges,
+          plan.alpha - (static_cast<int>(std::bit_width(unsigned{width})) - 1),
+          chunk_words_of(plan.subranges),
+          lists};
+}
+
+template <class Bits, bool Packed>
+void build(int device, cudaStream_t stream, DelegateRow<Bits> const& row) {
+  std::int64_t const vectors = row.subranges << row.log_vectors;
+  std::int64_t const tiles = (vectors + delegate_tile_vectors - 1) / delegate_tile_vectors;
+  std::int64_t const most = resident_blocks<build_delegates<Bits, Packed>>(device, tuning.threads);
+  build_delegates<Bits, Packed>
+      <<<static_cast<unsigned>(std::min(tiles, most)), tuning.threads, 0, stream>>>(row);
+  check(cudaGetLastError(), "launch");
+}
+
+/// Ranks as keys: the greater is the better.
+template <class Bits>
+Problem<Bits> rank_problem(Shape const& shape, Bits const* ranks) {
+  Problem<Bits> problem{};
+  problem.shape = shape;
+  problem.rank = make_rank_map<Bits>(Options{});
+  problem.keys = ranks;
+  return problem;
+}
+
+template <class Bits>
+void select_delegates(int device, int concurrency, cudaStream_t stream,
+                      Problem<Bits> const& problem, Options const& options,
+                      Workspace<Bits> const& work) {
+  auto first = rank_problem<Bits>(first_shape(problem.shape), work.lists.delegates);
+  first.values = work.lists.chosen_ranks;
+  first.indices = work.lists.chosen;
+  select(device, concurrency, stream, first, first_options(options), work.selection);
+}
+
+/// Launches a kernel that waits for the one before by itself.
+template <class Kernel, class... Arguments>
+void launch_early(Kernel kernel, std::int64_t blocks, cudaStream_t stream, bool cooperative,
+                  Arguments const&... arguments) {
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = cooperative ? 1 : 0;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(tuning.threads);
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
+}
+
+template <class Bits, bool Packed>
+void concatenate_chosen(int device, cudaStream_t stream, DelegateRow<Bits> const& row) {
+  std::int64_t const most = resident_blocks<concatenate<Bits, Packed>>(device, tuning.threads);
+  std::int64_t const vectors = (row.k + 2) << row.log_vectors;
+  std::int64_t const useful = (vectors + tuning.threads - 1) / tuning.threads;
+  launch_early(concatenate<Bits, Packed>, std::min({useful, most, most_blocks}), stream, true, row);
+}
+
+IntegerArray from(IntegerArray const& array, std::int64_t first) {
+  if (!array) return array;
+  return {static_cast<std::byte*>(array.data) + first * array.stride * array.bytes, array.stride,
+          array.bytes};
+}
+
+template <class Bits>
+void select_candidates(int device, int concurrency, cudaStream_t stream,
+                       Problem<Bits> const& problem, std::int64_t row, Options const& options,
+                       Workspace<Bits> const& work) {
+  auto second = rank_problem<Bits>(second_shape(problem.shape), work.lists.candidates);
+  second.offsets = {work.lists.candidate_offsets, 1, sizeof(std::int64_t)};
+  second.indices = work.lists.selected;
+  second.wanted = from(problem.wanted, row);
+  second.counts = from(problem.counts, row);
+  select(device, concurrency, stream, second, options, work.selection);
+}
+
+template <class Bits>
+__global__ void __launch_bounds__(delegate_tuning.threads)
+    store_selected(__grid_constant__ Problem<Bits> const problem, std::int64_t row,
+                   IntegerArray positions, std::int64_t* selected) {
+  wait_for_previous_kernel();
+  std::int64_t const slot = std::int64_t{blockIdx.x} * delegate_tuning.threads + threadIdx.x;
+  if (slot >= problem.shape.k) return;
+  if (slot >= problem.winners(row)) return problem.store_missing(row, slot);
+  std::int64_t const position = positions[selected[slot]];
+  problem.store(row, slot, problem.row_keys(row)[position * problem.key_step],
+                static_cast<std::uint64_t>(position));
+}
+
+template <class Bits>
+void select_row(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+                std::int64_t row, Options const& options, Workspace<Bits> const& work) {
+  DelegateRow<Bits> const keys = row_of(problem, row, work.lists);
+  bool const packed = problem.key_step == 1;
+  packed ? build<Bits, true>(device, stream, keys) : build<Bits, false>(device, stream, keys);
+  select_delegates(device, concurrency, stream, problem, options, work);
+  packed ? concatenate_chosen<Bits, true>(device, stream, keys)
+         : concatenate_chosen<Bits, false>(device, stream, keys);
+  select_candidates(device, concurrency, stream, problem, row, options, work);
+  std::int64_t const blocks = (problem.shape.k + tuning.threads - 1) / tuning.threads;
+  launch_early(store_selected<Bits>, blocks, stream, false, problem, row, work.lists.positions,
+               work.lists.selected);
+}
+
+}  // namespace
+
+bool delegate_supports(Shape const& shape, Options const& options) {
+  if (shape.ragged || options.inner != Algorithm::automatic) return false;
+  if (shape.rows > tuning.most_rows || shape.n < tuning.least_n) return false;
+  if (shape.k > shape.n / tuning.least_ratio) return false;
+  std::int64_t const subranges = plan_of(shape).subranges;
+  return shape.k <= subranges && subranges >> 32 == 0;
+}
+
+std::size_t delegate_workspace_bytes(int concurrency, Shape const& shape, Options const& options) {
+  auto const bytes_of = [&]<class Bits>(Bits) {
+    return Workspace<Bits>(nullptr, concurrency, shape, options).pieces.bytes();
+  };
+  switch (shape.key_bytes) {
+    case 1: return bytes_of(std::uint8_t{});
+    case 2: return bytes_of(std::uint16_t{});
+    case 4: return bytes_of(std::uint32_t{});
+    default: return bytes_of(std::uint64_t{});
+  }
+}
+
+template <class Bits>
+void delegate(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+              Options const& options, void* workspace) {
+  OnDevice const here(device);
+  Workspace<Bits> const work(workspace, concurrency, problem.shape, options);
+  for (std::int64_t row = 0; row < problem.shape.rows; ++row)
+    select_row(device, concurrency, stream, problem, row, options, work);
+}
+
+#define KTOPK_INSTANTIATE(Bits) \
+  template void delegate(int, int, cudaStream_t, Problem<Bits> const&, Options const&, void*);
+KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
+
+}  // namespace ktopk::detail::cuda

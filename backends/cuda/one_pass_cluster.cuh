@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "one_pass_batch_row.cuh"
+#include "one_pass_cluster_tuning.hpp"
+#include "warp.cuh"
+
+// Few rows, each shared by the blocks of a cluster, which hold in registers what they read at first.
+// threshold: the order-th best of the first block's threads, each with the best of its first vectors; pivots, from the
+//            same search, part what lies above into a range of items for each block.
+// stream:    every block keeps what reaches the threshold, and sends each item to the block that owns its range.
+// rank:      a block ranks its items behind those of the blocks that own higher ranges.
+// Counts prove the result. Where they do not, the row is selected as those of long batches are.
+// Blocks are small: what all warps do alike is most of the work.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr OnePassClusterTuning cluster_tuning = one_pass_cluster_tuning;
+
+/// What a block tells the owner of a range.
+struct alignas(16) Tally {
+  unsigned own;       // items for it
+  unsigned above;     // items for owners of higher ranges
+  unsigned all;       // items kept
+  unsigned overflow;  // whether some did not fit
+};
+
+template <class Item>
+struct ClusterNotes {
+  static constexpr int most_parts = tuning.most_parts;
+  Item limits[most_parts];  // pivots, descending, and behind them the threshold
+  Tally tallies[most_parts];
+  std::uint64_t limits_came, tallies_came, items_came;
+  unsigned kept;
+  unsigned sent[most_parts];
+  Item extremes[2][32];
+  unsigned warp_sums[32];
+  unsigned histogram[cluster_tuning.threads];
+  unsigned found_bin, found_above, found_here;
+};
+
+/// A row's key vectors, dealt to the blocks of a cluster by lines of memory.
+template <class Bits, int Vectors>
+struct Deal {
+  static constexpr unsigned threads = cluster_tuning.threads, line = 8;
+  Bits const* keys;
+  unsigned head, vectors;
+  unsigned first;        // of a thread's vectors
+  unsigned round, step;  // from a batch to the next, and from a vector of a batch to the next
+  int batches;
+
+  __device__ Deal(Bits const* row_keys, std::int64_t n, unsigned part, unsigned parts) {
+    AlignedRow<Bits> const row(row_keys, n);
+    keys = row.keys;
+    head = static_cast<unsigned>(row.head);
+    vectors = static_cast<unsigned>(row.vectors);
+    first = (threadIdx.x / line * parts + part) * line + threadIdx.x % line;
+    round = parts * threads;
+    int const shift = highest_bit(round * Vectors);
+    static_assert((threads * Vectors & (threads * Vectors - 1)) == 0);
+    batches = static_cast<int>((vectors + round * Vectors - 1) >> shift);
+    step = round * static_cast<unsigned>(batches);
+  }
+  /// Of all batches the first holds vectors from all over the row.
+  __device__ unsigned place(int batch, int v) const {
+    return first + static_cast<unsigned>(v) * step + static_cast<unsigned>(batch) * round;
+  }
+};
+
+/// Where a row's selected keys go.
+template <class Bits>
+struct Output {
+  Stored<Bits>* values;
+  std::int64_t value_step;
+  char* indices;
+  std::int64_t index_step;
+  int index_bytes;
+
+  __device__ Output(Problem<Bits> const& problem, std::int64_t row)
+      : values(problem.values == nullptr ? nullptr : problem.values + row * problem.value_row),
+        value_step(problem.value_step),
+        indices(problem.indices == nullptr
+                    ? nullptr
+                    : static_cast<char*>(problem.indices) +
+                          row * problem.index_row * problem.shape.index_bytes),
+        index_step(problem.index_step),
+        index_bytes(problem.shape.index_bytes) {}
+
+  __device__ void store(unsigned slot, Bits key, unsigned position, bool valid) const {
+    if (values != nullptr && valid) values[slot * value_step] = key;
+    if (indices == nullptr || !valid) return;
+    if (index_bytes == 4)
+      reinterpret_cast<Stored<std::uint32_t>*>(indices)[slot * index_step] = position;
+    else
+      reinterpret_cast<Stored<std::uint64_t>*>(indices)[slot * index_step] = position;
+  }
+};
+
+template <class Bits, class Item, int Vectors>
+class ClusterSelection {
+ public:
+  __device__ explicit ClusterSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}
+
+  /// Before the first row.
+  __device__ void init() const {
+    touch_parameters();
+    if (threadIdx.x == 0) {
+      limits_came().init();
+      tallies_came().init();
+      items_came().init();
+      expect();
+    }
+  }
+
+  __device__ void run(std::int64_t row, unsigned turn) const {
+    Problem<Bits> const& problem = m_batch.problem;
+    Shares const deal(problem.row_keys(row), problem.shape.n, part(), parts());
+    Held tile, next;
+    load(deal, 0, tile);
+    if (deal.batches > 1) load(deal, 1, next);
+    clear();
+    __syncthreads();
+    cluster_arrive_relaxed();
+    int const k = static_cast<int>(problem.winners(row));
+    Output<Bits> const to(problem, row);
+    if (leads() && k > 0) find_limits(deal, tile, k);
+    // Before there is anything to put in order, nothing is: so that the instructions have come when they are needed.
+    Own own{0, 0, 0, false, true};
+#pragma unroll 1
+    for (int pass = leads() ? 1 : 0; pass < 2; ++pass) {
+      if (pass == 1) {
+        cluster_wait();
+        if (k > 0) own = receive(deal, tile, next, static_cast<unsigned>(k), turn);
+      }
+      put_own(deal, to, own);
+    }
+    if (!own.proven) select_exactly(row);
+    if (part() == 0) fill_row(problem, row, k);
+  }
+
+ private:
+  static constexpr int threads = cluster_tuning.threads;
+  static constexpr int warps = threads / 32;
+  static constexpr int bin_bits = std::bit_width(unsigned{threads}) - 1;
+  static constexpr int width = Vector<Bits>::size;
+  using Row = RowSelection<Bits, Item, threads, true, false>;
+  using Shares = Deal<Bits, Vectors>;
+  using Held = Tile<Bits, threads, Vectors>;
+  using Rank = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
+
+  __device__ static ClusterNotes<Item>& notes() {
+    __shared__ ClusterNotes<Item> shared;
+    return shared;
+  }
+  __device__ static CopyBarrier limits_came() { return CopyBarrier(&notes().limits_came); }
+  __device__ static CopyBarrier tallies_came() { return CopyBarrier(&notes().tallies_came); }
+  __device__ static CopyBarrier items_came() { return CopyBarrier(&notes().items_came); }
+  __device__ unsigned parts() const { return static_cast<unsigned>(m_batch.parts); }
+  __device__ unsigned part() const { return blockIdx.x % parts(); }
+  /// Whether this block finds the threshold: that of the lowest range, which often puts nothing.
+  __device__ bool leads() const { return part() + 1 == parts(); }
+  __device__ Item* list() const { return Row(m_batch).list(); }
+  __device__ unsigned capacity() const { return static_cast<unsigned>(m_batch.capacity); }
+  /// Of a block's items, by the block that sent them.
+  __device__ Item* inbox() const { return list() + m_batch.capacity; }
+  __device__ unsigned slots() const {
+    return static_cast<unsigned>(cluster_tuning.inbox) / parts();
+  }
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
+
+  /// Brings all parameters to the cache that holds constants, which takes long and would stop each of the steps.
+  __device__ void touch_parameters() const {
+    constexpr unsigned words = sizeof(Batch<Bits, Item>) / sizeof(unsigned);
+    unsigned const word =
+        reinterpret_cast<unsigned const*>(&m_batch)[threadIdx.x % 32 * 16 % words];
+    if (warp() == warps - 1) asm volatile("" ::"r"(word));
+  }
+
+  __device__ void expect() const {
+    limits_came().expect(parts() * static_cast<unsigned>(sizeof(Item)));
+    tallies_came().expect(parts() * static_cast<unsigned>(sizeof(Tally)));
+  }
+
+  __device__ void clear() const {
+    notes().histogram[threadIdx.x] = 0;
+    if (threadIdx.x < parts()) notes().sent[threadIdx.x] = 0;
+    if (threadIdx.x == 0) notes().kept = 0;
+  }
+
+  __device__ __noinline__ static void select_exactly_of(Batch<Bits, Item> const& batch,
+                                                        std::int64_t row) {
+    Row const selection(batch);
+    selection.begin(row);
+    selection.select_exactly();
+  }
+  __device__ void select_exactly(std::int64_t row) const { select_exactly_of(m_batch, row); }
+
+  __device__ static void load(Shares const& deal, int batch, Held& tile) {
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      unsigned const place = deal.place(batch, v);
+      tile.vectors[v] = place < deal.vectors
+                            ? Vector<Bits>::load(deal.keys + std::size_t{place} * width)
+                            : Vector<Bits>{};
+    }
+  }
+
+  // ---- threshold and pivots
+
+  /// Of the samples.
+  __device__ int order_of(Shares const& deal, int k) const {
+    float const all = static_cast<float>(deal.vectors * width);
+    float const share = 1.0f / static_cast<float>(parts() * static_cast<unsigned>(deal.batches));
+    float const groups =
+        fminf(threads, static_cast<float>(deal.vectors) / static_cast<float>(parts()));
+    float const expected = static_cast<float>(k) * share;
+    float const selected = groups * (1 - __expf(-expected / groups));
+    float const order = selected + 4 * sqrtf(selected) + 4;
+    return static_cast<int>(fminf(order, groups));
+  }
+
+  /// By the block that leads.
+  __device__ void find_limits(Shares const& deal, Held const& tile, int k) const {
+    int const order = order_of(deal, k);
+    Rank best = 0;
+    bool const has = deal.place(0, 0) < deal.vectors;
+    if (has) best = best_of(deal, tile);
+    int const bits = m_batch.map.position_bits;
+    Searched<Rank> const found =
+        search<Rank>(best, has, order, range_of(best, has),
+                     [&](Rank edge) { return static_cast<Item>(edge) << bits; });
+    Item threshold = static_cast<Item>(found.low) << bits;
+    if (found.crowded) {
+      bool const tied = has && best == found.low;
+      Item const item = tied ? item_of_best(deal, static_cast<Bits>(best)) : Item{0};
+      Searched<Item> const range{
+          threshold, threshold | static_cast<Item>(m_batch.map.position_mask), found.above, false};
+      notes().histogram[threadIdx.x] = 0;
+      __syncthreads();
+      threshold = search<Item>(item, tied, order, range, [](Item edge) { return edge; }).low;
+    }
+    if (m_batch.forced == Threshold::too_high) threshold = static_cast<Item>(~Item{0});
+    if (m_batch.forced == Threshold::too_low) threshold = 0;
+    if (threadIdx.x == 0) notes().limits[parts() - 1] = threshold;
+    __syncthreads();
+  }
+
+  /// The best rank of a thread's vectors.
+  __device__ Rank best_of(Shares const& deal, Held const& tile) const {
+    RankMap<Bits> const& rank = m_batch.map.rank;
+    Bits best = 0;
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      if (deal.place(0, v) >= deal.vectors) continue;
+#pragma unroll
+      for (int i = 0; i < width; ++i) {
+        Bits const ordered = rank.ordered(tile.vectors[v].key(i));
+        best = ordered > best ? ordered : best;
+      }
+    }
+    if (rank.magnitude == 0) return best;
+    if (!rank.is_number(best)) best = best_of_numbers(deal);
+    return best == rank.ordered(rank.minus_zero) ? rank.ordered(Bits{0}) : best;
+  }
+
+  /// What is rare reads the keys again, in a loop.
+
+  __device__ Bits best_of_numbers(Shares const& deal) const {
+    Bits best = 0;
+    each_key(deal, [&](Bits key, unsigned) {
+      Bits const ranked = m_batch.map.rank(key);
+      best = ranked > best ? ranked : best;
+    });
+    return best;
+  }
+
+  __device__ Item item_of_best(Shares const& deal, Bits best) const {
+    Item found = 0;
+    each_key(deal, [&](Bits key, unsigned position) {
+      Item const item = m_batch.map(key, std::uint64_t{position});
+      if (m_batch.map.rank(key) == best && item > found) found = item;
+    });
+    return found;
+  }
+
+  /// Calls visit(key, position) for the keys of the first batch.
+  template <class Visit>
+  __device__ static void each_key(Shares const& deal, Visit const& visit) {
+#pragma unroll 1
+    for (int v = 0; v < Vectors && deal.place(0, v) < deal.vectors; ++v)
+#pragma unroll 1
+      for (int i = 0; i < width; ++i) {
+        unsigned const at = deal.place(0, v) * width + static_cast<unsigned>(i);
+        visit(__ldg(deal.keys + at), deal.head + at);
+      }
+  }
+
+  /// Where the order-th best sample stands: not below `low`.
+  template <class T>
+  struct Searched {
+    T low, high;
+    unsigned above;  // samples
+    bool crowded;    // many samples are `low`
+  };
+
+  __device__ Searched<Rank> range_of(Rank mine, bool has) const {
+    Rank const greatest = warp_greatest(mine);
+    Rank const least = warp_least(has ? mine : std::numeric_limits<Rank>::max());
+    if (lane() == 0) {
+      notes().extremes[0][warp()] = greatest;
+      notes().extremes[1][warp()] = least;
+    }
+    __syncthreads();
+    int const from = lane() % warps;
+    return {warp_least(static_cast<Rank>(notes().extremes[1][from])),
+            warp_greatest(static_cast<Rank>(notes().extremes[0][from])), 0, false};
+  }
+
+  /// Finds the order-th best sample, by a bin a thread at a time, and notes the pivots it meets, which part the samples
+  /// equally. The bins are clear.
+  template <class T, class ItemAt>
+  __device__ Searched<T> search(T mine, bool has, int order, Searched<T> range,
+                                ItemAt const& item_at) const {
+    unsigned* const histogram = notes().histogram;
+    unsigned const few = static_cast<unsigned>(order) / 8 + 4;
+    float const owners = static_cast<float>(parts()) / static_cast<float>(order);
+    while (true) {
+      int const bits = highest_bit(static_cast<T>(range.high - range.low)) + 1;
+      int const shift = bits > bin_bits ? bits - bin_bits : 0;
+      if (has && range.low <= mine && mine <= range.high)
+        atomicAdd(&histogram[static_cast<unsigned>((mine - range.low) >> shift)], 1u);
+      __syncthreads();
+      unsigned const bin = threads - 1 - threadIdx.x;
+      unsigned const here = histogram[bin];
+      unsigned const above = range.above + block_sum_before(here);
+      unsigned const to = above + here;
+      for (unsigned i = static_cast<unsigned>(static_cast<float>(above) * owners),
+                    end = static_cast<unsigned>(static_cast<float>(to) * owners);
+           i < end && i + 1 < parts(); ++i)
+        notes().limits[i] = item_at(range.low + (static_cast<T>(bin) << shift));
+      if (above < static_cast<unsigned>(order) && static_cast<unsigned>(order) <= to) {
+        notes().found_bin = bin;
+        notes().found_above = above;
+        notes().found_here = here;
+      }
+      histogram[bin] = 0;
+      __syncthreads();
+      range.low += static_cast<T>(notes().found_bin) << shift;
+      T const end = range.low + ((T{1} << shift) - 1);
+      if (end < range.high) range.high = end;
+      range.above = notes().found_above;
+      range.crowded = notes().found_here > few;
+      if (!range.crowded || shift == 0) return range;
+    }
+  }
+
+  __device__ static unsigned block_sum_before(unsigned mine) {
+    unsigned const to = warp_sum_to(mine);
+    if (lane() == 31) notes().warp_sums[warp()] = to;
+    __syncthreads();
+    unsigned before = to - mine;
+#pragma unroll
+    for (int w = 0; w < warps - 1; ++w) before += w < warp() ? notes().warp_sums[w] : 0;
+    return before;
+  }
+
+  __device__ void send_limits() const {
+#pragma unroll 1
+    for (unsigned s = threadIdx.x; s < parts() * parts(); s += threads) {
+      unsigned const to = s / parts(), i = s % parts();
+      send(notes().limits[i], &notes().limits[i], &notes().limits_came, static_cast<int>(to));
+    }
+  }
+
+  // ---- stream
+
+  /// What a block owns of the selected.
+  struct Own {
+    unsigned size;   // items
+    unsigned above;  // that others have
+    unsigned put;    // how many of the best are selected
+    bool as_they_are, proven;
+  };
+
+  __device__ Own receive(Shares const& deal, Held& tile, Held& next, unsigned k,
+                         unsigned turn) const {
+    if (leads()) send_limits();
+    limits_came().wait(turn);
+    keep_all_of(deal, tile, next);
+    send_kept(deal);
+    tallies_came().wait(turn);
+    Own const own = gather_own(k, turn);
+    if (threadIdx.x == 0) expect();
+    return own;
+  }
+
+  __device__ void keep_all_of(Shares const& deal, Held& tile, Held& next) const {
+    RankMap<Bits> const& rank = m_batch.map.rank;
+    if (rank.magnitude != 0 && rank.nan_rank != 0)
+      stream<true>(deal, tile, next);
+    else
+      stream<false>(deal, tile, next);
+  }
+
+  template <bool NanWins>
+  __device__ void stream(Shares const& deal, Held& tile, Held& next) const {
+    Filter const filter(m_batch.map, notes().limits[parts() - 1], deal.head);
+#pragma unroll 1
+    for (int b = 0; b < deal.batches; b += 2) {
+      keep<NanWins>(deal, tile, b, filter);
+      if (b + 2 < deal.batches) load(deal, b + 2, tile);
+      if (b + 1 >= deal.batches) return;
+      keep<NanWins>(deal, next, b + 1, filter);
+      if (b + 3 < deal.batches) load(deal, b + 3, next);
+    }
+  }
+
+  /// Lets through the keys that reach the threshold, and few others. It takes no time to make.
+  struct Filter {
+    RankMap<Bits> const& rank;
+    Bits least, least_with_tie;
+    unsigned cut;  // vectors before it win a tie with the threshold, or those from it on
+    bool low_wins;
+
+    __device__ Filter(ItemMap<Bits, Item> const& map, Item threshold, unsigned head)
+        : rank(map.rank), low_wins(map.flip != 0) {
+      Bits const tie = map.rank_of(threshold);
+      least_with_tie = with_minus_zero(tie);
+      least = tie == std::numeric_limits<Bits>::max() ? tie
+                                                      : with_minus_zero(static_cast<Bits>(tie + 1));
+      auto const position = static_cast<unsigned>(map.position(threshold));
+      cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
+    }
+    /// -0 is ordered beside 0 but has its rank.
+    __device__ Bits with_minus_zero(Bits bound) const {
+      Bits const minus_zero = rank.ordered(rank.minus_zero);
+      return bound == rank.ordered(Bits{0}) && minus_zero < bound ? minus_zero : bound;
+    }
+    /// A bit for each key that passes.
+    template <bool NanWins>
+    __device__ unsigned operator()(Vector<Bits> const& vector, unsigned place) const {
+      Bits const bound = (place < cut) == low_wins ? least_with_tie : least;
+      unsigned bits = 0;
+#pragma unroll
+      for (int i = 0; i < width; ++i) {
+        Bits const key = vector.key(i);
+        bool const passes = rank.ordered(key) >= bound ||
+                            (NanWins && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
+        bits |= static_cast<unsigned>(passes) << i;
+      }
+      return bits;
+    }
+  };
+
+  /// Keeps the keys that pass, with their positions.
+  template <bool NanWins>
+  __device__ void keep(Shares const& deal, Held const& tile, int batch,
+                       Filter const& filter) const {
+    static_assert(Vectors * width <= 32);
+    unsigned passed = 0;
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      unsigned const place = deal.place(batch, v);
+      if (place < deal.vectors)
+        passed |= filter.template operator()<NanWins>(tile.vectors[v], place) << (v * width);
+    }
+    if (passed == 0) return;
+    auto const mine = static_cast<unsigned>(__popc(passed));
+    unsigned slot = atomicAdd(&notes().kept, mine);
+    if (slot + mine > capacity()) return;
+#pragma unroll 1
+    for (; passed != 0; passed &= passed - 1) {
+      int const bit = __ffs(static_cast<int>(passed)) - 1;
+      unsigned const i =
+          deal.place(batch, bit / width) * width + static_cast<unsigned>(bit % width);
+      list()[slot++] = Row::raw(__ldg(deal.keys + i), deal.head + i);
+    }
+  }
+
+  // ---- exchange
+
+  __device__ void send_kept(Shares const& deal) const {
+    __syncthreads();
+    Item const threshold = notes().limits[parts() - 1];
+    unsigned const kept = notes().kept;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < min(kept, capacity()); i += threads) {
+      Item const raw = list()[i];
+      offer(static_cast<Bits>(raw >> (4 * sizeof(Item))), static_cast<unsigned>(raw), threshold);
+    }
+    if (part() == 0) offer_ends(deal, threshold);
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    unsigned const own = threadIdx.x < parts() ? notes().sent[threadIdx.x] : 0;
+    unsigned const to = warp_sum_to(own);
+    bool const overflow = __any_sync(full_warp, own > slots()) || kept > capacity();
+    unsigned const all = __shfl_sync(full_warp, to, 31);
+    if (threadIdx.x < parts())
+      send(uint4{own, to - own, all, overflow ? 1u : 0u},
+           reinterpret_cast<uint4*>(&notes().tallies[part()]), &notes().tallies_came, lane());
+  }
+
+  /// Sends what reaches the threshold to its owner.
+  __device__ void offer(Bits key, unsigned position, Item threshold) const {
+    Item const item = m_batch.map(key, std::uint64_t{position});
+    if (item < threshold) return;
+    int const owner = owner_of(item);
+    unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
+    if (slot < slots()) send(item, inbox() + part() * slots() + slot, &notes().items_came, owner);
+  }
+
+  /// The keys before and behind the vectors.
+  __device__ void offer_ends(Shares const& deal, Item threshold) const {
+    unsigned const n = static_cast<unsigned>(m_batch.problem.shape.n);
+    unsigned const tail = deal.head + deal.vectors * width;
+    Bits const* const keys = deal.keys - deal.head;
+    if (threadIdx.x < deal.head) offer(keys[threadIdx.x], threadIdx.x, threshold);
+    if (tail + threadIdx.x < n) offer(keys[tail + threadIdx.x], tail + threadIdx.x, threshold);
+  }
+
+  /// The number of pivots above the item.
+  __device__ int owner_of(Item item) const {
+    int owner = 0;
+#pragma unroll 1
+    for (int step = m_batch.parts / 2; step > 0; step /= 2)
+      if (item < notes().limits[owner + step - 1]) owner += step;
+    return owner;
+  }
+
+  // ---- rank
+
+  /// Brings what was sent together. Not proven where the counts do not show that all blocks hold the k best.
+  __device__ Own gather_own(unsigned k, unsigned turn) const {
+    Tally tally{};
+    if (lane() < m_batch.parts) tally = notes().tallies[lane()];
+    unsigned const sent = min(tally.own, slots());
+    unsigned const above = warp_total(tally.above), up_to = warp_sum_to(sent);
+    unsigned const size = __shfl_sync(full_warp, up_to, 31);
+    bool const proven = !__any_sync(full_warp, tally.overflow != 0) && warp_total(tally.all) >= k;
+    if (threadIdx.x == 0) items_came().expect(size * static_cast<unsigned>(sizeof(Item)));
+    items_came().wait(turn);
+    if (!proven || above >= k) return {0, 0, 0, true, proven};
+#pragma unroll 1
+    for (int from = warp(); from < m_batch.parts; from += warps) {
+      unsigned const count = __shfl_sync(full_warp, sent, from);
+      unsigned const first = __shfl_sync(full_warp, up_to, from) - count;
+#pragma unroll 1
+      for (unsigned i = static_cast<unsigned>(lane()); i < count; i += 32)
+        list()[first + i] = inbox()[static_cast<unsigned>(from) * slots() + i];
+    }
+    bool const as_they_are = m_batch.sorted == Sorted::no && above + size <= k;
+    return {size, above, min(size, k - above), as_they_are, true};
+  }
+
+  __device__ void put_own(Shares const& deal, Output<Bits> const& to, Own const& own) const {
+    __syncthreads();
+    Item const* const in_order = own.as_they_are           ? list()
+                                 : own.size <= threads / 2 ? rank_few(own.size)
+                                                           : rank_by_bins(own.size);
+    unsigned i = threadIdx.x;
+    do {
+      store(deal, to, own.above + i, in_order[i], i < own.put);
+      i += threads;
+    } while (i < own.put);
+  }
+
+  /// An item's place is the number of better ones, which neighboring threads count together.
+  __device__ Item const* rank_few(unsigned size) const {
+    unsigned slices = 32;
+    while (slices > 1 && size * slices > threads) slices /= 2;
+    unsigned const slice = threadIdx.x % slices, i = threadIdx.x / slices;
+    Item const item = i < size ? list()[i] : Item{0};
+    unsigned better = 0;
+#pragma unroll 4
+    for (unsigned j = slice; j < size; j += slices) better += list()[j] > item;
+#pragma unroll 1
+    for (unsigned mask = slices / 2; mask > 0; mask /= 2)
+      better += __shfl_xor_sync(full_warp, better, mask);
+    if (i < size && slice == 0) inbox()[better] = item;
+    __syncthreads();
+    return inbox();
+  }
+
+  /// Sorts by bins of what an item is above the least, and ranks the items of a bin among themselves.
+  __device__ Item const* rank_by_bins(unsigned size) const {
+    unsigned* const histogram = notes().histogram;
+    Item least, greatest;
+    range_of_list(size, least, greatest);
+    int const bits = highest_bit(static_cast<Item>(greatest - least)) + 1;
+    int const shift = bits > bin_bits ? bits - bin_bits : 0;
+    auto const bin_of = [&](Item item) { return static_cast<unsigned>((item - least) >> shift); };
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += threads)
+      atomicAdd(&histogram[bin_of(list()[i])], 1u);
+    __syncthreads();
+    unsigned const bin = threads - 1 - threadIdx.x;
+    unsigned const here = histogram[bin], begin = block_sum_before(here);
+    histogram[bin] = begin;
+    if (__syncthreads_or(here > cluster_tuning.crowded_bin)) return rank_by_network(size);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += threads) {
+      Item const item = list()[i];
+      inbox()[atomicAdd(&histogram[bin_of(item)], 1u)] = item;
+    }
+    __syncthreads();
+    // Now a bin's counter stands where the next lower bin begins.
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += threads) {
+      Item const item = inbox()[i];
+      unsigned const own = bin_of(item), end = histogram[own];
+      unsigned place = own + 1 < threads ? histogram[own + 1] : 0;
+#pragma unroll 1
+      for (unsigned j = place; j < end; ++j) place += inbox()[j] > item;
+      list()[place] = item;
+    }
+    __syncthreads();
+    return list();
+  }
+
+  __device__ void range_of_list(unsigned size, Item& least, Item& greatest) const {
+    greatest = 0;
+    Item lowest = 0;  // as its complement
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += threads) {
+      Item const item = list()[i];
+      greatest = item > greatest ? item : greatest;
+      lowest = ~item > lowest ? ~item : lowest;
+    }
+    greatest = block_max<threads>(greatest, notes().extremes[0]);
+    least = ~block_max<threads>(lowest, notes().extremes[1]);
+  }
+
+  __device__ Item const* rank_by_network(unsigned size) const {
+    unsigned whole = 2;
+    while (whole < size) whole *= 2;
+    for (unsigned i = size + threadIdx.x; i < whole; i += threads) list()[i] = 0;
+    block_sort<threads>(list(), static_cast<int>(whole));
+    return list();
+  }
+
+  __device__ void store(Shares const& deal, Output<Bits> const& to, unsigned slot, Item item,
+                        bool valid) const {
+    ItemMap<Bits, Item> const& map = m_batch.map;
+    auto const position = static_cast<unsigned>(map.position(item));
+    Bits const rank = map.rank_of(item);
+    Bits key = map.rank.key_of(rank);
+    if (valid && !map.rank.has_one_key(rank)) key = (deal.keys - deal.head)[position];
+    to.store(slot, key, position, valid);
+  }
+
+  Batch<Bits, Item> const& m_batch;
+};
+
+}  // namespace
+
+}  // namespace ktopk::detail::cuda
