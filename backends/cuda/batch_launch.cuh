@@ -30,16 +30,6 @@ int round_up_to_power_of_two(std::int64_t k) {
   return power;
 }
 
-/// Whether the code that the device runs knows clusters; it may be older than the device.
-bool has_clusters(int device) {
-  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
-                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
-  int runs = 0;
-  for (int const architecture : {__CUDA_ARCH_LIST__})
-    if (architecture <= own) runs = std::max(runs, architecture);
-  return runs >= 900;
-}
-
 /// Rows that differ in length are taken to be as long as gives the most items to keep.
 int capacity_of(Shape const& shape, int threads) {
   std::int64_t const longest = std::int64_t{threads} * sample_neighbors * tuning.keys_a_sample;

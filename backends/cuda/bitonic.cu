@@ -48,12 +48,12 @@ struct Work {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   Sorted sorted;
-  int level;               // 0 reads keys, others the list that the one before left
-  int parts[most_levels];  // of a row, on every level
-  Item const* from;
-  std::int64_t from_row;  // items of a row at most
-  Item* to;               // none where a block has a row
-  std::int64_t to_row;
+  int level = 0;                // 0 reads keys, others the list that the one before left
+  int parts[most_levels] = {};  // of a row, on every level
+  Item const* from = nullptr;
+  std::int64_t from_row = 0;  // items of a row at most
+  Item* to = nullptr;         // none where a block has a row
+  std::int64_t to_row = 0;
 };
 
 template <class Bits>

@@ -27,6 +27,16 @@ inline int attribute(int device, cudaDeviceAttr which) {
 
 inline int processors(int device) { return attribute(device, cudaDevAttrMultiProcessorCount); }
 
+/// Whether the code that the device runs knows clusters; it may be older than the device.
+inline bool has_clusters(int device) {
+  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
+  int runs = 0;
+  for (int const architecture : {__CUDA_ARCH_LIST__})
+    if (architecture <= own) runs = architecture > runs ? architecture : runs;
+  return runs >= 900;
+}
+
 /// Bytes of shared memory that a block may ask for, by the CUDA C++ Programming Guide's table of compute capabilities.
 constexpr int most_shared_bytes_of(int architecture) {
   switch (architecture / 10) {

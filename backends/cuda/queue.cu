@@ -27,11 +27,11 @@ template <class Bits, class Item>
 struct Work {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  unsigned parts;     // blocks that share a row
-  bool clustered;     // those blocks see each other's shared memory
-  Item* lists;        // of shape.k items for each part of each row, if there are several
-  int samples;        // tiles of a row that a kernel bounds beforehand
-  BoundWord* bounds;  // of them
+  unsigned parts = 1;           // blocks that share a row
+  bool clustered = false;       // those blocks see each other's shared memory
+  Item* lists = nullptr;        // of shape.k items for each part of each row, if there are several
+  int samples = 0;              // tiles of a row that a kernel bounds beforehand
+  BoundWord* bounds = nullptr;  // of them
 };
 
 template <class Item, int Count>
@@ -170,16 +170,6 @@ std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
   std::int64_t const samples = shape.n / tile_of(shape) / tuning.tiles_of_sample;
   if (parts == 1 || samples < tuning.least_sample) return 0;
   return std::min<std::int64_t>(samples, block_threads);
-}
-
-/// Whether the code that the device runs knows clusters; it may be older than the device.
-bool has_clusters(int device) {
-  int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
-                  10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
-  int runs = 0;
-  for (int const architecture : {__CUDA_ARCH_LIST__})
-    if (architecture <= own) runs = std::max(runs, architecture);
-  return runs >= 900;
 }
 
 /// Takes the memory of a launch. Returns what it holds.
