@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says from perf_top_k's JSON where the library's own choice is slower than the best implementation, and by how much. The
-choice knows the shape alone; so of each shape it also says whether an implementation loses less on its worst input."""
+"""Reports from perf_top_k's JSON where the library's own choice is slower than the best implementation, and by how much.
+The choice knows the shape alone, so for each shape it also reports an implementation that loses less on its worst input."""
 import argparse
 import json
 import statistics
@@ -19,7 +19,7 @@ def chosen_us(row):
 
 def times_of(row):
     """Of the implementations that served themselves; the chosen one's is chosen_us."""
-    times = {m: r.median_us for m, r in row.measured.items() if not report.is_peer(m) and r.algorithm in (m, "")}
+    times = {m: r.median_us for m, r in row.measured.items() if not report.is_baseline(m) and r.algorithm in (m, "")}
     chosen = row.measured["automatic"].algorithm if "automatic" in row.measured else None
     return {m: chosen_us(row) if m == chosen else us for m, us in times.items()}
 

@@ -18,7 +18,7 @@ namespace ktopk::perf {
 void measure_algorithm(benchmark::State& state, Case const& c);
 
 /// Others' work on the same keys.
-void measure_peer(benchmark::State& state, Case const& c);
+void measure_baseline(benchmark::State& state, Case const& c);
 
 inline void report(benchmark::State& state, Summary const& time, Summary const& floor,
                    std::size_t bytes) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws perf_top_k's JSON as an SVG picture: time over the read floor against n, ours and the peers."""
+"""Draws perf_top_k's JSON as an SVG picture: time over the read floor against n, ours and the baselines."""
 import argparse
 import math
 import sys
@@ -11,7 +11,7 @@ import report
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 64, 210, 48, 56
 OURS = "#c2410c"
-PEERS = ["#2563eb", "#0f766e", "#7c3aed", "#64748b", "#a16207", "#be185d"]
+BASELINES = ["#2563eb", "#0f766e", "#7c3aed", "#64748b", "#a16207", "#be185d"]
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #334155; }
   .title { font-size: 15px; font-weight: 600; }
@@ -51,12 +51,12 @@ def series_of(rows):
     for row in rows:
         for method, measurement in row.measured.items():
             series.setdefault(method, []).append((row.n, measurement.over_floor))
-    return dict(sorted(series.items(), key=lambda item: (report.is_peer(item[0]), min(r for _, r in item[1]))))
+    return dict(sorted(series.items(), key=lambda item: (report.is_baseline(item[0]), min(r for _, r in item[1]))))
 
 
 def colors(series):
-    peers = iter(PEERS * len(series))
-    return {method: next(peers) if report.is_peer(method) else OURS for method in series}
+    baselines = iter(BASELINES * len(series))
+    return {method: next(baselines) if report.is_baseline(method) else OURS for method in series}
 
 
 def draw_grid(axes, ns):
@@ -83,12 +83,12 @@ def label_positions(axes, series):
 def draw_series(axes, series):
     color_of, label_y = colors(series), label_positions(axes, series)
     for method, points in series.items():
-        color, width = color_of[method], 1.6 if report.is_peer(method) else 3
+        color, width = color_of[method], 1.6 if report.is_baseline(method) else 3
         places = [(axes.x(n), axes.y(ratio)) for n, ratio in sorted(points)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         yield f'<polyline fill="none" stroke="{color}" stroke-width="{width}" points="{path}"/>'
         yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{width + 1}" fill="{color}"/>' for x, y in places)
-        name = method if report.is_peer(method) else "ktopk" if method == "automatic" else f"ktopk {method}"
+        name = method if report.is_baseline(method) else "ktopk" if method == "automatic" else f"ktopk {method}"
         yield f'<text x="{WIDTH - RIGHT + 10}" y="{label_y[method] + 4:.1f}" style="fill:{color}">{escape(name)}</text>'
 
 

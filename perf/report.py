@@ -58,7 +58,7 @@ def microseconds(value):
     return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
 
 
-def is_peer(method):
+def is_baseline(method):
     return "::" in method or method == "priority_queue"
 
 

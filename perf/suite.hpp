@@ -12,7 +12,7 @@ namespace ktopk::perf {
 /// The lists whose combinations are measured, as the command line names them.
 struct Suite {
   std::vector<std::string> backends{"all"};
-  std::vector<std::string> methods{"automatic", "peers"};
+  std::vector<std::string> methods{"automatic", "baselines"};
   std::vector<std::string> types{"f32"};
   std::vector<std::string> inputs{"uniform", "normal", "leading_bits"};
   std::vector<std::string> rows{"1"};
