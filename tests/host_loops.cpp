@@ -96,7 +96,7 @@ std::vector<std::uint16_t> places_in_range(Bits const* keys, int count, RankMap<
   return places;
 }
 
-/// Whether a filter finds exactly the keys in the range, and leaves what lies behind its room alone.
+/// Whether a filter finds exactly the keys in the range, and writes nothing behind its output.
 template <class Bits>
 bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count, RankMap<Bits> const& map,
            RankRange<Bits> range) {
@@ -186,7 +186,7 @@ TEMPLATE_LIST_TEST_CASE("every filter of streams finds what it would find block 
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_loops]", Keys) {
+TEMPLATE_LIST_TEST_CASE("a prefilter passes every key of its range", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int missed = 0;
@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_loops
   CHECK(missed == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a sieve up to the best rank lets only NaN and zero pass besides",
+TEMPLATE_LIST_TEST_CASE("a prefilter up to the best rank passes only NaN and zero besides",
                         "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();

@@ -39,7 +39,7 @@ std::vector<bits_of<T>> ranks_of(Input input, int count) {
   return ranks;
 }
 
-/// Whether its rank is the k-th best or one that k reach, and as many reach and have it as it says.
+/// Whether exactly k ranks reach the edge's, or it is the k-th best, with the right surplus and number of ties.
 template <class Bits>
 bool is_edge(Edge<Bits> const& edge, std::vector<Bits> const& ranks, int k) {
   int reaching = 0, ties = 0;
@@ -64,7 +64,7 @@ int wrong_edges(std::vector<Bits> const& ranks) {
   return wrong;
 }
 
-/// Of a range between two of the ranks, and of winners from one above it to as many as reach it and one more.
+/// Searches a range between two of the ranks, for every kind of k: k-th best above, inside and below the range.
 template <class Bits>
 int wrong_edges_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks, Bits one,
                    Bits other) {
@@ -85,19 +85,20 @@ int wrong_edges_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks,
   return wrong;
 }
 
-/// The places of the winners among ranks of which those from `least` to `most` may tie.
-std::vector<std::uint16_t> winners_of(std::vector<std::uint32_t> const& ranks, std::uint32_t least,
-                                      std::uint32_t most, int wanted, bool last_wins) {
-  std::vector<std::uint16_t> ties, winners;
+/// The positions of the selected ranks; those from `least` to `most` count as ties, of which `wanted` are selected.
+std::vector<std::uint16_t> selected_positions(std::vector<std::uint32_t> const& ranks,
+                                              std::uint32_t least, std::uint32_t most, int wanted,
+                                              bool last_wins) {
+  std::vector<std::uint16_t> ties, selected;
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] > most)
-      winners.push_back(static_cast<std::uint16_t>(i));
+      selected.push_back(static_cast<std::uint16_t>(i));
     else if (ranks[i] >= least)
       ties.push_back(static_cast<std::uint16_t>(i));
   auto const first = last_wins ? ties.end() - wanted : ties.begin();
-  winners.insert(winners.end(), first, first + wanted);
-  std::sort(winners.begin(), winners.end());
-  return winners;
+  selected.insert(selected.end(), first, first + wanted);
+  std::sort(selected.begin(), selected.end());
+  return selected;
 }
 
 /// What a Borderline finds in two calls, the first of `cut` ranks.
@@ -119,8 +120,7 @@ std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops,
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[host_scan]",
-                        Widths) {
+TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its keys are", "[host_scan]", Widths) {
   int wrong = 0;
   for (Input input : inputs_for<TestType>())
     for (int count : {511, 512, 513, 2049, long_block - 1, long_block, 4 * long_block})
@@ -258,7 +258,7 @@ TEST_CASE("a borderline lets as many ties win as are wanted, the first or the la
                 Borderline<std::uint32_t> const borderline({least, most - least}, ties - wanted,
                                                            wanted, last_wins);
                 bool const same = found_by(loops, borderline, ranks, cut) ==
-                                  winners_of(ranks, least, most, wanted, last_wins);
+                                  selected_positions(ranks, least, most, wanted, last_wins);
                 REQUIRE(same);
               }
       }

@@ -73,7 +73,7 @@ constexpr int lengths[] = {1, 2, 15, 16, 17, 511, 512, 513, 514, 1100};
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a course is never claimed in vain", "[in_order]", Widths) {
+TEMPLATE_LIST_TEST_CASE("no row is reported in order that is not", "[in_order]", Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
   for (Options const& options : orders()) {
@@ -208,7 +208,8 @@ TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("a bar by classes turns no winner away", "[in_order]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a threshold by strided maxima rejects none of the k best", "[in_order]",
+                        Widths) {
   using Bits = bits_of<TestType>;
   using Item = ktopk::detail::Item128;
   auto const loops = ktopk::detail::pick_host_loops<Bits>();

@@ -25,7 +25,7 @@ bool device_present() {
 #endif
 }
 
-/// Two threads unless the environment says otherwise: tests run side by side.
+/// Two threads unless the environment sets another number: tests run side by side.
 Kokkos::InitializationSettings settings() {
   Kokkos::InitializationSettings settings;
   settings.set_disable_warnings(true);

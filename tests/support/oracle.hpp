@@ -145,8 +145,8 @@ struct Answer {
 
 /// Positions of the k best keys of a row, best first, equal keys in the order of the tie rule (any: lowest first).
 template <class T>
-std::vector<std::int64_t> winners(T const* keys, std::int64_t n, std::int64_t k,
-                                  Options const& options);
+std::vector<std::int64_t> best_positions(T const* keys, std::int64_t n, std::int64_t k,
+                                         Options const& options);
 
 /// The answer that the contract fixes when there is a tie rule and the output is sorted.
 template <class T>

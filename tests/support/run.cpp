@@ -97,12 +97,12 @@ Answer<T> UniformCall<Exec, T>::fetch(std::size_t places, Outputs outputs) {
   return answer;
 }
 
-void Verdict::report(std::string const& wrong) {
+void Validation::report(std::string const& wrong) {
   FAIL_CHECK(wrong);
   if (++m_wrong == 10) FAIL("ten wrong answers: giving up");
 }
 
-void Verdict::close() const { CHECK(m_checked > m_wrong); }
+void Validation::close() const { CHECK(m_checked > m_wrong); }
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #define KTOPK_TESTS_CALL(T) template class UniformCall<Kokkos::Cuda, T>;

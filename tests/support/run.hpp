@@ -183,7 +183,7 @@ class UniformCall {
 
 /// Checks answers without the cost of a Catch2 message for each that is right, and gives up after the tenth wrong one.
 /// (Catch2's macros stay out of the class: in an inline member they keep the front end of nvcc 13.0 going forever.)
-class Verdict {
+class Validation {
  public:
   template <class T, class Describe>
   void expect(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer,

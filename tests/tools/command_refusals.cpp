@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using Arguments = std::vector<std::string>;
 
-/// Exit status 2, one line on stderr that says why, nothing on stdout, no file made and none changed.
+/// Exit status 2, one line on stderr with the reason, nothing on stdout, no file made and none changed.
 void refuses(ScratchFolder const& folder, Arguments const& arguments, std::string const& why,
              long largest_file = -1) {
   CAPTURE(arguments);
@@ -148,7 +148,7 @@ TEST_CASE("command: outputs that cannot be written are refused") {
   CHECK(content(folder.path("old.npy")) == "old");
 }
 
-TEST_CASE("command: a standard output that is full is told") {
+TEST_CASE("command: a full standard output is reported") {
   require_device();
   ScratchFolder const folder;
   folder.write("a.npy", hundred_floats);
