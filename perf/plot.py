@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws perf_top_k's JSON as an SVG picture: time over the read floor against n, ours and the baselines."""
+"""Draws perf_top_k's JSON as an SVG picture: time over the streaming bound against n, ours and the baselines."""
 import argparse
 import math
 import sys
@@ -16,7 +16,7 @@ STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #334155; }
   .title { font-size: 15px; font-weight: 600; }
   .grid { stroke: #cbd5e1; stroke-width: 1; }
-  .floor { stroke: #334155; stroke-width: 1.5; stroke-dasharray: 5 4; }
+  .bound { stroke: #334155; stroke-width: 1.5; stroke-dasharray: 5 4; }
   .paper { fill: #ffffff; }
 """
 
@@ -46,7 +46,7 @@ class Axes:
 
 
 def series_of(rows):
-    """For each method its points (n, time over floor), ours first; "automatic" stands for the library's choice."""
+    """For each method its points (n, time over streaming bound), ours first; "automatic" stands for the library's choice."""
     series = {}
     for row in rows:
         for method, measurement in row.measured.items():
@@ -62,7 +62,7 @@ def colors(series):
 def draw_grid(axes, ns):
     for power in range(axes.high_ratio + 1):
         y = axes.y(2**power)
-        yield f'<line class="{"grid" if power else "floor"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<line class="{"grid" if power else "bound"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{2**power}</text>'
     for n in ns:
         yield f'<text x="{axes.x(n):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count(n)}</text>'
@@ -125,8 +125,8 @@ def of_one_kind(rows, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", help="what --benchmark_out wrote")
-    parser.add_argument("--output", default="over_floor.svg")
-    parser.add_argument("--title", default="Top-k: time over the read floor")
+    parser.add_argument("--output", default="over_bound.svg")
+    parser.add_argument("--title", default="Top-k: time over the streaming bound")
     for name in FIXED:
         parser.add_argument(f"--{name}", help="only workloads with this one (default: the first workload's)")
     arguments = parser.parse_args()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints perf_top_k's JSON as a Markdown table: a line for each workload, floor, ours and the baselines beside it."""
+"""Prints perf_top_k's JSON as a Markdown table: a line for each workload, with the streaming bound, ours and the
+baselines."""
 import argparse
 import sys
 
@@ -31,7 +32,7 @@ def cell(measurement, with_algorithm):
 
 def table(rows, every_algorithm):
     columns = columns_of(rows, every_algorithm)
-    lines = [["case", "floor"] + columns]
+    lines = [["case", "bound"] + columns]
     for row in rows:
         cells = [cell(chosen(row, m), m == "ours") for m in columns]
         lines.append([row.workload, report.microseconds(row.floor_us)] + cells)
@@ -56,7 +57,7 @@ def main():
         sys.exit("no measurement in these files")
     for line in report.machine(arguments.files[0]):
         print(line)
-    print("\nMicroseconds, median; in brackets over the floor, the time to read the keys once.\n")
+    print("\nMicroseconds, median; in brackets over the streaming bound, the time to read the keys once.\n")
     print_markdown(table(rows, arguments.algorithms))
 
 
