@@ -21,8 +21,8 @@ namespace ktopk::perf {
 
 namespace {
 
-// Other libraries' selections. Each gets a scratch copy of the keys, which it may destroy, and moves the k largest of each
-// row to its front (values alone: positions, which ktopk finds too, would cost it more).
+// Other libraries' selections. Each gets a scratch copy of the keys, which it may destroy, and moves the k largest of
+// each row to its front (values alone: positions, which ktopk finds too, would cost it more).
 
 /// The key types that baselines are measured with: few, since each takes long to compile.
 template <class T>
@@ -40,7 +40,8 @@ void partial_sort_row(T* row, Case const& c) {
   std::partial_sort(row, row + c.k, row + c.n, std::greater<T>());
 }
 
-/// The k best so far are a heap whose top is the worst of them: std::priority_queue's own steps, without its allocations.
+/// The k best so far are a heap whose top is the worst of them: std::priority_queue's own steps, without its
+/// allocations.
 template <class T>
 void priority_queue_row(T* row, Case const& c) {
   T* const end = row + c.k;

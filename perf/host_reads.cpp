@@ -5,12 +5,12 @@
 
 #include "src/host_targets.hpp"
 
-// Knows no Kokkos, so that the host's own compiler translates it everywhere, as it does the library's loops.
+// Includes no Kokkos, so that the host compiler compiles it everywhere, like the library's loops.
 
 namespace ktopk::perf {
 
-/// Of neighbors, 512 at a time. `ahead` is how far lines are fetched to the second cache before they are read;
-/// 0 leaves that to the processor.
+/// The largest of 512 contiguous bytes and `best`. `ahead` is the distance of prefetches to the L2 cache; 0 leaves
+/// them to the processor.
 template <int ahead>
 [[gnu::always_inline]] inline unsigned char largest_of_chunk(unsigned char const* bytes,
                                                              unsigned char best) {
@@ -21,7 +21,7 @@ template <int ahead>
   return best;
 }
 
-/// By so many streams in turn: some processors read faster so than front to back.
+/// Reads so many streams in turn: some processors read faster that way than front to back.
 template <int streams, int ahead>
 [[gnu::always_inline]] inline unsigned char largest_byte(unsigned char const* bytes,
                                                          std::size_t count) {
@@ -35,7 +35,7 @@ template <int streams, int ahead>
   return best;
 }
 
-// With wider vectors a core asks for more lines at a time.
+// With wider vectors a core has more loads in flight.
 #define KTOPK_READ_WAYS(suffix, attribute)                                           \
   template <int streams, int ahead>                                                  \
   attribute unsigned char read_##suffix(unsigned char const* bytes, std::size_t n) { \

@@ -145,7 +145,7 @@ double insertions(std::int64_t n, std::int64_t k, std::function<float(std::int64
   return count;
 }
 
-/// Rows that the implementation does not part, so that each has one heap.
+/// Rows that the implementation does not split, so that each has one heap.
 void heap_implementation(Report& report) {
   std::int64_t const rows = 64, n = 1 << 14, k = 32;
   auto const counted = [&](std::function<float(std::int64_t)> const& key) {
@@ -153,7 +153,7 @@ void heap_implementation(Report& report) {
     options.algorithm = Algorithm::heap;
     return select(make_rows<float>(rows, n, key), k, options).counted[Count::insertions] / rows;
   };
-  // What the best of 128 classes of places, each of 64 keys of this row, leave of it.
+  // What the threshold by 128 strided maxima, each of 64 keys of this row, leaves of it.
   double const reaching = 16384.0 / 64 * -std::log(1 - 32.0 / 128);
   report.compare(
       text(

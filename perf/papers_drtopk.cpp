@@ -8,7 +8,7 @@
 #include "timing.hpp"
 
 // Dr. Top-k: how long the delegate vector and the concatenated vector are, counted at the paper's own sizes
-// on keys that are made where they are looked at; and how good Rule 4's alpha is, by cost models and by time.
+// on keys that are generated as they are read; and how good Rule 4's alpha is, by cost models and by time.
 
 namespace ktopk::papers {
 namespace {

@@ -29,7 +29,7 @@ void print_usage();
 Suite parse_suite(int& argc, char** argv);
 
 /// All combinations with k <= n, those that share their keys side by side.
-/// \throws std::invalid_argument for a name or number that means nothing
+/// \throws std::invalid_argument for an unknown name or number
 std::vector<Case> cases(Suite const& suite);
 
 }  // namespace ktopk::perf

@@ -14,9 +14,9 @@
 
 namespace ktopk::perf {
 
-// A wrong answer is no faster than a right one: after it has been timed, every selection of ktopk is proved by counting.
-// The positions are k different ones, the values are the keys there, and no key outside beats the worst selected one: as
-// many keys of the row are better than it as selected keys are.
+// A wrong answer does not count as fast: every selection of ktopk is verified after it has been timed. The k positions
+// must be different, the values must be the keys there, and the selection must hold as many keys better than its worst
+// as the whole row does.
 
 template <class T>
 KOKKOS_INLINE_FUNCTION auto comparable(T key) {

@@ -13,7 +13,7 @@
 namespace ktopk::testing {
 namespace {
 
-/// Some of the keys of each row, each once, best first: all that an approximate answer owes.
+/// Whether an answer has some keys of each row, each once, best first: an approximate answer promises no more.
 template <class T>
 bool is_valid(Question<T> const& question, Answer<T> const& answer, Options const& options) {
   for (std::int64_t row = 0; row < question.rows(); ++row) {

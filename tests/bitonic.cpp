@@ -10,7 +10,7 @@
 
 #include "support/algorithm.hpp"
 
-// The network on a host with runs of every length and any number of columns, and the implementation that stands on it.
+// The network on a host with runs of every length and any number of columns, and the implementation that uses it.
 
 namespace ktopk::detail {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-// The choice is a pure function, so that of a GPU is tested without one.
+// The choice is a pure function, so the choice for a GPU is tested without one.
 
 namespace ktopk::detail {
 namespace {

@@ -77,7 +77,7 @@ TEMPLATE_LIST_TEST_CASE("a row of 2^16 keys, more or less one", "[contract][edge
   validation.close();
 }
 
-/// The threshold that cuts a run of equal keys is where tie rules are decided.
+/// Tie rules matter where the threshold splits a run of equal keys.
 TEMPLATE_LIST_TEST_CASE("ties across the threshold", "[contract][edges]", KeyTypes) {
   Validation validation;
   std::int64_t const n = 5000;

@@ -16,7 +16,7 @@ std::int64_t draw_size(std::int64_t most, std::uint64_t r) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::exp2(exponent)), 1, most);
 }
 
-/// Everything about a case follows from its seed.
+/// The seed determines the whole case.
 template <class T>
 UniformCase<T> draw_case(std::uint64_t seed) {
   std::int64_t const n = draw_size(400'000, random_bits(seed, 0));

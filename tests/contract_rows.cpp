@@ -237,8 +237,7 @@ TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contr
   validation.close();
 }
 
-/// More and longer rows than there are keys for, had each key only one row: they are too many for groups to share, and
-/// for the buffer.
+/// More and longer rows than keys could fill without overlap: too many for groups to share, and too many for the buffer.
 TEST_CASE("long rows that overlap", "[contract][rows]") {
   Validation validation;
   for (auto [n, rows, width] : {std::tuple(150'000, 40, 2000), std::tuple(20'000, 1200, 100),

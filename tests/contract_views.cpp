@@ -87,7 +87,7 @@ void ask_every_way(Exec const& exec, Question<T> const& question, Algorithm algo
     }
 }
 
-/// One Plan and one workspace, made for packed rows, and in turn what else a Plan may meet.
+/// One Plan and one workspace, made for packed rows, called with every layout in turn.
 template <class Exec, class T>
 void ask_in_one_workspace(Exec const& exec, Question<T> const& question, Algorithm algorithm,
                           Validation& validation) {
@@ -133,8 +133,8 @@ TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract]
   validation.close();
 }
 
-/// A Plan and workspace_bytes do not know how keys will lie. Of the shapes that the choice is left for, some are given
-/// to another algorithm, or on a GPU to another backend, where keys have gaps.
+/// A Plan and workspace_bytes do not know the layout of the keys. For some shapes `automatic` chooses another
+/// algorithm, or on a GPU another backend, if keys have gaps.
 TEST_CASE("one Plan and one workspace serve every layout", "[contract][views]") {
   Validation validation;
   auto const question_of = [](std::int64_t rows, std::int64_t n, std::int64_t k) {

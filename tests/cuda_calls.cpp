@@ -17,9 +17,9 @@ void check(cudaError_t error) {
   REQUIRE(error == cudaSuccess);
 }
 
-/// One for each kind of kernel: short rows; batches; rows that a cluster holds, with small and with large k; rows that a
-/// cluster reads twice, with small k and with k so large that the blocks share the finish; one row for the whole device;
-/// and large k.
+/// One for each kind of kernel: short rows; batches; rows that a cluster holds, with small and with large k; rows
+/// that a cluster reads twice, with small k and with k so large that the blocks share the finish; one row for the
+/// whole device; and large k.
 struct Size {
   std::int64_t rows, n, k;
 };
@@ -42,7 +42,7 @@ class Call {
         m_values("test::values", size.rows, size.k),
         m_indices("test::indices", size.rows, size.k) {}
 
-  /// Other keys, and outputs that are no answer.
+  /// Sets new keys and clears the outputs.
   void set_keys(std::uint64_t seed) {
     auto const [rows, n, k] = m_size;
     m_question = uniform_question(make_keys<float>(Input::uniform, rows * n, seed), rows, n, k);

@@ -35,7 +35,7 @@ TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[
   CHECK(choose_alpha(n, k, {8, 1, 1}) == 14);
 }
 
-/// That blocks cover the row, and every subrange has two keys and no more than its share of candidates.
+/// Checks that blocks cover the row, and that every subrange has two keys and no more than its share of candidates.
 void check_plan(DelegatePlan const& plan, std::int64_t k) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(plan.subranges()));
   for (std::int64_t i = 0; i < plan.n; ++i)

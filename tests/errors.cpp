@@ -38,7 +38,7 @@ bool still_marked(View const& view) {
                      [](unsigned char byte) { return byte == mark; });
 }
 
-/// The call throws std::invalid_argument, names all parts in its message, and starts no kernel.
+/// Checks that the call throws std::invalid_argument, that its message has all parts, and that no kernel starts.
 template <class Call>
 void rejects(Call const& call, std::vector<std::string> const& parts) {
   std::string message;
@@ -267,7 +267,7 @@ TEST_CASE("more keys or output slots than 64 bits can count", "[errors]") {
   CHECK_NOTHROW(workspace_bytes(Exec(), shape));
 }
 
-/// Sort needs two items of 16 bytes a key.
+/// Sort needs two composite keys of 16 bytes per key.
 TEST_CASE("a workspace of more bytes than can be", "[errors]") {
   Shape const shape = make_shape<double>(1 << 20, std::int64_t{1} << 40, 1);
   Options const sort{.algorithm = Algorithm::sort};

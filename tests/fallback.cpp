@@ -17,8 +17,8 @@
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
-// one_pass with a threshold that nothing reaches, or more keys than the list can hold. What it kept is then useless, so a
-// right answer can only come from radix.
+// one_pass with a threshold that nothing reaches, or more keys than the list can hold. What it kept is then useless,
+// so a right answer can only come from radix.
 
 namespace ktopk::testing {
 namespace {

@@ -13,14 +13,14 @@
 
 #include "support/algorithm.hpp"
 
-// What a thread of heap keeps, in registers and in a heap, alone and in a team.
+// The list that a thread of heap keeps, in registers and as a heap, alone and in a team.
 
 namespace ktopk::detail {
 namespace {
 
 using namespace ktopk::testing;
 
-/// Items whose order is nothing special, with the least and the greatest that there is among them.
+/// Composite keys in no particular order, including the smallest and the largest possible.
 template <class Item>
 std::vector<Item> some_items(int count, std::uint64_t seed) {
   std::vector<Item> items{Item{0}, static_cast<Item>(~Item{0})};
@@ -56,7 +56,7 @@ void check_register_list() {
     }
 }
 
-/// Threads of the host that stand for a team of a device.
+/// Host threads in place of a device's team.
 struct Crew {
   std::barrier<> meeting{team_size};
   std::vector<std::byte> memory;
@@ -84,7 +84,7 @@ class CrewGroup {
   int m_rank;
 };
 
-/// Keys in a team's hands: the best k of all from the third on.
+/// Keys distributed over a team: the k best begin at the third.
 template <class Item, class Bits>
 void check_team(std::vector<Bits> const& keys, std::int64_t k) {
   auto const n = static_cast<std::int64_t>(keys.size());

@@ -103,14 +103,14 @@ std::vector<std::uint16_t> selected_positions(std::vector<std::uint32_t> const& 
 
 /// What a Borderline finds in two calls, the first of `cut` ranks.
 std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops,
-                                    Borderline<std::uint32_t> borderline,
+                                    Borderline<std::uint32_t> splitter,
                                     std::vector<std::uint32_t> const& ranks, int cut) {
   auto const count = static_cast<int>(ranks.size());
   constexpr std::uint16_t untouched = 0xffff;
   std::vector<std::uint16_t> places;
   for (auto [begin, end] : {std::pair{0, cut}, std::pair{cut, count}}) {
     std::vector<std::uint16_t> hits(static_cast<std::size_t>(end - begin) + 2, untouched);
-    int const found = borderline.filter(loops, {}, ranks.data() + begin, end - begin, hits.data());
+    int const found = splitter.filter(loops, {}, ranks.data() + begin, end - begin, hits.data());
     REQUIRE(hits.back() == untouched);
     for (int h = 0; h < found; ++h)
       places.push_back(static_cast<std::uint16_t>(begin + hits[static_cast<std::size_t>(h)]));
@@ -130,7 +130,7 @@ TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its keys are", "[ho
 
 namespace {
 
-/// How often the loops of a processor name another place for the best of some keys.
+/// How often a processor's loops return another position for the best of some keys.
 template <class Bits>
 int wrong_bests(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
   std::vector<Bits> ranks;
@@ -238,7 +238,7 @@ TEMPLATE_LIST_TEST_CASE("a sample leads to the edge of a row where it does not m
       }
 }
 
-TEST_CASE("a borderline lets as many ties win as are wanted, the first or the last",
+TEST_CASE("a tie splitter selects as many ties as are wanted, the first or the last",
           "[host_scan]") {
   constexpr std::uint32_t most_rank = 0xffffffff;
   for (int count : {1, 255, 256, 257, 1000, 2048, long_block})
@@ -255,9 +255,9 @@ TEST_CASE("a borderline lets as many ties win as are wanted, the first or the la
             for (int cut : {0, 1, count / 2, count})
               for (auto const& loops : all_host_loops<std::uint32_t>()) {
                 CAPTURE(count, values, base, wanted, last_wins, cut);
-                Borderline<std::uint32_t> const borderline({least, most - least}, ties - wanted,
-                                                           wanted, last_wins);
-                bool const same = found_by(loops, borderline, ranks, cut) ==
+                Borderline<std::uint32_t> const splitter({least, most - least}, ties - wanted,
+                                                         wanted, last_wins);
+                bool const same = found_by(loops, splitter, ranks, cut) ==
                                   selected_positions(ranks, least, most, wanted, last_wins);
                 REQUIRE(same);
               }

@@ -48,7 +48,7 @@ std::vector<Bits> ranks_of(RankMap<Bits> const& map, std::vector<Bits> const& ke
   return ranks;
 }
 
-/// The places of the k best of some ranks, ascending.
+/// The positions of the k best of some ranks, ascending.
 template <class Bits>
 std::vector<int> best_places(std::vector<Bits> const& ranks, int k, bool last_wins) {
   std::vector<int> places(ranks.size());
@@ -161,7 +161,7 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
   CHECK(wrong == 0);
 }
 
-/// What the classes promise of a row of one key but for few places, on every processor and in every order.
+/// The guarantee of the strided maxima, for rows of one key with few exceptions, on every processor and in every order.
 template <class T>
 int wrong_promises(bits_of<T> common, bits_of<T> other) {
   using Bits = bits_of<T>;

@@ -5,7 +5,7 @@
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
-// bucket, sample and quick on rows that several groups share, where lists and radix take over.
+// bucket, sample and quick on rows that several groups share, where the search continues in lists and in radix.
 
 namespace ktopk::testing {
 namespace {

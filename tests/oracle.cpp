@@ -25,7 +25,7 @@ Positions best(std::vector<T> const& keys, std::int64_t k, Options const& option
   return best_positions(keys.data(), static_cast<std::int64_t>(keys.size()), k, options);
 }
 
-/// Two places of the row 3 1 3 2 by the default options.
+/// The two best keys of the row 3 1 3 2 by the default options.
 struct Example {
   Question<float> question = uniform_question<float>({3, 1, 3, 2}, 1, 4, 2);
   Answer<float> right{{3, 3}, {0, 2}, {}};

@@ -93,7 +93,7 @@ void append_by_teams(Exec const& exec, std::int64_t n) {
   });
 }
 
-/// Passes over a row that several groups share: as many kernels, for a host stops when all is settled.
+/// Passes over a row that several groups share: as many as kernels, because a host stops when the row is finished.
 template <class T, class Exec>
 std::int64_t passes(Exec const& exec, Input input, std::int64_t n, std::int64_t k) {
   UniformCall<Exec, T> call(exec, make_keys<T>(input, n, 9), 1, n, k);
@@ -113,8 +113,8 @@ std::vector<RadixTask> random_tasks(RadixTaskList& list, Count64& appended, std:
   return tasks;
 }
 
-/// Each line of each task is to fall to one group, no group is to have more than its share, and a piece
-/// is to know how many groups have one of its row.
+/// Checks that each line of each task belongs to one group, that no group has more than its share, and that a piece
+/// has the right number of groups for its row.
 void check_shares(RadixShares const& shares, std::int64_t groups) {
   std::vector<std::vector<int>> taken(shares.count);
   std::vector<std::int64_t> expected(shares.count), met(shares.count);
@@ -137,7 +137,7 @@ void check_shares(RadixShares const& shares, std::int64_t groups) {
   for (auto const& row : taken) REQUIRE(std::count(row.begin(), row.end(), 1) == std::ssize(row));
 }
 
-/// A selection of floats on a host, of which the lists are looked at.
+/// A selection of floats on a host whose lists are inspected.
 class ListedSelection {
  public:
   ListedSelection(std::vector<float> keys, std::vector<std::int64_t> begins, std::int64_t k)
@@ -181,7 +181,7 @@ class ListedSelection {
   RadixScratch<Item64> m_scratch;
 };
 
-/// Long rows among short ones, with all that they ask for settled at different times.
+/// Long rows among short ones, which finish after different numbers of passes.
 template <class T>
 Question<T> unequal_rows(Input input, std::uint64_t seed) {
   Question<T> question{{}, {0}, {}, 70'000};
@@ -202,7 +202,7 @@ Question<T> unequal_rows(Input input, std::uint64_t seed) {
   return question;
 }
 
-/// Replaces what a sample of a row sees.
+/// Replaces the keys that a sample of a row reads.
 template <class T>
 void mislead(std::vector<T>& keys) {
   auto const n = std::ssize(keys);
@@ -213,7 +213,7 @@ void mislead(std::vector<T>& keys) {
   }
 }
 
-/// A fifth of the keys, the median among them, are close together, which the sample does not see.
+/// A fifth of the keys, the median among them, are close together, and the sample reads none of them.
 std::vector<float> hidden_cluster(std::int64_t n) {
   auto keys = make_keys<float>(Input::uniform, n, 5);
   for (std::size_t i = 0; i < keys.size(); ++i)
@@ -319,7 +319,7 @@ TEST_CASE("there are lists for the most passes that there can be", "[algorithms]
       visit.template operator()<std::uint64_t, true>(near);
       visit.template operator()<std::uint64_t, false>(near);
     }
-  // One for each pass and one behind the last, and one of the rows to gather from.
+  // One for each pass and one after the last, and one for the rows to gather from.
   CHECK(most + 2 == RadixSchedule::most_lists);
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("a great many groups are launched in portions", "[algorithms]") {
   CHECK(cut(most_teams + 7, most_teams) == Portions{{0, most_teams}, {most_teams, 7}});
 }
 
-/// Fills all that a group shares with its number, and sees whether it stays.
+/// Fills a group's shared memory with its number, and checks that it stays.
 struct FillShared {
   int words;
   std::int64_t* wrong;
@@ -368,7 +368,7 @@ TEST_CASE("a group has as much memory to share as it is launched with", "[algori
 }
 
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
-/// Sees the last of more groups than are launched at once.
+/// Checks the last group when there are more than one launch can have.
 struct SeeLast {
   std::int64_t groups;
   std::int64_t* seen;
@@ -466,7 +466,7 @@ TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths)
   validation.close();
 }
 
-/// The k best of rows whose keys are strided, so that a host's thread counts each of them alone.
+/// The k best of rows whose keys are strided, so a host thread counts each of them alone.
 template <class T, class Exec>
 void count_strided_rows(Exec const& exec, Input input) {
   using Memory = typename Exec::memory_space;
@@ -512,7 +512,7 @@ bool has_memory(std::int64_t bytes) {
   return static_cast<std::int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE) > bytes;
 }
 
-// Rows that overlap as much as these find no place among those that groups share.
+// Rows that overlap this much do not fit the list of shared rows.
 TEST_CASE("a row of 2^32 + 5 keys that one thread counts alone", "[.long_row]") {
   if (!has_memory(std::int64_t{15} << 30)) SKIP("this takes 15 GiB of memory");
   constexpr std::int64_t n = (std::int64_t{1} << 32) + 5, k = 10;
@@ -587,7 +587,7 @@ TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win",
   validation.close();
 }
 
-/// So many rows that each has a thread to itself.
+/// Enough rows for one thread per row.
 TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[algorithms]", Widths) {
   testing::Validation validation;
   std::int64_t const n = 40'000, rows = 9;
@@ -605,7 +605,7 @@ TEST_CASE("small k in rows that fit a cache", "[algorithms]") {
   validation.close();
 }
 
-TEST_CASE("a sample that misleads for small k costs time alone", "[algorithms]") {
+TEST_CASE("a sample that misleads for small k only costs time", "[algorithms]") {
   testing::Validation validation;
   std::int64_t const n = 100'003, rows = 9;
   for (std::int64_t k : {300, 8333})
@@ -621,7 +621,7 @@ TEST_CASE("a sample that misleads for small k costs time alone", "[algorithms]")
   validation.close();
 }
 
-/// Many equal keys, of which positions decide, and some above them.
+/// Many equal keys, selected by position, and some above them.
 TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms]", Widths) {
   testing::Validation validation;
   for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
@@ -631,7 +631,7 @@ TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms
   validation.close();
 }
 
-/// Of those that share the best rank, the first are far from the front or the last far from the end.
+/// The first of the best keys is far from the front of the row, or the last far from its end.
 TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algorithms]", Widths) {
   testing::Validation validation;
   std::vector<TestType> keys(150'001, TestType(1));
@@ -644,11 +644,11 @@ TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algori
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]", Widths) {
   std::int64_t const n = 70'001;
   testing::Validation validation;
   for (Input input : {Input::uniform, Input::leading_bits, Input::extremes}) {
-    // What the sample sees is one key; the others are anywhere.
+    // All sampled keys are equal; the others are anything.
     auto keys = make_keys<TestType>(input, n, 5);
     mislead(keys);
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n - 1})
@@ -657,7 +657,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[algorithms]
   validation.close();
 }
 
-TEST_CASE("a cluster that the sample does not see costs time alone", "[algorithms]") {
+TEST_CASE("a cluster that the sample does not see only costs time", "[algorithms]") {
   std::int64_t const n = 400'001;
   testing::Validation validation;
   select_one(hidden_cluster(n), n / 2, validation);

@@ -23,7 +23,8 @@ ktopk::detail::bits_of<T> bits_of_key(T key) {
   return std::bit_cast<ktopk::detail::bits_of<T>>(key);
 }
 
-/// Neighbors in the oracle's order decide all pairs: ranks must rise exactly where the oracle orders one key above the other.
+/// Neighbors in the oracle's order cover all pairs: ranks must rise exactly where the oracle orders one key above the
+/// other.
 template <class T>
 void check_order(std::vector<T> keys, Options const& options) {
   auto const better = [&](T a, T b) { return is_better(number(a), number(b), options); };

@@ -3,7 +3,7 @@
 
 #include "support/contract.hpp"
 
-// A few small cases of every implementation: what compute-sanitizer's slowest tool gets through in minutes.
+// A few small cases of every implementation: compute-sanitizer's slowest tool checks them in minutes.
 
 namespace ktopk::testing {
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t rows = 2, n = 20'000, k = 33;
 
-/// Types end at the API, before spaces part: one space is enough, and the others have the digests.
+/// Types end at the API, before the dispatch on spaces: one space is enough, and the digests cover the others.
 using Exec = Kokkos::DefaultExecutionSpace;
 
 /// `Stored` is the element type of the Views, of the same bits as T.

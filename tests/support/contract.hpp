@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// The heart of the contract tests, compiled once for all of them.
+/// The common part of the contract tests, compiled once for all of them.
 
 #include "support/run.hpp"
 

@@ -85,7 +85,7 @@ TEST_CASE("command: raw keys need a type and a shape that fit, others must not h
   refuses(folder, select("raw", {"--type", "f64", "--shape", "6"}),
           "raw: holds 24 bytes, but the shape '6' of f64 needs 48\n");
   refuses(folder, select("a.npy", {"--type", "f64", "--shape", "50"}),
-          "a.npy: a .npy file says its own type and shape");
+          "a.npy: a .npy file states its own type and shape");
 }
 
 TEST_CASE("command: a k that is too large, or no number, is refused") {

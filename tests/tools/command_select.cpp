@@ -283,9 +283,9 @@ TEST_CASE("command: info and version describe this build") {
   CHECK(info.err == "");
   for (auto const& algorithm : algorithms())
     CHECK_THAT(info.out, Catch::Matchers::ContainsSubstring(algorithm));
-  auto const says = run_command(folder, {"--version"});
-  CHECK(says.status == 0);
-  CHECK(says.out == "ktopk " TEST_VERSION "\n");
+  auto const version = run_command(folder, {"--version"});
+  CHECK(version.status == 0);
+  CHECK(version.out == "ktopk " TEST_VERSION "\n");
 }
 
 TEST_CASE("command: help describes the files and the output") {
