@@ -9,7 +9,7 @@
 
 namespace ktopk::perf {
 
-/// One line of the report: a method (an algorithm of ktopk or a peer) on one workload.
+/// One line of the report: a method (an algorithm of ktopk or a baseline) on one workload.
 struct Case {
   std::string backend{};
   std::string method{};

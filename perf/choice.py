@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says from perf_top_k's JSON where the library's own choice is slower than the best implementation, and by how much. The
-choice knows the shape alone; so of each shape it also says whether an implementation loses less on its worst input."""
+"""Reports from perf_top_k's JSON where the library's own choice is slower than the best implementation, and by how much.
+The choice knows the shape alone, so for each shape it also reports an implementation that loses less on its worst input."""
 import argparse
 import json
 import statistics
@@ -11,15 +11,15 @@ import report
 
 
 def chosen_us(row):
-    """The time of what was chosen, by all that was measured of it, as such and as the implementation that it is."""
+    """The time of the chosen implementation, over its measurements as automatic and under its own name."""
     automatic = row.measured["automatic"]
     twin = row.measured.get(automatic.algorithm)
     return statistics.median(time[0] for time in automatic.times + (twin.times if twin else []))
 
 
 def times_of(row):
-    """Of the implementations that served themselves; the chosen one's is chosen_us."""
-    times = {m: r.median_us for m, r in row.measured.items() if not report.is_peer(m) and r.algorithm in (m, "")}
+    """The time of each implementation that served the call itself; the chosen one's is chosen_us."""
+    times = {m: r.median_us for m, r in row.measured.items() if not report.is_baseline(m) and r.algorithm in (m, "")}
     chosen = row.measured["automatic"].algorithm if "automatic" in row.measured else None
     return {m: chosen_us(row) if m == chosen else us for m, us in times.items()}
 
@@ -47,7 +47,7 @@ def by_shape(rows):
 
 
 def worst_losses(rows):
-    """Of the rows of one shape: what the choice loses on its worst input, and the implementation that loses least."""
+    """For the rows of one shape: what the choice loses on its worst input, and the implementation that loses least."""
     best = [best_of(row)[1] for row in rows]
     implementations = set.intersection(*(set(times_of(row)) for row in rows))
     worst = {name: max(times_of(row)[name] / us for row, us in zip(rows, best)) for name in implementations}
@@ -65,7 +65,7 @@ def most_within(rows, within):
 
 
 def compact(rows, context):
-    """A short form of many measurements: medians in microseconds, and of how many repetitions of the choice."""
+    """A short form of many measurements: medians in microseconds, and the number of repetitions of the choice."""
     cases = [
         {
             "workload": row.workload,
@@ -84,7 +84,7 @@ def compact(rows, context):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", help="what --benchmark_out wrote, with --method=automatic,algorithms")
-    parser.add_argument("--within", type=float, default=1.1, help="good is a time of so many times the best one's (1.1)")
+    parser.add_argument("--within", type=float, default=1.1, help="a choice is good within this multiple of the best time (1.1)")
     parser.add_argument("--compact", metavar="FILE", help="write all medians in a short form")
     arguments = parser.parse_args()
     rows = report.read(arguments.files)
@@ -97,11 +97,11 @@ def main():
         best, best_us = best_of(row)
         chosen = row.measured["automatic"].algorithm
         print(f"{loss:5.2f}  {row.workload}: {chosen} {report.microseconds(chosen_us(row))} us, "
-              f"{best} {report.microseconds(best_us)} us, floor {report.microseconds(row.floor_us)} us")
+              f"{best} {report.microseconds(best_us)} us, bound {report.microseconds(row.floor_us)} us")
     good = sum(loss <= arguments.within for loss, _ in found)
     print(f"{good} of {len(found)} choices are within {arguments.within:g} of the best implementation")
     most = sum(most_within(shape, arguments.within) for shape in by_shape(rows))
-    print(f"{most} would be, if each shape had the implementation that serves most of its inputs so well")
+    print(f"{most} would be, if each shape had the implementation that is within it on most inputs")
     shapes = [(worst_losses(shape), shape[0]) for shape in by_shape(rows)]
     for (chosen, safest, least), row in shapes:
         if chosen > arguments.within * least:

@@ -5,37 +5,37 @@
 
 #include "backends/host/targets.hpp"
 
-// Knows no Kokkos, so that the host's own compiler translates it everywhere, as it does the library's loops.
+// Includes no Kokkos, so that the host compiler compiles it everywhere, like the library's loops.
 
 namespace ktopk::perf {
 
-/// Of neighbors, 512 at a time. `ahead` is how far lines are fetched to the second cache before they are read;
-/// 0 leaves that to the processor.
+/// The largest of 512 contiguous bytes and `best`. `ahead` is the distance of prefetches to the L2 cache; 0 leaves
+/// them to the processor.
 template <int ahead>
-[[gnu::always_inline]] inline unsigned char largest_of_stripe(unsigned char const* bytes,
-                                                              unsigned char best) {
-  constexpr int stripe = 512, line = 64;
+[[gnu::always_inline]] inline unsigned char largest_of_chunk(unsigned char const* bytes,
+                                                             unsigned char best) {
+  constexpr int chunk = 512, line = 64;
   if constexpr (ahead > 0)
-    for (int j = 0; j < stripe; j += line) __builtin_prefetch(bytes + j + ahead, 0, 2);
-  for (int j = 0; j < stripe; ++j) best = std::max(best, bytes[j]);
+    for (int j = 0; j < chunk; j += line) __builtin_prefetch(bytes + j + ahead, 0, 2);
+  for (int j = 0; j < chunk; ++j) best = std::max(best, bytes[j]);
   return best;
 }
 
-/// By so many streams in turn: some processors read faster so than front to back.
+/// Reads so many streams in turn: some processors read faster that way than front to back.
 template <int streams, int ahead>
 [[gnu::always_inline]] inline unsigned char largest_byte(unsigned char const* bytes,
                                                          std::size_t count) {
-  constexpr std::size_t stripe = 512;
-  std::size_t const apart = count / (streams * stripe) * stripe;
+  constexpr std::size_t chunk = 512;
+  std::size_t const apart = count / (streams * chunk) * chunk;
   unsigned char best = 0;
-  for (std::size_t i = 0; i < apart; i += stripe)
+  for (std::size_t i = 0; i < apart; i += chunk)
     for (std::size_t s = 0; s < streams; ++s)
-      best = largest_of_stripe<ahead>(bytes + s * apart + i, best);
+      best = largest_of_chunk<ahead>(bytes + s * apart + i, best);
   for (std::size_t i = streams * apart; i < count; ++i) best = std::max(best, bytes[i]);
   return best;
 }
 
-// With wider vectors a core asks for more lines at a time.
+// With wider vectors a core has more loads in flight.
 #define KTOPK_READ_WAYS(suffix, attribute)                                           \
   template <int streams, int ahead>                                                  \
   attribute unsigned char read_##suffix(unsigned char const* bytes, std::size_t n) { \

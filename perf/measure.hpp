@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "case.hpp"
-#include "floor.hpp"
+#include "streaming_bound.hpp"
 #include "timing.hpp"
 #include "workloads.hpp"
 
@@ -17,41 +17,42 @@ namespace ktopk::perf {
 /// One of the library's algorithms, or what it chooses. \throws std::runtime_error for a wrong answer
 void measure_algorithm(benchmark::State& state, Case const& c);
 
-/// Others' work on the same keys.
-void measure_peer(benchmark::State& state, Case const& c);
+/// Another library's selection from the same keys.
+void measure_baseline(benchmark::State& state, Case const& c);
 
-inline void report(benchmark::State& state, Summary const& time, Summary const& floor,
+inline void report(benchmark::State& state, Summary const& time, Summary const& bound,
                    std::size_t bytes) {
   state.counters["median_us"] = 1e6 * time.median;
   state.counters["best_us"] = 1e6 * time.best;
-  state.counters["floor_us"] = 1e6 * floor.median;
-  state.counters["floor_best_us"] = 1e6 * floor.best;
-  state.counters["over_floor"] = time.median / floor.median;
+  // The counters keep the names that stored measurements have.
+  state.counters["floor_us"] = 1e6 * bound.median;
+  state.counters["floor_best_us"] = 1e6 * bound.best;
+  state.counters["over_floor"] = time.median / bound.median;
   state.counters["GB_per_s"] = 1e-9 * static_cast<double>(bytes) / time.median;
 }
 
-/// Finds the floor of `keys`, then measures `call` again and again; `prepare` comes before every call and is not
-/// timed. A floor that takes its time is measured anew after each call: memory is not equally fast all the time.
+/// Finds the streaming bound of `keys`, then measures `call` again and again; `prepare` runs before every call and is
+/// not timed. A bound long enough is measured anew after each call, because the speed of memory varies over time.
 template <class Exec, class T, class Prepare, class Call>
 void measure(benchmark::State& state, Exec const& exec, KeyView<Exec, T> const& keys,
              Prepare const& prepare, Call const& call) {
   std::size_t const bytes = keys.size() * sizeof(T);
   Timer<Exec> const timer(exec);
   Reader<Exec> const reader(exec, keys.data(), bytes);
-  Floor const floor = find_floor(timer, reader);
+  StreamingBound const bound = find_streaming_bound(timer, reader);
   constexpr double worth_turns = 1e-4;
-  bool const by_turns = floor.time.median > worth_turns;
+  bool const by_turns = bound.time.median > worth_turns;
   prepare();
   call();
-  std::vector<double> seconds, floors;
+  std::vector<double> seconds, bounds;
   for (auto _ : state) {
     prepare();
     exec.fence();
     seconds.push_back(timer.seconds(call));
     state.SetIterationTime(seconds.back());
-    if (by_turns) floors.push_back(timer.seconds([&] { reader.read(floor.way); }));
+    if (by_turns) bounds.push_back(timer.seconds([&] { reader.read(bound.way); }));
   }
-  report(state, summarize(seconds), by_turns ? summarize(floors) : floor.time, bytes);
+  report(state, summarize(seconds), by_turns ? summarize(bounds) : bound.time, bytes);
 }
 
 /// Calls visit(instance) for the backend of that name; false where this build does not measure it.

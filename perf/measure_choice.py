@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures all implementations of a host on the shapes that choose.cpp was made by, for perf/choice.py to read: by turns,
-several times each, since a machine is not equally fast all the time."""
+"""Measures all implementations of a host on the shapes that choose.cpp is based on, for perf/choice.py to read: by
+turns, several times each, because a machine's speed varies over time."""
 import argparse
 import glob
 import itertools
@@ -55,12 +55,12 @@ GROUPS = {
 
 TURNS = ["--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.02"]
 REPETITIONS, REPETITIONS_OF_DOUBTFUL = 5, 20
-# A loss from which on a case is measured anew, and what is fast enough to be in question then: over the best implementation.
+# A case whose choice is slower than DOUBTFUL times the best is measured anew, with every implementation within RIVAL times.
 DOUBTFUL, RIVAL = 1.05, 1.3
 
 
 def cases(group):
-    """The shapes of a group, and of each every workload apart: turns between workloads would make their keys anew."""
+    """Every workload of a group's shapes by itself: turns between workloads would generate their keys anew."""
     for rows, lengths, k, types, inputs, methods in GROUPS[group]:
         yield from itertools.product(
             [rows], lengths.split(","), [k], types.split(","), inputs.split(","), ["automatic," + methods])
@@ -78,7 +78,7 @@ def run(*arguments):
 
 
 def doubtful_cases(files):
-    """The workloads of some files in which the choice is behind, with the implementations that may be the best."""
+    """The workloads of some files in which the choice is slower than the best, with the implementations that may be the best."""
     for loss, row in choice.losses(report.read(files)):
         if loss > DOUBTFUL:
             _, best = choice.best_of(row)
@@ -95,7 +95,7 @@ def measure(arguments):
 
 
 def measure_doubtful(arguments):
-    """Of many implementations that are alike one comes out ahead by luck; with more repetitions fewer do."""
+    """Among many equally fast implementations one wins by luck; more repetitions make that rarer."""
     files = [file for group in arguments.groups for file in glob.glob(os.path.join(arguments.folder, group + "-*.json"))]
     for number, case in enumerate(doubtful_cases(files)):
         output = os.path.join(arguments.folder, f"doubtful-{arguments.groups[0]}-{number}.json")

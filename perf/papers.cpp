@@ -31,9 +31,9 @@ void Report::section(std::string const& title) {
 void Report::note(std::string const& words) { std::printf("  . %s\n", words.c_str()); }
 
 void Report::line(std::string const& what, std::string const& paper, std::string const& ours,
-                  std::string const& verdict) {
+                  std::string const& agreement) {
   std::printf("  %-48s | %s %-38s | ours %-38s | %s\n", what.c_str(), m_other.c_str(),
-              paper.c_str(), ours.c_str(), verdict.c_str());
+              paper.c_str(), ours.c_str(), agreement.c_str());
   std::fflush(stdout);
 }
 

@@ -12,7 +12,7 @@
 
 #include "src/counters.hpp"
 
-// What the papers say that does not depend on a machine, beside what is counted here; and one time.
+// The papers' statements that do not depend on a machine, beside what is counted here; and one time.
 
 namespace ktopk::papers {
 
@@ -33,7 +33,7 @@ class Report {
   void compare_with(std::string const& other) { m_other = other; }
   void note(std::string const& words);
   void line(std::string const& what, std::string const& paper, std::string const& ours,
-            std::string const& verdict);
+            std::string const& agreement);
   /// Agrees where no figure is further off than `tolerance`; `why` explains a difference.
   void compare(std::string const& what, std::vector<double> const& paper,
                std::vector<double> const& ours, double tolerance, int digits = 2,

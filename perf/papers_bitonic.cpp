@@ -145,7 +145,7 @@ double insertions(std::int64_t n, std::int64_t k, std::function<float(std::int64
   return count;
 }
 
-/// Rows that the implementation does not part, so that each has one heap.
+/// Rows that the implementation does not split, so that each has one heap.
 void heap_implementation(Report& report) {
   std::int64_t const rows = 64, n = 1 << 14, k = 32;
   auto const counted = [&](std::function<float(std::int64_t)> const& key) {
@@ -153,7 +153,7 @@ void heap_implementation(Report& report) {
     options.algorithm = Algorithm::heap;
     return select(make_rows<float>(rows, n, key), k, options).counted[Count::insertions] / rows;
   };
-  // What the best of 128 classes of places, each of 64 keys of this row, leave of it.
+  // What the threshold by 128 strided maxima, each of 64 keys of this row, leaves of it.
   double const reaching = 16384.0 / 64 * -std::log(1 - 32.0 / 128);
   report.compare(
       text(
@@ -175,7 +175,7 @@ void heaps(Report& report) {
     counted += insertions(n, k, [=](std::int64_t i) { return uniform_key(i + run * n); }) / 20;
   report.compare(
       "uniform", {500}, {counted}, 50, 0,
-      text("k (1 + ln(n / k)) = %.0f are to be expected; the text says about 500", expected));
+      text("k (1 + ln(n / k)) = %.0f are to be expected; the text states about 500", expected));
   report.compare("increasing: each key is one", {671000},
                  {insertions(n, k, [](std::int64_t i) { return static_cast<float>(i); })}, 0, 0);
   heap_implementation(report);
@@ -185,8 +185,8 @@ double work(Counted const& counted) {
   return counted.moved() + counted[Count::comparisons] + counted[Count::insertions];
 }
 
-/// What section 6.4 says of a method on its two worst cases.
-char const* said(Algorithm algorithm) {
+/// What section 6.4 states of a method on its two worst cases.
+char const* stated(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::heap: return "up to 3 x in time, no change";
     case Algorithm::radix: return "no change, as slow as sort";
@@ -215,17 +215,17 @@ void worst_cases(Report& report) {
       works.push_back(work(counted));
     }
     if (!counts_reads) {
-      report.line(info.name, said(info.algorithm), "not counted",
+      report.line(info.name, stated(info.algorithm), "not counted",
                   "this implementation does not count its reads");
       continue;
     }
     if (info.algorithm == Algorithm::radix) radix = works;
     if (info.algorithm != Algorithm::radix && works == radix) {
-      report.line(info.name, said(info.algorithm), "-", "radix serves this shape");
+      report.line(info.name, stated(info.algorithm), "-", "radix serves this shape");
       continue;
     }
     bool const grows = works[1] > 1.1 * works[0] || works[2] > 1.1 * works[0];
-    report.line(info.name, said(info.algorithm),
+    report.line(info.name, stated(info.algorithm),
                 text("%.3f n, x %.2f, x %.2f", works[0] / static_cast<double>(n),
                      works[1] / works[0], works[2] / works[0]),
                 grows ? "grows, but stays bounded" : "does not grow");

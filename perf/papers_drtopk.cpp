@@ -8,7 +8,7 @@
 #include "timing.hpp"
 
 // Dr. Top-k: how long the delegate vector and the concatenated vector are, counted at the paper's own sizes
-// on keys that are made where they are looked at; and how good Rule 4's alpha is, by cost models and by time.
+// on keys that are generated as they are read; and how good Rule 4's alpha is, by cost models and by time.
 
 namespace ktopk::papers {
 namespace {
@@ -78,7 +78,7 @@ Sizes count_sizes(std::int64_t n, std::int64_t k, int alpha, std::uint64_t seed)
   return {2.0 * static_cast<double>(subranges), reaching};
 }
 
-/// Rule 4 without its floor at 1.
+/// Rule 4 without its lower limit of 1.
 int alpha_of(int log_n, int log_k, double constant) {
   return static_cast<int>(std::floor((constant + log_n - log_k) / 2));
 }

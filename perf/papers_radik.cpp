@@ -85,7 +85,7 @@ void check(Report& report, Grid const& grid) {
                text("at most %.0f held", counted.fullest), counted.fullest <= 2 * block);
 }
 
-/// On a host a thread is a group; it holds 256 candidates, or all winners of a block of 2048 keys. These it
+/// On a host a thread is a group; it holds 256 candidates, or all selected keys of a block of 2048. These it
 /// puts at once, so where k is so small that a block has few of them, they are few for each flush.
 void implementation(Report& report) {
   report.section("The implementation radix, 2^24 uniform keys: items written for each flush");

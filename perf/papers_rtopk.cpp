@@ -182,7 +182,7 @@ Early average_early(Rows<float> const& rows, int k, int steps, AtK at_k) {
   return {mean(0), mean(1), mean(2)};
 }
 
-/// The implementation's hits: how many of its k keys reach the true k-th.
+/// The implementation's hits: the number of its k keys that reach the true k-th.
 double implementation_hits(Rows<float> const& rows, int k, int steps) {
   Options options;
   auto const truth = select(rows, k, options);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times top_k and its peers over rows, n, k, type, input, method and backend.
+// Times top_k and its baselines over rows, n, k, type, input, method and backend.
 
+#include "baseline_names.hpp"
 #include "context.hpp"
 #include "measure.hpp"
-#include "peer_names.hpp"
 #include "suite.hpp"
 
 #include <benchmark/benchmark.h>
@@ -21,7 +21,7 @@ using namespace ktopk::perf;
 bool any_failed = false;
 
 void run_case(benchmark::State& state, Case const& c) try {
-  is_peer(c.method) ? measure_peer(state, c) : measure_algorithm(state, c);
+  is_baseline(c.method) ? measure_baseline(state, c) : measure_algorithm(state, c);
 } catch (std::exception const& error) {
   any_failed = true;
   state.SkipWithError(error.what());

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws perf_top_k's JSON as an SVG picture: time over the read floor against n, ours and the peers."""
+"""Draws perf_top_k's JSON as an SVG picture: time over the streaming bound against n, ours and the baselines."""
 import argparse
 import math
 import sys
@@ -11,12 +11,12 @@ import report
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 64, 210, 48, 56
 OURS = "#c2410c"
-PEERS = ["#2563eb", "#0f766e", "#7c3aed", "#64748b", "#a16207", "#be185d"]
+BASELINES = ["#2563eb", "#0f766e", "#7c3aed", "#64748b", "#a16207", "#be185d"]
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #334155; }
   .title { font-size: 15px; font-weight: 600; }
   .grid { stroke: #cbd5e1; stroke-width: 1; }
-  .floor { stroke: #334155; stroke-width: 1.5; stroke-dasharray: 5 4; }
+  .bound { stroke: #334155; stroke-width: 1.5; stroke-dasharray: 5 4; }
   .paper { fill: #ffffff; }
 """
 
@@ -46,23 +46,23 @@ class Axes:
 
 
 def series_of(rows):
-    """For each method its points (n, time over floor), ours first; "automatic" stands for the library's choice."""
+    """For each method its points (n, time over streaming bound), ours first; "automatic" stands for the library's choice."""
     series = {}
     for row in rows:
         for method, measurement in row.measured.items():
             series.setdefault(method, []).append((row.n, measurement.over_floor))
-    return dict(sorted(series.items(), key=lambda item: (report.is_peer(item[0]), min(r for _, r in item[1]))))
+    return dict(sorted(series.items(), key=lambda item: (report.is_baseline(item[0]), min(r for _, r in item[1]))))
 
 
 def colors(series):
-    peers = iter(PEERS * len(series))
-    return {method: next(peers) if report.is_peer(method) else OURS for method in series}
+    baselines = iter(BASELINES * len(series))
+    return {method: next(baselines) if report.is_baseline(method) else OURS for method in series}
 
 
 def draw_grid(axes, ns):
     for power in range(axes.high_ratio + 1):
         y = axes.y(2**power)
-        yield f'<line class="{"grid" if power else "floor"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<line class="{"grid" if power else "bound"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{2**power}</text>'
     for n in ns:
         yield f'<text x="{axes.x(n):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{count(n)}</text>'
@@ -83,12 +83,12 @@ def label_positions(axes, series):
 def draw_series(axes, series):
     color_of, label_y = colors(series), label_positions(axes, series)
     for method, points in series.items():
-        color, width = color_of[method], 1.6 if report.is_peer(method) else 3
+        color, width = color_of[method], 1.6 if report.is_baseline(method) else 3
         places = [(axes.x(n), axes.y(ratio)) for n, ratio in sorted(points)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         yield f'<polyline fill="none" stroke="{color}" stroke-width="{width}" points="{path}"/>'
         yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{width + 1}" fill="{color}"/>' for x, y in places)
-        name = method if report.is_peer(method) else "ktopk" if method == "automatic" else f"ktopk {method}"
+        name = method if report.is_baseline(method) else "ktopk" if method == "automatic" else f"ktopk {method}"
         yield f'<text x="{WIDTH - RIGHT + 10}" y="{label_y[method] + 4:.1f}" style="fill:{color}">{escape(name)}</text>'
 
 
@@ -125,8 +125,8 @@ def of_one_kind(rows, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", help="what --benchmark_out wrote")
-    parser.add_argument("--output", default="over_floor.svg")
-    parser.add_argument("--title", default="Top-k: time over the read floor")
+    parser.add_argument("--output", default="over_bound.svg")
+    parser.add_argument("--title", default="Top-k: time over the streaming bound")
     for name in FIXED:
         parser.add_argument(f"--{name}", help="only workloads with this one (default: the first workload's)")
     arguments = parser.parse_args()

@@ -58,7 +58,7 @@ def microseconds(value):
     return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
 
 
-def is_peer(method):
+def is_baseline(method):
     return "::" in method or method == "priority_queue"
 
 
@@ -68,8 +68,7 @@ def methods_of(rows):
 
 
 def read(paths):
-    """A Row for each workload, in the files' order; of repetitions the median counts, of what was else measured twice the
-    last."""
+    """A Row for each workload, in the files' order. Repetitions count by their median; other duplicates by the last one."""
     rows = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -96,7 +95,7 @@ def add(rows, benchmark):
 
 
 def machine(path):
-    """What the figures were measured on and with, a line each."""
+    """The machine and the build that the figures were measured with, a line each."""
     with open(path, encoding="utf-8") as file:
         context = json.load(file)["context"]
     unwanted = {"executable", "host_name", "load_avg", "caches", "library_build_type", "mhz_per_cpu", "cpu_scaling_enabled"}

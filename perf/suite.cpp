@@ -2,7 +2,7 @@
 
 #include "suite.hpp"
 
-#include "peer_names.hpp"
+#include "baseline_names.hpp"
 
 #include "support/inputs.hpp"
 
@@ -95,20 +95,20 @@ Names expand(std::string const& what, Names const& names, Names const& all) {
   return expanded;
 }
 
-/// "algorithms" and "peers" stand for all of them.
+/// "algorithms" and "baselines" stand for all of them.
 Names methods_on(std::string const& backend, Names const& wanted) {
   Names const ours = algorithm_names(),
-              peers = peers_on(backend, backend != "Cuda" && backend != "HIP");
+              baselines = baselines_on(backend, backend != "Cuda" && backend != "HIP");
   Names methods;
   for (auto const& name : wanted) {
     if (name == "algorithms") {
       methods.insert(methods.end(), ours.begin(), ours.end());
-    } else if (name == "peers") {
-      methods.insert(methods.end(), peers.begin(), peers.end());
+    } else if (name == "baselines") {
+      methods.insert(methods.end(), baselines.begin(), baselines.end());
     } else {
       Names known = ours;
-      known.insert(known.end(), peers.begin(), peers.end());
-      known.insert(known.end(), {"automatic", "algorithms", "peers"});
+      known.insert(known.end(), baselines.begin(), baselines.end());
+      known.insert(known.end(), {"automatic", "algorithms", "baselines"});
       require_known("method on " + backend, name, known);
       methods.push_back(name);
     }
@@ -143,11 +143,11 @@ void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
 
 void print_usage() {
   std::printf(
-      "perf_top_k: times top_k and its peers, beside the time to read the keys once\n\n"
+      "perf_top_k: times top_k and its baselines, beside the time to read the keys once\n\n"
       "Lists, separated by commas; all combinations are measured (k <= n):\n"
       "  --backend=  all, Serial, OpenMP, Threads, Cuda, HIP        (all)\n"
-      "  --method=   automatic, an algorithm, a peer; algorithms and peers for all of them "
-      "(automatic,peers)\n"
+      "  --method=   automatic, an algorithm, a baseline; algorithms and baselines for all of them "
+      "(automatic,baselines)\n"
       "  --type=     all, f16 bf16 f32 f64 i8 u8 ... i64 u64        (f32)\n"
       "  --input=    all, or as tests/support/inputs.hpp names them (uniform,normal,leading_bits)\n"
       "  --rows=     1000 or 2^10                                   (1)\n"

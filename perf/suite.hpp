@@ -12,7 +12,7 @@ namespace ktopk::perf {
 /// The lists whose combinations are measured, as the command line names them.
 struct Suite {
   std::vector<std::string> backends{"all"};
-  std::vector<std::string> methods{"automatic", "peers"};
+  std::vector<std::string> methods{"automatic", "baselines"};
   std::vector<std::string> types{"f32"};
   std::vector<std::string> inputs{"uniform", "normal", "leading_bits"};
   std::vector<std::string> rows{"1"};
@@ -29,7 +29,7 @@ void print_usage();
 Suite parse_suite(int& argc, char** argv);
 
 /// All combinations with k <= n, those that share their keys side by side.
-/// \throws std::invalid_argument for a name or number that means nothing
+/// \throws std::invalid_argument for an unknown name or number
 std::vector<Case> cases(Suite const& suite);
 
 }  // namespace ktopk::perf

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints perf_top_k's JSON as a Markdown table: a line for each workload, floor, ours and the peers beside it."""
+"""Prints perf_top_k's JSON as a Markdown table: a line for each workload, with the streaming bound, ours and the
+baselines."""
 import argparse
 import sys
 
@@ -8,17 +9,17 @@ import report
 
 
 def columns_of(rows, every_algorithm):
-    """The methods to show: the best of ours (or each of them), then the peers."""
+    """The methods to show: the best of ours (or each of them), then the baselines."""
     methods = report.methods_of(rows)
-    ours = [m for m in methods if not report.is_peer(m)]
-    return (ours if every_algorithm else ["ours"]) + [m for m in methods if report.is_peer(m)]
+    ours = [m for m in methods if not report.is_baseline(m)]
+    return (ours if every_algorithm else ["ours"]) + [m for m in methods if report.is_baseline(m)]
 
 
 def chosen(row, method):
     """The measurement shown in the column; for "ours" the automatic one, or else the fastest."""
     if method != "ours":
         return row.measured.get(method)
-    ours = {m: r for m, r in row.measured.items() if not report.is_peer(m)}
+    ours = {m: r for m, r in row.measured.items() if not report.is_baseline(m)}
     return ours.get("automatic") or min(ours.values(), key=lambda r: r.median_us, default=None)
 
 
@@ -31,7 +32,7 @@ def cell(measurement, with_algorithm):
 
 def table(rows, every_algorithm):
     columns = columns_of(rows, every_algorithm)
-    lines = [["case", "floor"] + columns]
+    lines = [["case", "bound"] + columns]
     for row in rows:
         cells = [cell(chosen(row, m), m == "ours") for m in columns]
         lines.append([row.workload, report.microseconds(row.floor_us)] + cells)
@@ -56,7 +57,7 @@ def main():
         sys.exit("no measurement in these files")
     for line in report.machine(arguments.files[0]):
         print(line)
-    print("\nMicroseconds, median; in brackets over the floor, the time to read the keys once.\n")
+    print("\nMicroseconds, median; in brackets over the streaming bound, the time to read the keys once.\n")
     print_markdown(table(rows, arguments.algorithms))
 
 

@@ -14,8 +14,9 @@
 
 namespace ktopk::perf {
 
-// A wrong answer is no faster than a right one: after it has been timed, every selection of ktopk is proved by counting.
-// The winners are k different positions, the values are the keys there, and no more keys beat the worst winner than winners do.
+// A wrong answer does not count as fast: every selection of ktopk is verified after it has been timed. The k positions
+// must be different, the values must be the keys there, and the selection must hold as many keys better than its worst
+// as the whole row does.
 
 template <class T>
 KOKKOS_INLINE_FUNCTION auto comparable(T key) {
@@ -51,7 +52,7 @@ std::int64_t count_strangers(Exec const& exec, T const* keys, T const* values, I
   return count;
 }
 
-/// The row's address. View::operator() refuses to tell it where the memory is a GPU's.
+/// The row's address, which View::operator() does not give for a GPU's memory.
 template <class T, class... Properties>
 T* row_begin(Kokkos::View<T**, Properties...> const& view, std::int64_t row) {
   return view.data() + row * static_cast<std::int64_t>(view.stride(0));
@@ -83,11 +84,11 @@ void verify_row(Exec const& exec, KeyView<Exec, T> const& keys, KeyView<Exec, T>
   require(count_strangers(exec, row_begin(keys, row), row_begin(values, row),
                           row_begin(indices, row), k) == 0,
           "a value is not the key there");
-  auto const winners = on_host_copy(values, row);
+  auto const selected = on_host_copy(values, row);
   auto const less = [](T a, T b) { return comparable(a) < comparable(b); };
-  T const worst = *std::min_element(winners.begin(), winners.end(), less);
+  T const worst = *std::min_element(selected.begin(), selected.end(), less);
   auto const better =
-      std::count_if(winners.begin(), winners.end(), [&](T key) { return less(worst, key); });
+      std::count_if(selected.begin(), selected.end(), [&](T key) { return less(worst, key); });
   require(count_above(exec, row_begin(keys, row), n, worst) == better, "a better key was left out");
 }
 

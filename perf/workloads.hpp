@@ -20,7 +20,7 @@ template <class Exec>
 inline constexpr bool on_host =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
 
-/// Fills rows on the host, by those who will read them where that is possible (first touch).
+/// Fills rows on the host, by the threads that will read them where possible (first touch).
 template <class Exec, class T>
 void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const& keys,
                   testing::Input input) {

@@ -9,9 +9,9 @@
 #include "src/arrange.hpp"
 #include "src/host_scan.hpp"
 
-// What an optimizer may make of it that keys of one type are read and written as another. Each function first writes
-// or reads as the caller does, then as the library does, and in what it returns the order of both is seen. None may be
-// inlined where the compiler sees that both mean one place.
+// Whether an optimizer may reorder accesses to keys that are read and written as another type. Each function first
+// accesses memory as the caller does, then as the library does; its result shows the order of the two. None may be
+// inlined where the compiler can see that both access the same memory.
 
 using namespace ktopk::detail;
 
@@ -67,7 +67,7 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
   return problem.row_keys(0)[0] - before;
 }
 
-/// Sums the bits of keys that stand `step` apart, before and after a change.
+/// Sums the bits of keys that are `step` apart, before and after a change.
 [[gnu::noipa]] std::uint64_t blocks_after_change(KeyScan<std::uint64_t, Item128> const& scan,
                                                  double* key) {
   std::uint64_t sum = 0;
@@ -107,7 +107,7 @@ TEST_CASE("indices, offsets and counts may be of any integer type of their size"
   CHECK(count_after_store(array, &integer) == 9);
 }
 
-TEST_CASE("a key that was written as what it is is seen as bits") {
+TEST_CASE("a key written as its own type is seen as bits") {
   float single = 0;
   CHECK(key_after_change(problem_of<std::uint32_t>(&single, nullptr, nullptr), &single) ==
         0x3f800000u);

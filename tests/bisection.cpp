@@ -8,12 +8,12 @@
 #include "support/algorithm.hpp"
 #include "support/recorder.hpp"
 
-// Bisection where the other implementations have nothing to say: its limits, and rows longer than its cache.
+// Bisection where it differs from the other implementations: its limits, and rows longer than its cache.
 
 namespace ktopk::testing {
 namespace {
 
-/// Some of the keys of each row, each once, best first: all that an approximate answer owes.
+/// Whether an answer has some keys of each row, each once, best first: an approximate answer promises no more.
 template <class T>
 bool is_valid(Question<T> const& question, Answer<T> const& answer, Options const& options) {
   for (std::int64_t row = 0; row < question.rows(); ++row) {
@@ -35,7 +35,7 @@ bool is_valid(Question<T> const& question, Answer<T> const& answer, Options cons
   return true;
 }
 
-/// The share of the true winners in an answer.
+/// The share of the true k best in an answer.
 template <class T>
 double hit_rate(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer) {
   std::int64_t hits = 0;
@@ -105,7 +105,7 @@ TEST_CASE("epsilon bounds how far below the k-th key is taken", "[bisection]") {
 
 TEMPLATE_LIST_TEST_CASE("early stops of every input are valid, and many steps are exact",
                         "[bisection]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   std::int64_t const k = 37;
   for (std::int64_t n : {100, 2100})
     for (Input input : inputs_for<TestType>())
@@ -121,20 +121,20 @@ TEMPLATE_LIST_TEST_CASE("early stops of every input are valid, and many steps ar
           wide.epsilon = 0.1;
           CHECK(is_valid(question, call(k, few), few));
           CHECK(is_valid(question, call(k, wide), wide));
-          verdict.expect(question, truth, call(k, many), many,
-                         [&] { return std::string(name(input)) + ", many steps"; });
+          validation.expect(question, truth, call(k, many), many,
+                            [&] { return std::string(name(input)) + ", many steps"; });
         });
       }
-  verdict.close();
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("rows longer than the cache holds", "[bisection]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   for (std::int64_t n : {8193, 65536})
     for (Input input : inputs_for<TestType>())
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n})
-        expect_algorithm<TestType>(Algorithm::bisection, input, 1, n, k, verdict);
-  verdict.close();
+        expect_algorithm<TestType>(Algorithm::bisection, input, 1, n, k, validation);
+  validation.close();
 }
 
 TEST_CASE("bisection serves rows up to 2^16, radix longer ones", "[bisection]") {

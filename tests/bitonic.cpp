@@ -10,7 +10,7 @@
 
 #include "support/algorithm.hpp"
 
-// The network on a host with runs of every length and any number of columns, and the implementation that stands on it.
+// The network on a host with runs of every length and any number of columns, and the implementation that uses it.
 
 namespace ktopk::detail {
 namespace {
@@ -54,13 +54,13 @@ using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
 // Larger k are radix's but on CUDA.
 TEMPLATE_LIST_TEST_CASE("bitonic around the limits of registers, vectors and blocks", "[bitonic]",
                         Widths) {
-  Verdict verdict;
+  Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {63, 257, 512, 1000, 2049, 8193, 20000})
       for (std::int64_t k : {1, 2, 5, 16, 33, 64, 250, 256, 257, 700, 1024}) {
-        if (k <= n) expect_algorithm<TestType>(Algorithm::bitonic, input, 2, n, k, verdict);
+        if (k <= n) expect_algorithm<TestType>(Algorithm::bitonic, input, 2, n, k, validation);
       }
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::detail

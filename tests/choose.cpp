@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-// The choice is a pure function, so that of a GPU is tested without one.
+// The choice is a pure function, so the choice for a GPU is tested without one.
 
 namespace ktopk::detail {
 namespace {
@@ -26,7 +26,7 @@ TEST_CASE("a GPU is given one_pass only where a tuned one serves", "[choose]") {
   CHECK(choose(gpu, long_rows, {}, {.one_pass = true}) == Algorithm::one_pass);
 }
 
-TEST_CASE("where a tuned one_pass serves, it is given few winners", "[choose]") {
+TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]") {
   std::int64_t const n = 1 << 20;
   CHECK(choose(gpu, make_shape<float>(1, n, n / 512), {}, {.one_pass = true}) ==
         Algorithm::one_pass);

@@ -30,7 +30,7 @@ std::vector<std::int64_t> draw_edge_ks(std::int64_t n, int count, std::uint64_t 
 
 /// Row lengths beside a power of two with every input, each with some options and ks.
 template <class T>
-void around(std::int64_t power, std::int64_t rows, Verdict& verdict) {
+void around(std::int64_t power, std::int64_t rows, Validation& validation) {
   for (std::int64_t n : {power - 1, power, power + 1})
     for (Input input : inputs_for<T>()) {
       std::uint64_t const seed =
@@ -43,43 +43,43 @@ void around(std::int64_t power, std::int64_t rows, Verdict& verdict) {
       hold_to_contract<T>(
           {std::string(name(input)) + ", seed " + std::to_string(seed), std::move(keys), rows, n,
            draw_edge_ks(n, 2, seed), draw_options<T>(1, seed)},
-          verdict);
+          validation);
     }
 }
 
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("rows beside block sizes", "[contract][edges]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   for (std::int64_t power : {64, 128, 256, 512, 1024, 2048, 4096})
-    around<TestType>(power, 1, verdict);
-  verdict.close();
+    around<TestType>(power, 1, validation);
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("batches of rows beside block sizes", "[contract][edges]", KeyTypes) {
-  Verdict verdict;
-  around<TestType>(256, 2, verdict);
-  around<TestType>(128, 7, verdict);
-  around<TestType>(64, 100, verdict);
-  verdict.close();
+  Validation validation;
+  around<TestType>(256, 2, validation);
+  around<TestType>(128, 7, validation);
+  around<TestType>(64, 100, validation);
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("a row of 2^16 keys, more or less one", "[contract][edges]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   auto const inputs = inputs_for<TestType>();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     std::int64_t const n = 65535 + static_cast<std::int64_t>(i) % 3;
     hold_to_contract<TestType>(
         {std::string(name(inputs[i])) + ", seed 5", make_keys<TestType>(inputs[i], n, 5), 1, n,
          draw_edge_ks(n, 2, i), draw_options<TestType>(1, i)},
-        verdict);
+        validation);
   }
-  verdict.close();
+  validation.close();
 }
 
-/// The threshold that cuts a run of equal keys is where tie rules are decided.
+/// Tie rules matter where the threshold splits a run of equal keys.
 TEMPLATE_LIST_TEST_CASE("ties across the threshold", "[contract][edges]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   std::int64_t const n = 5000;
   for (Input input : {Input::all_equal, Input::few_values})
     for (std::int64_t k : {1, 10, 1300, 2500, 4999})
@@ -94,9 +94,9 @@ TEMPLATE_LIST_TEST_CASE("ties across the threshold", "[contract][edges]", KeyTyp
                                      {.order = Order::smallest, .ties = Ties::highest_index},
                                      {.sorted = Sorted::no, .ties = Ties::highest_index},
                                      {.sorted = Sorted::no, .ties = Ties::any}}},
-                                   verdict);
+                                   validation);
       }
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::testing

@@ -16,7 +16,7 @@ std::int64_t draw_size(std::int64_t most, std::uint64_t r) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::exp2(exponent)), 1, most);
 }
 
-/// Everything about a case follows from its seed.
+/// The seed determines the whole case.
 template <class T>
 UniformCase<T> draw_case(std::uint64_t seed) {
   std::int64_t const n = draw_size(400'000, random_bits(seed, 0));
@@ -37,12 +37,12 @@ UniformCase<T> draw_case(std::uint64_t seed) {
 
 /// `--rng-seed N` repeats a run; the seed of a wrong answer is in its message.
 TEMPLATE_LIST_TEST_CASE("random cases", "[contract][random]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   std::uint64_t const first = std::uint64_t{Catch::getSeed()} << 16;
   CAPTURE(Catch::getSeed());
   for (std::uint64_t i = 0; i < 60; ++i)
-    hold_to_contract<TestType>(draw_case<TestType>(first + i), verdict);
-  verdict.close();
+    hold_to_contract<TestType>(draw_case<TestType>(first + i), validation);
+  validation.close();
 }
 
 }  // namespace ktopk::testing

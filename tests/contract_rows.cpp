@@ -33,13 +33,13 @@ std::vector<Options> two_options(std::uint64_t seed) {
 
 template <class T, class Ask>
 void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string const& what,
-                  Verdict& verdict, Ask const& ask) {
+                  Validation& validation, Ask const& ask) {
   for (Options options : two_options<T>(seed)) {
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
       for (Algorithm algorithm : all_algorithms()) {
         options.algorithm = algorithm;
-        verdict.expect(question, truth, ask(exec, options), options, [&] {
+        validation.expect(question, truth, ask(exec, options), options, [&] {
           return std::string(exec.name()) + ", " + what +
                  ", rows = " + std::to_string(question.rows()) +
                  ", width = " + std::to_string(question.width) + ", seed = " + std::to_string(seed);
@@ -71,13 +71,13 @@ struct LyingOffsets {
 };
 
 template <class T>
-void ask_lying(LyingOffsets<T> const& rows, Options options, Verdict& verdict) {
+void ask_lying(LyingOffsets<T> const& rows, Options options, Validation& validation) {
   auto const truth = solve(rows.meant, options);
   for_each_space([&](auto const& exec) {
     RowsCall<std::decay_t<decltype(exec)>, T, std::int64_t> call(exec, rows.asked);
     for (Algorithm algorithm : all_algorithms()) {
       options.algorithm = algorithm;
-      verdict.expect(rows.meant, truth, call.ragged_rows_counted(options), options, [&] {
+      validation.expect(rows.meant, truth, call.ragged_rows_counted(options), options, [&] {
         return std::string(exec.name()) + ", rows = " + std::to_string(rows.meant.rows()) +
                ", keys = " + std::to_string(rows.asked.keys.size());
       });
@@ -94,53 +94,53 @@ constexpr Size sizes[] = {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", Widths) {
-  Verdict verdict;
+  Validation validation;
   std::uint64_t seed = 1;
   for (Size const& size : sizes)
     for (Input input : {Input::random_bits, Input::few_values, Input::descending}) {
       auto const question =
           ragged_question<TestType>(size.rows, size.longest, size.width, input, ++seed);
-      ask_everyone(question, seed, "ragged by int32", verdict,
+      ask_everyone(question, seed, "ragged by int32", validation,
                    [&](auto const& exec, Options const& options) {
                      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
                                                                                            question)
                          .ragged_rows(options);
                    });
-      ask_everyone(question, seed, "ragged by int64, counted", verdict,
+      ask_everyone(question, seed, "ragged by int64, counted", validation,
                    [&](auto const& exec, Options const& options) {
                      return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
                                                                                            question)
                          .ragged_rows_counted(options);
                    });
     }
-  verdict.close();
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Widths) {
-  Verdict verdict;
+  Validation validation;
   std::uint64_t seed = 100;
   for (Size const& size : sizes) {
     auto question =
         ragged_question<TestType>(size.rows, size.longest, size.width, Input::random_bits, ++seed);
     draw_ks(question, seed);
-    ask_everyone(question, seed, "ragged, wanted and counts", verdict,
+    ask_everyone(question, seed, "ragged, wanted and counts", validation,
                  [&](auto const& exec, Options const& options) {
                    return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
                                                                                          question)
                        .ragged_rows_wanting(options);
                  });
-    ask_everyone(question, seed, "ragged, by a Plan", verdict,
+    ask_everyone(question, seed, "ragged, by a Plan", validation,
                  [&](auto const& exec, Options const& options) {
                    return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
                                                                                          question)
                        .ragged_rows_by_plan(options);
                  });
   }
-  verdict.close();
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widths) {
-  Verdict verdict;
+  Validation validation;
   std::uint64_t seed = 200;
   for (Size const& size :
        {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300}, Size{4, 3000, 2000}}) {
@@ -148,30 +148,30 @@ TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widt
         uniform_question(make_keys<TestType>(Input::random_bits, size.rows * size.longest, ++seed),
                          size.rows, size.longest, size.width);
     ask_everyone(
-        question, seed, "counted alone", verdict, [&](auto const& exec, Options const& options) {
+        question, seed, "counted alone", validation, [&](auto const& exec, Options const& options) {
           return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec, question)
               .equal_rows_counted(options);
         });
     draw_ks(question, seed);
-    ask_everyone(question, seed, "wanted by the device", verdict,
+    ask_everyone(question, seed, "wanted by the device", validation,
                  [&](auto const& exec, Options const& options) {
                    return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
                                                                                          question)
                        .equal_rows_wanting(options);
                  });
-    ask_everyone(question, seed, "wanted by the host", verdict,
+    ask_everyone(question, seed, "wanted by the host", validation,
                  [&](auto const& exec, Options const& options) {
                    return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t>(exec,
                                                                                          question)
                        .equal_rows_wanting_by_host(options);
                  });
   }
-  verdict.close();
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("equal rows with a k for each, by what selects within delegate",
                         "[contract][rows]", Widths) {
-  Verdict verdict;
+  Validation validation;
   std::uint64_t seed = 300;
   for (Size const& size : {Size{3, 50'000, 300}, Size{4, 20'000, 256}, Size{1, 300'000, 100}}) {
     auto question =
@@ -185,13 +185,14 @@ TEMPLATE_LIST_TEST_CASE("equal rows with a k for each, by what selects within de
         options.inner = inner;
         for_each_space([&](auto const& exec) {
           RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t> call(exec, question);
-          verdict.expect(question, truth, call.equal_rows_wanting(options), options,
-                         [&] { return std::string(exec.name()) + ", " + name(inner) + " within"; });
+          validation.expect(question, truth, call.equal_rows_wanting(options), options, [&] {
+            return std::string(exec.name()) + ", " + name(inner) + " within";
+          });
         });
       }
     }
   }
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
@@ -220,7 +221,7 @@ TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
 
 TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contract][rows]",
                         Widths) {
-  Verdict verdict;
+  Validation validation;
   std::int64_t const far = std::int64_t{1} << 62;
   auto const keys = make_keys<TestType>(Input::random_bits, 1000, 400);
   for (std::vector<std::int64_t> const& offsets :
@@ -232,26 +233,25 @@ TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contr
         {-5, -1},
         {1001, 1002}})
     for (Options const& options : two_options<TestType>(400 + offsets.size()))
-      ask_lying(LyingOffsets<TestType>(keys, offsets, 30), options, verdict);
-  verdict.close();
+      ask_lying(LyingOffsets<TestType>(keys, offsets, 30), options, validation);
+  validation.close();
 }
 
-/// More and longer rows than there are keys for, had each key only one row: they are too many for groups to share, and
-/// for the buffer.
+/// More and longer rows than keys could fill without overlap: too many for groups to share, and too many for the buffer.
 TEST_CASE("long rows that overlap", "[contract][rows]") {
-  Verdict verdict;
+  Validation validation;
   for (auto [n, rows, width] : {std::tuple(150'000, 40, 2000), std::tuple(20'000, 1200, 100),
                                 std::tuple(300'000, 7, 40'000)}) {
     std::vector<std::int64_t> offsets;
     for (int row = 0; row <= rows; ++row) offsets.push_back(row % 2 == 0 ? row : n - row);
     auto const keys = make_keys<float>(Input::normal, n, 401);
-    ask_lying(LyingOffsets<float>(keys, offsets, width), {}, verdict);
+    ask_lying(LyingOffsets<float>(keys, offsets, width), {}, validation);
   }
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("ragged rows of every other key", "[contract][rows]") {
-  Verdict verdict;
+  Validation validation;
   auto const question = ragged_question<std::int16_t>(20, 500, 8, Input::uniform, 300);
   auto const truth = solve(question, {});
   for_each_space([&](auto const& exec) {
@@ -273,10 +273,10 @@ TEST_CASE("ragged rows of every other key", "[contract][rows]") {
       exec.fence();
       auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
       Answer<std::int16_t> const answer{{}, {found.data(), found.data() + found.size()}, {}};
-      verdict.expect(question, truth, answer, options, [&] { return std::string(exec.name()); });
+      validation.expect(question, truth, answer, options, [&] { return std::string(exec.name()); });
     }
   });
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::testing

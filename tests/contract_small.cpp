@@ -29,17 +29,17 @@ std::vector<std::int64_t> some_ks(std::int64_t n) {
 
 TEMPLATE_LIST_TEST_CASE("every option on every small row, all inputs in one call",
                         "[contract][small]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   auto const rows = static_cast<std::int64_t>(inputs_for<TestType>().size());
   for (std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40})
     hold_to_contract<TestType>({"a row of every input, seed 1", one_row_each<TestType>(n, 1), rows,
                                 n, some_ks(n), all_options<TestType>()},
-                               verdict);
-  verdict.close();
+                               validation);
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("every small row alone", "[contract][small]", KeyTypes) {
-  Verdict verdict;
+  Validation validation;
   auto const inputs = inputs_for<TestType>();
   auto const options = all_options<TestType>();
   for (std::int64_t n = 1; n <= 40; ++n)
@@ -51,9 +51,9 @@ TEMPLATE_LIST_TEST_CASE("every small row alone", "[contract][small]", KeyTypes) 
                                   n,
                                   {static_cast<std::int64_t>(1 + draw % n)},
                                   {options[(draw >> 32) % options.size()]}},
-                                 verdict);
+                                 validation);
     }
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::testing

@@ -62,7 +62,7 @@ struct Scene {
 /// Asks by top_k, and by one Plan for all ways.
 template <class Exec, class T>
 void ask_every_way(Exec const& exec, Question<T> const& question, Algorithm algorithm,
-                   Verdict& verdict) {
+                   Validation& validation) {
   Options const options{.algorithm = algorithm};
   auto const truth = solve(question, options);
   std::int64_t const rows = question.rows(), n = question.length(0);
@@ -75,7 +75,7 @@ void ask_every_way(Exec const& exec, Question<T> const& question, Algorithm algo
       auto const ask = [&](char const* how, auto const& select) {
         Scene<Exec, T> scene(question, of_keys, of_values, of_indices);
         with_layout(of_keys == of_values ? of_keys : int{every_other}, [&](auto layout) {
-          verdict.expect(question, truth, scene.ask(exec, layout, select), options, [&] {
+          validation.expect(question, truth, scene.ask(exec, layout, select), options, [&] {
             return std::string(Exec::name()) + ", " + how + ", keys by way " +
                    std::to_string(of_keys) + ", values by way " + std::to_string(of_values) +
                    ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n);
@@ -87,10 +87,10 @@ void ask_every_way(Exec const& exec, Question<T> const& question, Algorithm algo
     }
 }
 
-/// One Plan and one workspace, made for packed rows, and in turn what else a Plan may meet.
+/// One Plan and one workspace, made for packed rows, called with every layout in turn.
 template <class Exec, class T>
 void ask_in_one_workspace(Exec const& exec, Question<T> const& question, Algorithm algorithm,
-                          Verdict& verdict) {
+                          Validation& validation) {
   Options const options{.algorithm = algorithm};
   auto const truth = solve(question, options);
   std::int64_t const rows = question.rows(), n = question.length(0);
@@ -106,7 +106,7 @@ void ask_in_one_workspace(Exec const& exec, Question<T> const& question, Algorit
     Scene<Exec, T> scene(question, way, way, way);
     auto const check = [&](char const* how, auto const& select) {
       with_layout(way, [&](auto layout) {
-        verdict.expect(question, truth, scene.ask(exec, layout, select), options, [&] {
+        validation.expect(question, truth, scene.ask(exec, layout, select), options, [&] {
           return std::string(Exec::name()) + ", " + how + ", by way " + std::to_string(way) +
                  ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n);
         });
@@ -121,37 +121,37 @@ void ask_in_one_workspace(Exec const& exec, Question<T> const& question, Algorit
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract][views]", Some) {
-  Verdict verdict;
+  Validation validation;
   for_each_space([&](auto const& exec) {
     for (auto [rows, n, k] : {std::tuple(1, 700, 5), std::tuple(4, 300, 300), std::tuple(9, 33, 7),
                               std::tuple(2, 20'000, 30)})
       for (Algorithm algorithm : all_algorithms())
         ask_every_way(
             exec, uniform_question(make_keys<TestType>(Input::uniform, rows * n, 11), rows, n, k),
-            algorithm, verdict);
+            algorithm, validation);
   });
-  verdict.close();
+  validation.close();
 }
 
-/// A Plan and workspace_bytes do not know how keys will lie. Of the shapes that the choice is left for, some are given
-/// to another algorithm, or on a GPU to another backend, where keys have gaps.
+/// A Plan and workspace_bytes do not know the layout of the keys. For some shapes `automatic` chooses another
+/// algorithm, or on a GPU another backend, if keys have gaps.
 TEST_CASE("one Plan and one workspace serve every layout", "[contract][views]") {
-  Verdict verdict;
+  Validation validation;
   auto const question_of = [](std::int64_t rows, std::int64_t n, std::int64_t k) {
     return uniform_question(make_keys<float>(Input::uniform, rows * n, 23), rows, n, k);
   };
   for_each_space([&](auto const& exec) {
     for (Algorithm algorithm : all_algorithms())
-      ask_in_one_workspace(exec, question_of(3, 1 << 18, 32), algorithm, verdict);
+      ask_in_one_workspace(exec, question_of(3, 1 << 18, 32), algorithm, validation);
     for (auto [rows, n, k] :
          {std::tuple(8, 1 << 20, 32), std::tuple(8, 100'000, 400), std::tuple(40, 9000, 700)})
-      ask_in_one_workspace(exec, question_of(rows, n, k), Algorithm::automatic, verdict);
+      ask_in_one_workspace(exec, question_of(rows, n, k), Algorithm::automatic, validation);
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("rows and columns of a matrix as Views of rank 1, keys const", "[contract][views]") {
-  Verdict verdict;
+  Validation validation;
   auto const keys = make_keys<float>(Input::few_values, 1500, 13);
   auto const question = uniform_question(keys, 1, 1500, 20);
   auto const truth = solve(question, {});
@@ -176,7 +176,7 @@ TEST_CASE("rows and columns of a matrix as Views of rank 1, keys const", "[contr
       exec.fence();
       Answer<float> const answer{
           values.template download<float>(20), indices.template download<std::int64_t>(20), {}};
-      verdict.expect(question, truth, answer, {}, [&] {
+      validation.expect(question, truth, answer, {}, [&] {
         return std::string(exec.name()) + (column ? ", a column" : ", a row");
       });
     };
@@ -186,11 +186,11 @@ TEST_CASE("rows and columns of a matrix as Views of rank 1, keys const", "[contr
     ask(Kokkos::View<float**, Kokkos::LayoutLeft, Memory>("test::matrix", 3, 1500), false);
     ask(Kokkos::View<float**, Kokkos::LayoutRight, Memory>("test::matrix", 3, 1500), false);
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("rows that are not aligned", "[contract][views]") {
-  Verdict verdict;
+  Validation validation;
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     for (std::int64_t n : {1000, 1001, 40'003})
@@ -210,13 +210,13 @@ TEST_CASE("rows that are not aligned", "[contract][views]") {
           top_k(exec, keys, nothing, out, options);
           exec.fence();
           Answer<std::uint8_t> const answer{{}, indices.template download<std::int64_t>(12), {}};
-          verdict.expect(question, truth, answer, options, [&] {
+          validation.expect(question, truth, answer, options, [&] {
             return std::string(exec.name()) + ", shifted by " + std::to_string(shift);
           });
         }
       }
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]") {
@@ -249,7 +249,7 @@ TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]")
 }
 
 TEST_CASE("the call without an instance gives the same answer", "[contract][views]") {
-  Verdict verdict;
+  Validation validation;
   auto const question = uniform_question(make_keys<float>(Input::uniform, 9000, 19), 3, 3000, 25);
   auto const truth = solve(question, {});
   for_each_space([&](auto const& exec) {
@@ -267,9 +267,9 @@ TEST_CASE("the call without an instance gives the same answer", "[contract][view
         {},
         signed_indices(std::vector<std::uint32_t>(found.data(), found.data() + found.size())),
         {}};
-    verdict.expect(question, truth, answer, {}, [&] { return std::string(exec.name()); });
+    validation.expect(question, truth, answer, {}, [&] { return std::string(exec.name()); });
   });
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::testing

@@ -17,9 +17,9 @@ void check(cudaError_t error) {
   REQUIRE(error == cudaSuccess);
 }
 
-/// One for each kind of kernel that serves: short rows, batches, rows that clusters hold, with few and many winners, rows
-/// that clusters read twice, with few winners and with so many that the blocks share the finish, a row for the whole
-/// device, and winners that are many.
+/// One for each kind of kernel: short rows; batches; rows that a cluster holds, with small and with large k; rows
+/// that a cluster reads twice, with small k and with k so large that the blocks share the finish; one row for the
+/// whole device; and large k.
 struct Size {
   std::int64_t rows, n, k;
 };
@@ -42,7 +42,7 @@ class Call {
         m_values("test::values", size.rows, size.k),
         m_indices("test::indices", size.rows, size.k) {}
 
-  /// Other keys, and outputs that are no answer.
+  /// Sets new keys and clears the outputs.
   void set_keys(std::uint64_t seed) {
     auto const [rows, n, k] = m_size;
     m_question = uniform_question(make_keys<float>(Input::uniform, rows * n, seed), rows, n, k);
@@ -64,7 +64,7 @@ class Call {
                                   m_options);
   }
 
-  void judge(Verdict& verdict, char const* what) const {
+  void validate(Validation& validation, char const* what) const {
     m_exec.fence();
     Answer<float> answer;
     auto const values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_values);
@@ -74,7 +74,7 @@ class Call {
         answer.values.push_back(values(row, slot));
         answer.indices.push_back(indices(row, slot));
       }
-    verdict.expect(m_question, solve(m_question, m_options), answer, m_options, [&] {
+    validation.expect(m_question, solve(m_question, m_options), answer, m_options, [&] {
       return std::string(what) + ", " + std::to_string(m_size.rows) + " x " +
              std::to_string(m_size.n) + ", k = " + std::to_string(m_size.k);
     });
@@ -107,7 +107,7 @@ void for_each_call(Body const& body) {
     }
 }
 
-/// Holds a stream from a host function until it is told to go on, or until it has waited for too long.
+/// Holds a stream from a host function until it is released, or until it has waited for too long.
 class Hold {
  public:
   explicit Hold(cudaStream_t stream) { check(cudaLaunchHostFunc(stream, &Hold::wait, this)); }
@@ -136,7 +136,7 @@ class Hold {
 }  // namespace
 
 TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[api]") {
-  Verdict verdict;
+  Validation validation;
   for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
     call.set_keys(1);
     exec.fence();
@@ -150,45 +150,45 @@ TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[api]") {
     for (std::uint64_t seed = 2; seed < 5; ++seed) {
       call.set_keys(seed);
       check(cudaGraphLaunch(replay, stream));
-      call.judge(verdict, "replayed");
+      call.validate(validation, "replayed");
     }
     check(cudaGraphExecDestroy(replay));
     check(cudaGraphDestroy(graph));
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("a Plan's call returns while its stream is held", "[api]") {
-  Verdict verdict;
+  Validation validation;
   for_each_call([&](Kokkos::Cuda const& exec, auto& call) {
     call.set_keys(6);
     exec.fence();
     Hold hold(exec.cuda_stream());
     call.enqueue();
     CHECK(hold.release());
-    call.judge(verdict, "held");
+    call.validate(validation, "held");
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("a call writes to its workspace alone", "[api]") {
   constexpr std::size_t guard = 4096;
   constexpr auto mark = std::byte{0xa5};
-  Verdict verdict;
+  Validation validation;
   for_each_call([&](Kokkos::Cuda const&, auto& call) {
     call.set_keys(7);
     std::size_t const bytes = call.bytes();
     Workspace<Kokkos::Cuda> const all("test::workspace", bytes + 2 * guard);
     Kokkos::deep_copy(all, mark);
     call.enqueue_in(Kokkos::subview(all, std::pair(guard, guard + bytes)));
-    call.judge(verdict, "guarded");
+    call.validate(validation, "guarded");
     auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all);
     std::size_t touched = 0;
     for (std::size_t i = 0; i < guard; ++i)
       touched += (host(i) != mark) + (host(guard + bytes + i) != mark);
     CHECK(touched == 0);
   });
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::testing

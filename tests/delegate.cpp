@@ -35,7 +35,7 @@ TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[
   CHECK(choose_alpha(n, k, {8, 1, 1}) == 14);
 }
 
-/// That blocks cover the row, and every subrange has two keys and no more than its share of candidates.
+/// Checks that blocks cover the row, and that every subrange has two keys and no more than its share of candidates.
 void check_plan(DelegatePlan const& plan, std::int64_t k) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(plan.subranges()));
   for (std::int64_t i = 0; i < plan.n; ++i)
@@ -50,7 +50,7 @@ void check_plan(DelegatePlan const& plan, std::int64_t k) {
   CHECK(plan.delegates() >= k);
 }
 
-TEST_CASE("any row is cut into subranges that leave room for their candidates", "[algorithms]") {
+TEST_CASE("any row is cut into subranges whose candidates fit the workspace", "[algorithms]") {
   for (int threads : {1, 8, 300})
     for (int key_bytes : {1, 4})
       for (std::int64_t n : {128, 129, 255, 1000, 4096, 100003, 1 << 20})
@@ -67,7 +67,7 @@ TEST_CASE("any row is cut into subranges that leave room for their candidates", 
 constexpr Algorithm inners[] = {Algorithm::automatic, Algorithm::radix, Algorithm::bucket,
                                 Algorithm::bitonic};
 
-/// In a workspace of just as many bytes as are said to be needed, which is watched beyond them.
+/// In a workspace of exactly workspace_bytes(), whose bytes beyond are watched.
 template <class Exec, class T>
 Answer<T> select_in(Exec const& exec, Question<T> const& question, Options const& options) {
   std::int64_t const rows = question.rows(), n = question.length(0), k = question.width;
@@ -87,7 +87,7 @@ Answer<T> select_in(Exec const& exec, Question<T> const& question, Options const
 
 template <class T>
 void select_within(Input input, std::int64_t rows, std::int64_t n, std::int64_t k,
-                   testing::Verdict& verdict) {
+                   testing::Validation& validation) {
   auto const all = all_options<T>();
   auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
   auto const seed = static_cast<std::uint64_t>(input) * 64 + static_cast<std::uint64_t>(rows * k);
@@ -101,7 +101,7 @@ void select_within(Input input, std::int64_t rows, std::int64_t n, std::int64_t 
       options.inner = inner;
       options.sorted = draw++ % 2 == 0 ? Sorted::yes : Sorted::no;
       for_each_space([&](auto const& exec) {
-        verdict.expect(question, truth, select_in(exec, question, options), options, [&] {
+        validation.expect(question, truth, select_in(exec, question, options), options, [&] {
           return std::string(exec.name()) + ", " + name(inner) + " within, " + name(input) +
                  ", rows = " + std::to_string(rows) + ", n = " + std::to_string(n) +
                  ", k = " + std::to_string(k);
@@ -113,7 +113,7 @@ void select_within(Input input, std::int64_t rows, std::int64_t n, std::int64_t 
 
 /// Subranges so long that most of their steps change nothing.
 template <class T>
-void select_long(Input input, testing::Verdict& verdict) {
+void select_long(Input input, testing::Validation& validation) {
   std::int64_t const n = 150'007;
   auto const options = all_options<T>();
   for (std::int64_t rows : {1, 2})
@@ -127,7 +127,7 @@ void select_long(Input input, testing::Verdict& verdict) {
         auto const truth = solve(question, chosen);
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
-          verdict.expect(question, truth, call(k, chosen), chosen, [&] {
+          validation.expect(question, truth, call(k, chosen), chosen, [&] {
             return std::string(exec.name()) + ", " + name(input) +
                    ", rows = " + std::to_string(rows) + ", k = " + std::to_string(k);
           });
@@ -139,26 +139,26 @@ void select_long(Input input, testing::Verdict& verdict) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[algorithms]", Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   std::int64_t const n = 9'001;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t rows : {1, 5})
       for (std::int64_t k :
            {std::int64_t{1}, std::int64_t{255}, std::int64_t{256}, std::int64_t{257}, n / 16})
-        select_within<TestType>(input, rows, n, k, verdict);
-  verdict.close();
+        select_within<TestType>(input, rows, n, k, validation);
+  validation.close();
 }
 
 /// Delegates and candidates in lists that several groups share.
 TEMPLATE_LIST_TEST_CASE("the same on rows so long that their lists have parts", "[algorithms]",
                         Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   std::int64_t const n = 300'001;
   ForceAlpha const short_subranges(3);
   for (Input input : {Input::uniform, Input::few_values, Input::bucket_killer, Input::all_equal})
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, n / 16})
-      select_within<TestType>(input, 1, n, k, verdict);
-  verdict.close();
+      select_within<TestType>(input, 1, n, k, validation);
+  validation.close();
 }
 
 TEST_CASE("what is asked for within delegate selects there", "[algorithms]") {
@@ -209,9 +209,9 @@ TEST_CASE("a forced alpha is taken, and given back", "[algorithms]") {
 }
 
 TEMPLATE_LIST_TEST_CASE("delegates of long subranges", "[algorithms]", Widths) {
-  testing::Verdict verdict;
-  for (Input input : inputs_for<TestType>()) select_long<TestType>(input, verdict);
-  verdict.close();
+  testing::Validation validation;
+  for (Input input : inputs_for<TestType>()) select_long<TestType>(input, validation);
+  validation.close();
 }
 
 }  // namespace ktopk::detail

@@ -117,8 +117,8 @@ TEMPLATE_LIST_TEST_CASE("digests are those of every other backend", "[digests]",
   });
 }
 
-/// Else an error in reading the file, or in the generators, would pass unseen.
-TEST_CASE("the digests tell cases apart", "[digests]") {
+/// Otherwise an error in reading the file, or in the generators, would go unnoticed.
+TEST_CASE("the digests of different cases differ", "[digests]") {
   std::map<std::string, std::string> first_of;
   for (auto const& [what, digest] : stored_digests())
     if (what.find("random_bits/1x20000") != std::string::npos) {

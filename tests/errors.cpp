@@ -38,7 +38,7 @@ bool still_marked(View const& view) {
                      [](unsigned char byte) { return byte == mark; });
 }
 
-/// The call throws std::invalid_argument, names all parts in its message, and starts no kernel.
+/// Checks that the call throws std::invalid_argument, that its message has all parts, and that no kernel starts.
 template <class Call>
 void rejects(Call const& call, std::vector<std::string> const& parts) {
   std::string message;
@@ -190,7 +190,7 @@ TEST_CASE("neighbors do not overlap", "[errors]") {
   Kokkos::fence();
 }
 
-/// The extents of these Views are a claim; nothing may be read.
+/// These Views' extents exceed their memory; nothing may be read.
 TEST_CASE("a 32-bit index type too small for the row", "[errors]") {
   Kokkos::View<std::int8_t*, Memory> const some("test::some", 8);
   std::int64_t const n = (std::int64_t{1} << 31) + 1;
@@ -227,7 +227,7 @@ TEST_CASE("rows longer than 2^40", "[errors]") {
   CHECK(still_marked(values));
 }
 
-/// These extents are a claim too.
+/// These extents exceed the memory too.
 TEST_CASE("more than 2^31 - 1 rows", "[errors]") {
   Kokkos::View<std::int8_t*, Memory> const some("test::some", 8);
   std::int64_t const most = std::numeric_limits<std::int32_t>::max();
@@ -250,9 +250,10 @@ TEST_CASE("more than 2^31 - 1 rows", "[errors]") {
   CHECK_NOTHROW(workspace_bytes(Exec(), make_shape<std::int8_t>(most, 1, 1)));
 }
 
-TEST_CASE("more keys or winners than 64 bits number", "[errors]") {
+TEST_CASE("more keys or output slots than 64 bits can count", "[errors]") {
   std::int64_t const rows = std::int64_t{1} << 30, n = std::int64_t{1} << 33;
-  Options const heap{.algorithm = Algorithm::heap};  // needs a workspace only where groups share rows
+  Options const heap{.algorithm =
+                         Algorithm::heap};  // needs a workspace only where groups share rows
   rejects([&] { (void)workspace_bytes(Exec(), make_shape<float>(rows, n, 1)); },
           {"ktopk::workspace_bytes", std::to_string(rows), "n = " + std::to_string(n), "2^63"});
   rejects([&] { Plan<Exec>(Exec(), make_shape<float>(rows, n, 1)); },
@@ -266,7 +267,7 @@ TEST_CASE("more keys or winners than 64 bits number", "[errors]") {
   CHECK_NOTHROW(workspace_bytes(Exec(), shape));
 }
 
-/// Sort needs two items of 16 bytes a key.
+/// Sort needs two composite keys of 16 bytes per key.
 TEST_CASE("a workspace of more bytes than can be", "[errors]") {
   Shape const shape = make_shape<double>(1 << 20, std::int64_t{1} << 40, 1);
   Options const sort{.algorithm = Algorithm::sort};

@@ -17,8 +17,8 @@
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
-// one_pass with a threshold that lets nothing pass, or more than there is room for. What it has kept is then of no use,
-// so a right answer can only be radix's.
+// one_pass with a threshold that nothing reaches, or more keys than the list can hold. What it kept is then useless,
+// so a right answer can only come from radix.
 
 namespace ktopk::testing {
 namespace {
@@ -27,14 +27,14 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
-// Rows that a host's thread has to itself, that several threads read, and that they share altogether, where
-// many are wanted.
+// Lengths of rows that one host thread serves alone, that several threads read, and whose whole selection several
+// threads share (large k).
 constexpr std::int64_t one_thread = 30'011, shared_reading = 70'001, all_shared = 530'003;
 constexpr std::int64_t many = 6'000;
 
 template <class T>
-void select_with(Threshold threshold, Input input, Verdict& verdict, std::int64_t n = one_thread,
-                 std::vector<std::int64_t> const& ks = {1, 700}) {
+void select_with(Threshold threshold, Input input, Validation& validation,
+                 std::int64_t n = one_thread, std::vector<std::int64_t> const& ks = {1, 700}) {
   for (std::int64_t rows : {1, 2})
     for (std::int64_t k : ks)
       for (Options options : all_options<T>()) {
@@ -44,7 +44,7 @@ void select_with(Threshold threshold, Input input, Verdict& verdict, std::int64_
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
           ForceThreshold const force(threshold);
-          verdict.expect(question, truth, call(k, options), options, [&] {
+          validation.expect(question, truth, call(k, options), options, [&] {
             return std::string(exec.name()) + ", " + name(input) +
                    ", rows = " + std::to_string(rows) + ", k = " + std::to_string(k);
           });
@@ -65,31 +65,31 @@ double log_poisson(double mean, std::int64_t first, std::int64_t last) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("a threshold too high falls back", "[fallback]", Widths) {
-  Verdict verdict;
-  select_with<TestType>(Threshold::too_high, Input::uniform, verdict);
-  verdict.close();
+  Validation validation;
+  select_with<TestType>(Threshold::too_high, Input::uniform, validation);
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("a threshold too low falls back", "[fallback]", Widths) {
-  Verdict verdict;
-  select_with<TestType>(Threshold::too_low, Input::uniform, verdict);
-  verdict.close();
+  Validation validation;
+  select_with<TestType>(Threshold::too_low, Input::uniform, validation);
+  validation.close();
 }
 
-TEST_CASE("equal keys fall back as the tie rule says", "[fallback]") {
-  Verdict verdict;
+TEST_CASE("equal keys fall back by the tie rule", "[fallback]") {
+  Validation validation;
   for (Threshold threshold : {Threshold::too_high, Threshold::too_low})
-    select_with<float>(threshold, Input::all_equal, verdict);
-  verdict.close();
+    select_with<float>(threshold, Input::all_equal, validation);
+  validation.close();
 }
 
 TEST_CASE("rows that threads share fall back too", "[fallback]") {
-  Verdict verdict;
+  Validation validation;
   for (Threshold threshold : {Threshold::too_high, Threshold::too_low}) {
-    select_with<float>(threshold, Input::few_values, verdict, shared_reading, {700});
-    select_with<float>(threshold, Input::few_values, verdict, all_shared, {many});
+    select_with<float>(threshold, Input::few_values, validation, shared_reading, {700});
+    select_with<float>(threshold, Input::few_values, validation, all_shared, {many});
   }
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback]") {
@@ -128,11 +128,11 @@ TEST_CASE("shorter rows are sampled by a key of every stratum", "[fallback]") {
   }
 }
 
-/// Whose samples say less where the keys of a page are alike.
+/// Where the keys of a page are alike, a sample by pages carries less information.
 TEST_CASE("rows sampled by pages", "[fallback]") {
   std::int64_t const n = (1 << 22) + 3, k = 1000;
   Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
-  Verdict verdict;
+  Validation validation;
   for (Input input : {Input::uniform, Input::ascending, Input::few_values})
     for (std::int64_t alike : {1, 512}) {
       auto keys = make_keys<double>(input, n, 5);
@@ -141,14 +141,14 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
       auto const truth = solve(question, options);
       for_each_space([&](auto const& exec) {
         UniformCall<std::decay_t<decltype(exec)>, double> call(exec, keys, 1, n, k);
-        verdict.expect(question, truth, call(k, options), options,
-                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        validation.expect(question, truth, call(k, options), options,
+                          [&] { return std::string(exec.name()) + ", " + name(input); });
       });
     }
-  verdict.close();
+  validation.close();
 }
 
-TEST_CASE("a trial and what follows it read each key once", "[fallback]") {
+TEST_CASE("the pilot read and the read after it read each key once", "[fallback]") {
   using ktopk::detail::RowParts;
   for (std::int64_t parts : {128, 257, 1023, 2000})
     for (std::int64_t n : {parts * 65536, parts * 65536 - 4099}) {
@@ -170,7 +170,7 @@ TEST_CASE("a trial and what follows it read each key once", "[fallback]") {
     }
 }
 
-TEST_CASE("a trial reads each stratum, and knows which", "[fallback]") {
+TEST_CASE("the pilot read covers every stratum and reports which", "[fallback]") {
   using ktopk::detail::RowParts;
   for (std::int64_t parts : {128, 257, 1023}) {
     RowParts row((std::int64_t{1} << 26) + 77, parts);
@@ -182,7 +182,7 @@ TEST_CASE("a trial reads each stratum, and knows which", "[fallback]") {
   }
 }
 
-TEST_CASE("a trial is worth it in long rows of some winners", "[fallback]") {
+TEST_CASE("a pilot read is made in long rows, for k neither small nor large", "[fallback]") {
   using ktopk::detail::RowParts;
   std::int64_t const n = 1 << 26;
   CHECK(RowParts(n, 256).are_worth_a_trial(100'000));
@@ -192,7 +192,8 @@ TEST_CASE("a trial is worth it in long rows of some winners", "[fallback]") {
   CHECK_FALSE(RowParts(n / 4 - 1, 256).are_worth_a_trial(100'000));
 }
 
-TEST_CASE("a trial speaks for the row if what it kept is spread as by chance", "[fallback]") {
+TEST_CASE("a pilot read is representative if the keys it kept are spread as by chance",
+          "[fallback]") {
   std::minstd_rand random(7);
   ktopk::detail::Spread by_chance, regular, crowded, of_one_half;
   for (int i = 0; i < 4000; ++i) {
@@ -207,10 +208,10 @@ TEST_CASE("a trial speaks for the row if what it kept is spread as by chance", "
   CHECK_FALSE(of_one_half.is_by_chance());
 }
 
-TEST_CASE("a trial may raise the threshold, and too high at that, or be too certain",
+TEST_CASE("a pilot read may raise the threshold, too high, or accept keys too early",
           "[fallback]") {
   std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Verdict verdict;
+  Validation validation;
   for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::leading_bits}) {
     auto const question = uniform_question(make_keys<float>(input, n, 5), 1, n, k);
     auto const truth = solve(question, Options{});
@@ -223,8 +224,8 @@ TEST_CASE("a trial may raise the threshold, and too high at that, or be too cert
           Options const options{.sorted = sorted, .algorithm = Algorithm::one_pass};
           ForceThreshold const force(threshold);
           Recorder const record;
-          verdict.expect(question, truth, call(k, options), options,
-                         [&] { return std::string(exec.name()) + ", " + name(input); });
+          validation.expect(question, truth, call(k, options), options,
+                            [&] { return std::string(exec.name()) + ", " + name(input); });
           if (!ktopk::detail::is_host_space<Exec>) continue;
           CHECK(record.ran("one_pass::trial"));
           if (input == Input::uniform)
@@ -232,10 +233,10 @@ TEST_CASE("a trial may raise the threshold, and too high at that, or be too cert
         }
     });
   }
-  verdict.close();
+  validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("of two rows a trial tells different things", "[fallback]", Widths) {
+TEMPLATE_LIST_TEST_CASE("two rows whose pilot reads differ", "[fallback]", Widths) {
   std::int64_t const n = (1 << 24) + 77, k = 20'000;
   Options const options{.order = Order::smallest,
                         .sorted = Sorted::no,
@@ -246,16 +247,16 @@ TEMPLATE_LIST_TEST_CASE("of two rows a trial tells different things", "[fallback
   keys.insert(keys.end(), sorted.begin(), sorted.end());
   auto const question = uniform_question(std::move(keys), 2, n, k);
   auto const truth = solve(question, options);
-  Verdict verdict;
+  Validation validation;
   for_each_space([&](auto const& exec) {
     UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 2, n, k);
-    verdict.expect(question, truth, call(k, options), options,
-                   [&] { return std::string(exec.name()); });
+    validation.expect(question, truth, call(k, options), options,
+                      [&] { return std::string(exec.name()); });
   });
-  verdict.close();
+  validation.close();
 }
 
-TEST_CASE("only what is spread as sorted keys are is in line", "[fallback]") {
+TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fallback]") {
   auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
     return ktopk::detail::are_in_line(std::ssize(places), span,
                                       [&](std::int64_t i) { return places[i]; });
@@ -269,7 +270,7 @@ TEST_CASE("only what is spread as sorted keys are is in line", "[fallback]") {
   CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30}, 25));
 }
 
-TEST_CASE("of sorted keys a lower order of the sample does", "[fallback]") {
+TEST_CASE("for sorted rows a lower order statistic of the sample suffices", "[fallback]") {
   for (std::int64_t n : {(1 << 19) + 3, (1 << 22) + 4099, 1 << 26})
     for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700})
       for (std::int64_t page : {std::int64_t{512}, n}) {
@@ -290,10 +291,10 @@ TEST_CASE("of sorted keys a lower order of the sample does", "[fallback]") {
       }
 }
 
-TEST_CASE("sorted and equal rows are bounded from both sides, and serve if one misleads",
+TEST_CASE("sorted and equal rows are bounded from both sides, and right if a bound misleads",
           "[fallback]") {
   std::int64_t const n = (1 << 20) + 3, k = 3000;
-  Verdict verdict;
+  Validation validation;
   for (Input input : {Input::ascending, Input::descending, Input::all_equal, Input::bucket_killer})
     for (Options options : all_options<std::int32_t>()) {
       options.algorithm = Algorithm::one_pass;
@@ -305,17 +306,17 @@ TEST_CASE("sorted and equal rows are bounded from both sides, and serve if one m
         for (Threshold threshold : {Threshold::sampled, Threshold::certain_too_low}) {
           ForceThreshold const force(threshold);
           Recorder const record;
-          verdict.expect(question, truth, call(k, options), options,
-                         [&] { return std::string(exec.name()) + ", " + name(input); });
+          validation.expect(question, truth, call(k, options), options,
+                            [&] { return std::string(exec.name()) + ", " + name(input); });
           if (ktopk::detail::is_host_space<Exec> && input != Input::bucket_killer)
             CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
         }
       });
     }
-  verdict.close();
+  validation.close();
 }
 
-TEST_CASE("a sample seldom holds fewer winners than its least", "[fallback]") {
+TEST_CASE("a sample seldom holds fewer of the k best than its lower bound", "[fallback]") {
   for (double mean : {30.0, 1000.0, 6250.0}) {
     std::int64_t const least = ktopk::detail::safe_least(mean);
     CHECK(log_poisson(mean, 0, least) <= ktopk::detail::log_seldom);
@@ -324,7 +325,7 @@ TEST_CASE("a sample seldom holds fewer winners than its least", "[fallback]") {
   CHECK(ktopk::detail::safe_least(5) == 0);
 }
 
-TEST_CASE("the force ends with its scope", "[fallback]") {
+TEST_CASE("a forced threshold ends with its scope", "[fallback]") {
   { ForceThreshold const force(Threshold::too_low); }
   CHECK(ktopk::detail::forced_threshold == Threshold::sampled);
 }

@@ -13,14 +13,14 @@
 
 #include "support/algorithm.hpp"
 
-// What a thread of heap keeps, in registers and in a heap, alone and in a team.
+// The list that a thread of heap keeps, in registers and as a heap, alone and in a team.
 
 namespace ktopk::detail {
 namespace {
 
 using namespace ktopk::testing;
 
-/// Items whose order is nothing special, with the least and the greatest that there is among them.
+/// Composite keys in no particular order, including the smallest and the largest possible.
 template <class Item>
 std::vector<Item> some_items(int count, std::uint64_t seed) {
   std::vector<Item> items{Item{0}, static_cast<Item>(~Item{0})};
@@ -56,7 +56,7 @@ void check_register_list() {
     }
 }
 
-/// Threads of the host that stand for a team of a device.
+/// Host threads in place of a device's team.
 struct Crew {
   std::barrier<> meeting{team_size};
   std::vector<std::byte> memory;
@@ -84,7 +84,7 @@ class CrewGroup {
   int m_rank;
 };
 
-/// Keys in a team's hands: the best k of all from the third on.
+/// Keys distributed over a team: the k best begin at the third.
 template <class Item, class Bits>
 void check_team(std::vector<Bits> const& keys, std::int64_t k) {
   auto const n = static_cast<std::int64_t>(keys.size());
@@ -118,7 +118,7 @@ TEST_CASE("a list in registers keeps the best, in order", "[heap]") {
   check_register_list<Item128, 8>();
 }
 
-TEST_CASE("the room of registers is the least that holds k", "[heap]") {
+TEST_CASE("the list in registers is the shortest that holds k", "[heap]") {
   auto const room = []<class Item>(Item, std::int64_t k) {
     int found = 0;
     with_register_room<Item>(k, [&](auto room) { found = room; });
@@ -176,29 +176,28 @@ TEST_CASE("a team keeps the best in registers, in heaps of its own and in shared
 using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
 
 TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", Widths) {
-  Verdict verdict;
+  Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {17, 700, 5000})
       for (std::int64_t k : {1, 3, 4, 5, 8, 9, 15, 16, 17, 33, 300}) {
-        if (k <= n) expect_algorithm<TestType>(Algorithm::heap, input, 3, n, k, verdict);
+        if (k <= n) expect_algorithm<TestType>(Algorithm::heap, input, 3, n, k, validation);
       }
-  verdict.close();
+  validation.close();
 }
 
-/// Rows long enough that the best of classes of places tell what k keys reach.
-TEMPLATE_LIST_TEST_CASE("heap and queue of rows longer than what their bar is known by", "[heap]",
-                        Widths) {
-  Verdict verdict;
+TEMPLATE_LIST_TEST_CASE("heap and queue on rows long enough for a threshold by strided maxima",
+                        "[heap]", Widths) {
+  Validation validation;
   for (Algorithm algorithm : {Algorithm::heap, Algorithm::queue})
     for (Input input : inputs_for<TestType>())
       for (std::int64_t n : {8191, 8192, 40'000})
         for (std::int64_t k : {1, 33, 64, 65, 256})
-          expect_algorithm<TestType>(algorithm, input, 2, n, k, verdict);
-  verdict.close();
+          expect_algorithm<TestType>(algorithm, input, 2, n, k, validation);
+  validation.close();
 }
 
 TEST_CASE("few numbers among NaNs of one sign win or lose as asked", "[heap]") {
-  Verdict verdict;
+  Validation validation;
   std::int64_t const n = 20'000, k = 40;
   for (float nan :
        {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN()}) {
@@ -212,12 +211,12 @@ TEST_CASE("few numbers among NaNs of one sign win or lose as asked", "[heap]") {
         auto const truth = solve(question, options);
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 1, n, k);
-          verdict.expect(question, truth, call(k, options), options,
-                         [&] { return std::string(exec.name()) + ", " + name(algorithm); });
+          validation.expect(question, truth, call(k, options), options,
+                            [&] { return std::string(exec.name()) + ", " + name(algorithm); });
         });
       }
   }
-  verdict.close();
+  validation.close();
 }
 
 }  // namespace ktopk::detail

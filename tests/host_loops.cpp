@@ -54,7 +54,7 @@ std::vector<bits_of<T>> patterns() {
   return keys;
 }
 
-/// Where the bits of a key change their meaning, and some between, as ranks with their neighbors.
+/// The ordered bits, with their neighbors, at which the bits of a key change their meaning, and some between.
 template <class T>
 std::vector<bits_of<T>> landmarks(RankMap<bits_of<T>> const& map) {
   using Bits = bits_of<T>;
@@ -96,7 +96,7 @@ std::vector<std::uint16_t> places_in_range(Bits const* keys, int count, RankMap<
   return places;
 }
 
-/// Whether a filter finds exactly the keys in the range, and leaves what lies behind its room alone.
+/// Whether a filter finds exactly the keys in the range, and writes nothing behind its output.
 template <class Bits>
 bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count, RankMap<Bits> const& map,
            RankRange<Bits> range) {
@@ -186,18 +186,18 @@ TEMPLATE_LIST_TEST_CASE("every filter of streams finds what it would find block 
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a sieve lets every key of its range pass", "[host_loops]", Keys) {
+TEMPLATE_LIST_TEST_CASE("a prefilter passes every key of its range", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int missed = 0;
   for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
-    Sieve<Bits> const sieve(map, range);
-    for (Bits key : keys) missed += range.has(map(key)) && !sieve.passes(key);
+    Sieve<Bits> const prefilter(map, range);
+    for (Bits key : keys) missed += range.has(map(key)) && !prefilter.passes(key);
   });
   CHECK(missed == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a sieve up to the best rank lets only NaN and zero pass besides",
+TEMPLATE_LIST_TEST_CASE("a prefilter up to the best rank passes only NaN and zero besides",
                         "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
@@ -207,8 +207,8 @@ TEMPLATE_LIST_TEST_CASE("a sieve up to the best rank lets only NaN and zero pass
     auto const is_plain = [&](Bits key) { return map.has_one_key(map(key)); };
     for (Bits least : landmarks<TestType>(map)) {
       auto const range = ktopk::detail::ranks_from(least);
-      Sieve<Bits> const sieve(map, range);
-      for (Bits key : keys) idle += is_plain(key) && !range.has(map(key)) && sieve.passes(key);
+      Sieve<Bits> const prefilter(map, range);
+      for (Bits key : keys) idle += is_plain(key) && !range.has(map(key)) && prefilter.passes(key);
     }
   }
   CHECK(idle == 0);
@@ -293,7 +293,7 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops find extremes and count what re
 
 namespace {
 
-/// Keys of a row that streams read, with the best items from where the walk should find them.
+/// A row's keys for a read by streams, and the best composite keys that the read should find.
 template <class T>
 struct LongRow {
   using Bits = bits_of<T>;
@@ -376,7 +376,7 @@ TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the 
   CHECK(wrong == 0);
 }
 
-TEST_CASE("threads share all work, whoever comes", "[host_loops]") {
+TEST_CASE("threads share all work, whichever arrive", "[host_loops]") {
   using ktopk::detail::HostShares;
   for (std::int64_t count : {1, 2, 7, 64, 1000, 70'000})
     for (std::int64_t threads : {1, 2, 3, 64, 300}) {
@@ -384,7 +384,7 @@ TEST_CASE("threads share all work, whoever comes", "[host_loops]") {
       INFO(count << " for " << threads);
       CHECK(shares.threads() == std::min(count, threads));
       std::vector<int> calls(static_cast<std::size_t>(count));
-      // The last thread finds nothing left to do by the others: it has helped them all.
+      // The last thread has taken over everything that the others left.
       for (std::int64_t thread = shares.threads() - 1; thread >= 0; --thread)
         shares.work(thread, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
       CHECK(std::count(calls.begin(), calls.end(), 1) == count);
@@ -404,7 +404,7 @@ TEST_CASE("a thread begins with what it had before, at the row's ends", "[host_l
   CHECK(first_of(16, 1) == Pieces{4, 5});
   CHECK(first_of(16, 2) == Pieces{11, 10});
   CHECK(first_of(16, 3) == Pieces{15, 14});
-  // Several at a time are read forwards, as a processor fetches ahead.
+  // Several at a time are read forwards, which suits the hardware prefetcher.
   CHECK(first_of(64, 2) == Pieces{46, 47});
   CHECK(first_of(64, 3) == Pieces{62, 63});
 }

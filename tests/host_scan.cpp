@@ -39,7 +39,7 @@ std::vector<bits_of<T>> ranks_of(Input input, int count) {
   return ranks;
 }
 
-/// Whether its rank is the k-th best or one that k reach, and as many reach and have it as it says.
+/// Whether exactly k ranks reach the edge's, or it is the k-th best, with the right surplus and number of ties.
 template <class Bits>
 bool is_edge(Edge<Bits> const& edge, std::vector<Bits> const& ranks, int k) {
   int reaching = 0, ties = 0;
@@ -64,7 +64,7 @@ int wrong_edges(std::vector<Bits> const& ranks) {
   return wrong;
 }
 
-/// Of a range between two of the ranks, and of winners from one above it to as many as reach it and one more.
+/// Searches a range between two of the ranks, for every kind of k: k-th best above, inside and below the range.
 template <class Bits>
 int wrong_edges_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks, Bits one,
                    Bits other) {
@@ -85,31 +85,32 @@ int wrong_edges_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks,
   return wrong;
 }
 
-/// The places of the winners among ranks of which those from `least` to `most` may tie.
-std::vector<std::uint16_t> winners_of(std::vector<std::uint32_t> const& ranks, std::uint32_t least,
-                                      std::uint32_t most, int wanted, bool last_wins) {
-  std::vector<std::uint16_t> ties, winners;
+/// The positions of the selected ranks; those from `least` to `most` count as ties, of which `wanted` are selected.
+std::vector<std::uint16_t> selected_positions(std::vector<std::uint32_t> const& ranks,
+                                              std::uint32_t least, std::uint32_t most, int wanted,
+                                              bool last_wins) {
+  std::vector<std::uint16_t> ties, selected;
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i] > most)
-      winners.push_back(static_cast<std::uint16_t>(i));
+      selected.push_back(static_cast<std::uint16_t>(i));
     else if (ranks[i] >= least)
       ties.push_back(static_cast<std::uint16_t>(i));
   auto const first = last_wins ? ties.end() - wanted : ties.begin();
-  winners.insert(winners.end(), first, first + wanted);
-  std::sort(winners.begin(), winners.end());
-  return winners;
+  selected.insert(selected.end(), first, first + wanted);
+  std::sort(selected.begin(), selected.end());
+  return selected;
 }
 
 /// What a Borderline finds in two calls, the first of `cut` ranks.
 std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops,
-                                    Borderline<std::uint32_t> borderline,
+                                    Borderline<std::uint32_t> splitter,
                                     std::vector<std::uint32_t> const& ranks, int cut) {
   auto const count = static_cast<int>(ranks.size());
   constexpr std::uint16_t untouched = 0xffff;
   std::vector<std::uint16_t> places;
   for (auto [begin, end] : {std::pair{0, cut}, std::pair{cut, count}}) {
     std::vector<std::uint16_t> hits(static_cast<std::size_t>(end - begin) + 2, untouched);
-    int const found = borderline.filter(loops, {}, ranks.data() + begin, end - begin, hits.data());
+    int const found = splitter.filter(loops, {}, ranks.data() + begin, end - begin, hits.data());
     REQUIRE(hits.back() == untouched);
     for (int h = 0; h < found; ++h)
       places.push_back(static_cast<std::uint16_t>(begin + hits[static_cast<std::size_t>(h)]));
@@ -119,8 +120,7 @@ std::vector<std::uint16_t> found_by(HostLoops<std::uint32_t> const& loops,
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[host_scan]",
-                        Widths) {
+TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its keys are", "[host_scan]", Widths) {
   int wrong = 0;
   for (Input input : inputs_for<TestType>())
     for (int count : {511, 512, 513, 2049, long_block - 1, long_block, 4 * long_block})
@@ -130,7 +130,7 @@ TEMPLATE_LIST_TEST_CASE("the edge of a row is right whatever its ranks are", "[h
 
 namespace {
 
-/// How often the loops of a processor name another place for the best of some keys.
+/// How often a processor's loops return another position for the best of some keys.
 template <class Bits>
 int wrong_bests(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
   std::vector<Bits> ranks;
@@ -238,7 +238,7 @@ TEMPLATE_LIST_TEST_CASE("a sample leads to the edge of a row where it does not m
       }
 }
 
-TEST_CASE("a borderline lets as many ties win as are wanted, the first or the last",
+TEST_CASE("a tie splitter selects as many ties as are wanted, the first or the last",
           "[host_scan]") {
   constexpr std::uint32_t most_rank = 0xffffffff;
   for (int count : {1, 255, 256, 257, 1000, 2048, long_block})
@@ -255,10 +255,10 @@ TEST_CASE("a borderline lets as many ties win as are wanted, the first or the la
             for (int cut : {0, 1, count / 2, count})
               for (auto const& loops : all_host_loops<std::uint32_t>()) {
                 CAPTURE(count, values, base, wanted, last_wins, cut);
-                Borderline<std::uint32_t> const borderline({least, most - least}, ties - wanted,
-                                                           wanted, last_wins);
-                bool const same = found_by(loops, borderline, ranks, cut) ==
-                                  winners_of(ranks, least, most, wanted, last_wins);
+                Borderline<std::uint32_t> const splitter({least, most - least}, ties - wanted,
+                                                         wanted, last_wins);
+                bool const same = found_by(loops, splitter, ranks, cut) ==
+                                  selected_positions(ranks, least, most, wanted, last_wins);
                 REQUIRE(same);
               }
       }

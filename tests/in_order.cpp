@@ -48,7 +48,7 @@ std::vector<Bits> ranks_of(RankMap<Bits> const& map, std::vector<Bits> const& ke
   return ranks;
 }
 
-/// The places of the k best of some ranks, ascending.
+/// The positions of the k best of some ranks, ascending.
 template <class Bits>
 std::vector<int> best_places(std::vector<Bits> const& ranks, int k, bool last_wins) {
   std::vector<int> places(ranks.size());
@@ -73,7 +73,7 @@ constexpr int lengths[] = {1, 2, 15, 16, 17, 511, 512, 513, 514, 1100};
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a course is never claimed in vain", "[in_order]", Widths) {
+TEMPLATE_LIST_TEST_CASE("no row is reported in order that is not", "[in_order]", Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
   for (Options const& options : orders()) {
@@ -161,7 +161,7 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
   CHECK(wrong == 0);
 }
 
-/// What the classes promise of a row of one key but for few places, on every processor and in every order.
+/// The guarantee of the strided maxima, for rows of one key with few exceptions, on every processor and in every order.
 template <class T>
 int wrong_promises(bits_of<T> common, bits_of<T> other) {
   using Bits = bits_of<T>;
@@ -208,7 +208,8 @@ TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("a bar by classes turns no winner away", "[in_order]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a threshold by strided maxima rejects none of the k best", "[in_order]",
+                        Widths) {
   using Bits = bits_of<TestType>;
   using Item = ktopk::detail::Item128;
   auto const loops = ktopk::detail::pick_host_loops<Bits>();

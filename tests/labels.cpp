@@ -10,7 +10,7 @@
 namespace ktopk::testing {
 namespace {
 
-/// Views of an execution space with something to select from.
+/// Views of an execution space with keys to select from.
 template <class Exec>
 struct Scene {
   using Memory = typename Exec::memory_space;
@@ -30,7 +30,7 @@ struct Scene {
   }
 };
 
-/// An instance that is not the default one, where the space has such.
+/// An instance that is not the default one, if the space has others.
 template <class Exec>
 Exec other_instance() {
   return Kokkos::Experimental::partition_space(Exec(), 1, 1)[1];
@@ -45,7 +45,7 @@ template <>
 
 bool is_ours(Event const& event) { return event.label.rfind("ktopk::", 0) == 0; }
 
-/// Kokkos keeps scratch memory of its own, which grows when a kernel first asks for it, and fences when it frees.
+/// Kokkos has its own scratch memory, which grows when a kernel first requests it, and fences when it frees.
 bool is_kokkos_own(Event const& event) {
   return event.label.rfind("Kokkos::", 0) == 0 ||
          event.label.find("Space::impl_deallocate") != std::string::npos;
@@ -67,8 +67,7 @@ void check_kernels(Recorder const& record, Exec const& exec) {
   }
 }
 
-/// Kokkos's Threads wait for each other around every kernel, whoever launches it. A fence that is asked for has
-/// another label.
+/// Kokkos's Threads wait for each other around every kernel. An explicit fence has another label.
 bool is_end_of_a_kernel(Event const& event) {
   return event.kind == Event::Kind::fence &&
          event.label.starts_with("Kokkos::ThreadsInternal::fence");
@@ -211,7 +210,7 @@ TEST_CASE("the workspace of one_pass is bounded in n", "[labels][workspace]") {
       return workspace_bytes(exec, make_shape<float>(1, std::int64_t{1} << log_n, 100), options);
     };
     CHECK(bytes(40) == bytes(36));
-    // A host's threads have memory of their own, a device's have not.
+    // Host threads have their own memory, a device's threads do not.
     std::size_t const threads =
         ktopk::detail::is_host_space<Exec> ? exec.concurrency() * std::size_t{1 << 18} : 0;
     CHECK(bytes(40) < (std::size_t{1} << 27) + threads);

@@ -25,7 +25,7 @@ bool device_present() {
 #endif
 }
 
-/// Two threads unless the environment says otherwise: tests run side by side.
+/// Two threads unless the environment sets another number: tests run side by side.
 Kokkos::InitializationSettings settings() {
   Kokkos::InitializationSettings settings;
   settings.set_disable_warnings(true);
@@ -34,7 +34,7 @@ Kokkos::InitializationSettings settings() {
   return settings;
 }
 
-/// Where all arrays are those of calls, none may have been allocated.
+/// If only calls use such arrays, none may have been allocated.
 bool arrays_are_in_workspace() {
   if (std::getenv("KTOPK_TESTS_OF_CALLS") == nullptr) return true;
   auto const beyond = ktopk::detail::arrays_beyond_workspace.load();
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   Catch::Session session;
   if (int const status = session.applyCommandLine(argc, argv); status != 0) return status;
   auto const& wish = session.configData();
-  // Tests are listed where they are built, and that machine need not have the device.
+  // Tests are listed on the machine that builds them, which need not have the device.
   if (wish.showHelp || wish.listTests || wish.listTags || wish.listReporters || wish.listListeners)
     return session.run();
   if (!device_present()) {

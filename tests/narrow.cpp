@@ -5,7 +5,7 @@
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
-// bucket, sample and quick on rows that several groups share, where lists and radix take over.
+// bucket, sample and quick on rows that several groups share, where the search continues in lists and in radix.
 
 namespace ktopk::testing {
 namespace {
@@ -15,7 +15,8 @@ using Widths = std::tuple<std::uint8_t, bfloat16, std::int32_t, float, double>;
 constexpr Algorithm algorithms[] = {Algorithm::bucket, Algorithm::sample, Algorithm::quick};
 
 template <class T>
-void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input, Verdict& verdict) {
+void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
+                 Validation& validation) {
   auto const all = all_options<T>();
   auto const question = uniform_question(make_keys<T>(input, rows * n, 9), rows, n, k);
   Options options = all[random_bits(11, n + 100 * k + static_cast<int>(input)) % all.size()];
@@ -24,7 +25,7 @@ void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
     options.algorithm = algorithm;
     for_each_space([&](auto const& exec) {
       UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
-      verdict.expect(question, truth, call(k, options), options, [&] {
+      validation.expect(question, truth, call(k, options), options, [&] {
         return std::string(exec.name()) + ", " + name(input) + ", rows = " + std::to_string(rows) +
                ", n = " + std::to_string(n) + ", k = " + std::to_string(k);
       });
@@ -36,24 +37,24 @@ void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
 
 TEMPLATE_LIST_TEST_CASE("implementations that narrow, on long rows of every input", "[narrow]",
                         Widths) {
-  Verdict verdict;
+  Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t rows : {1, 2}) {
       std::int64_t const n = 70'001;
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{2000}, n / 2})
-        select_each<TestType>(rows, n, k, input, verdict);
+        select_each<TestType>(rows, n, k, input, validation);
     }
-  verdict.close();
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("implementations that narrow, on rows of a group each", "[narrow]",
                         Widths) {
-  Verdict verdict;
+  Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {70, 3000, 20'000})
       for (std::int64_t k : {std::int64_t{1}, n / 20, n / 2})
-        select_each<TestType>(5, n, k, input, verdict);
-  verdict.close();
+        select_each<TestType>(5, n, k, input, validation);
+  validation.close();
 }
 
 /// Inputs on which a fixed number of passes suffices; others may be left to radix.

@@ -22,22 +22,22 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 template <class T>
 Positions best(std::vector<T> const& keys, std::int64_t k, Options const& options = {}) {
-  return winners(keys.data(), static_cast<std::int64_t>(keys.size()), k, options);
+  return best_positions(keys.data(), static_cast<std::int64_t>(keys.size()), k, options);
 }
 
-/// Two places of the row 3 1 3 2 by the default options.
+/// The two best keys of the row 3 1 3 2 by the default options.
 struct Example {
   Question<float> question = uniform_question<float>({3, 1, 3, 2}, 1, 4, 2);
   Answer<float> right{{3, 3}, {0, 2}, {}};
 
-  std::string verdict(Answer<float> const& answer, Options const& options = {}) const {
+  std::string error_in(Answer<float> const& answer, Options const& options = {}) const {
     return check(question, solve(question, options), answer, options);
   }
 };
 
 }  // namespace
 
-TEST_CASE("winners by hand", "[oracle]") {
+TEST_CASE("best positions by hand", "[oracle]") {
   std::vector<int> const keys{5, 9, 1, 9, 5, 7};
   CHECK(best(keys, 3) == Positions{1, 3, 5});
   CHECK(best(keys, 4) == Positions{1, 3, 5, 0});
@@ -73,7 +73,7 @@ TEST_CASE("integers at their ends", "[oracle]") {
   CHECK(best(bytes, 4) == Positions{2, 1, 0, 3});
 }
 
-TEST_CASE("16-bit floats are read as their formats say", "[oracle]") {
+TEST_CASE("16-bit floats are decoded by their formats", "[oracle]") {
   CHECK(decode16(0x3c00, 5) == 1.0F);
   CHECK(decode16(0xc000, 5) == -2.0F);
   CHECK(decode16(0x7bff, 5) == 65504.0F);
@@ -130,21 +130,21 @@ TEST_CASE("the check sees what is wrong", "[oracle]") {
   Example const example;
   Options const unsorted{.sorted = Sorted::no};
   Options const any{.ties = Ties::any};
-  CHECK(example.verdict(example.right).empty());
-  CHECK_THAT(example.verdict({{3, 2}, {0, 3}, {}}), ContainsSubstring("index 3, not 2"));
-  CHECK_THAT(example.verdict({{3, 3}, {2, 0}, {}}), ContainsSubstring("index 2, not 0"));
-  CHECK_THAT(example.verdict({{3, 3}, {0, 0}, {}}), ContainsSubstring("index 0 twice"));
-  CHECK_THAT(example.verdict({{3, 3}, {0, 4}, {}}), ContainsSubstring("index 4 of a row of 4"));
-  CHECK_THAT(example.verdict({{3, 1}, {0, 2}, {}}), ContainsSubstring("but the key at index 2"));
-  CHECK_THAT(example.verdict({{3, 2}, {}, {}}), ContainsSubstring("value"));
-  CHECK_THAT(example.verdict({{3}, {}, {}}), ContainsSubstring("number of values"));
-  CHECK_THAT(example.verdict({{3, 3}, {0, 2}, {1}}), ContainsSubstring("count 1, not 2"));
+  CHECK(example.error_in(example.right).empty());
+  CHECK_THAT(example.error_in({{3, 2}, {0, 3}, {}}), ContainsSubstring("index 3, not 2"));
+  CHECK_THAT(example.error_in({{3, 3}, {2, 0}, {}}), ContainsSubstring("index 2, not 0"));
+  CHECK_THAT(example.error_in({{3, 3}, {0, 0}, {}}), ContainsSubstring("index 0 twice"));
+  CHECK_THAT(example.error_in({{3, 3}, {0, 4}, {}}), ContainsSubstring("index 4 of a row of 4"));
+  CHECK_THAT(example.error_in({{3, 1}, {0, 2}, {}}), ContainsSubstring("but the key at index 2"));
+  CHECK_THAT(example.error_in({{3, 2}, {}, {}}), ContainsSubstring("value"));
+  CHECK_THAT(example.error_in({{3}, {}, {}}), ContainsSubstring("number of values"));
+  CHECK_THAT(example.error_in({{3, 3}, {0, 2}, {1}}), ContainsSubstring("count 1, not 2"));
 
-  CHECK(example.verdict({{3, 3}, {2, 0}, {}}, unsorted).empty());
-  CHECK_THAT(example.verdict({{2, 3}, {3, 0}, {}}, unsorted), ContainsSubstring("index"));
-  CHECK(example.verdict({{3, 3}, {2, 0}, {}}, any).empty());
-  CHECK_THAT(example.verdict({{3, 2}, {0, 3}, {}}, any), ContainsSubstring("rank"));
-  CHECK_THAT(example.verdict({{}, {0, 3}, {}}, any), ContainsSubstring("rank"));
+  CHECK(example.error_in({{3, 3}, {2, 0}, {}}, unsorted).empty());
+  CHECK_THAT(example.error_in({{2, 3}, {3, 0}, {}}, unsorted), ContainsSubstring("index"));
+  CHECK(example.error_in({{3, 3}, {2, 0}, {}}, any).empty());
+  CHECK_THAT(example.error_in({{3, 2}, {0, 3}, {}}, any), ContainsSubstring("rank"));
+  CHECK_THAT(example.error_in({{}, {0, 3}, {}}, any), ContainsSubstring("rank"));
 }
 
 TEST_CASE("the check knows values that are no keys", "[oracle]") {
@@ -177,7 +177,7 @@ TEST_CASE("ties any may leave a set, not a rank out of order", "[oracle]") {
 
 using Floats = std::tuple<float16, bfloat16, float, double>;
 
-TEMPLATE_LIST_TEST_CASE("inputs hold what their names say", "[inputs]", Floats) {
+TEMPLATE_LIST_TEST_CASE("inputs hold what their names promise", "[inputs]", Floats) {
   auto const count = [](Input input, auto const& is) {
     auto const keys = make_keys<TestType>(input, 4096, 1);
     return std::count_if(keys.begin(), keys.end(), [&](TestType key) { return is(number(key)); });

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-// Needs no CUDA: unlike devices are seldom in one machine.
+// Runs without CUDA, because a machine seldom has different devices.
 
 namespace ktopk::testing {
 

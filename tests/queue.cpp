@@ -10,7 +10,7 @@
 
 #include "support/run.hpp"
 
-// What a thread of queue keeps on a host, pushed in chunks.
+// The list that a thread of queue keeps on a host, with keys pushed in chunks.
 
 namespace ktopk::detail {
 namespace {

@@ -93,7 +93,7 @@ void append_by_teams(Exec const& exec, std::int64_t n) {
   });
 }
 
-/// Passes over a row that several groups share: as many kernels, for a host stops when all is settled.
+/// Passes over a row that several groups share: as many as kernels, because a host stops when the row is finished.
 template <class T, class Exec>
 std::int64_t passes(Exec const& exec, Input input, std::int64_t n, std::int64_t k) {
   UniformCall<Exec, T> call(exec, make_keys<T>(input, n, 9), 1, n, k);
@@ -113,8 +113,8 @@ std::vector<RadixTask> random_tasks(RadixTaskList& list, Count64& appended, std:
   return tasks;
 }
 
-/// Each line of each task is to fall to one group, no group is to have more than its share, and a piece
-/// is to know how many groups have one of its row.
+/// Checks that each line of each task belongs to one group, that no group has more than its share, and that a piece
+/// has the right number of groups for its row.
 void check_shares(RadixShares const& shares, std::int64_t groups) {
   std::vector<std::vector<int>> taken(shares.count);
   std::vector<std::int64_t> expected(shares.count), met(shares.count);
@@ -137,7 +137,7 @@ void check_shares(RadixShares const& shares, std::int64_t groups) {
   for (auto const& row : taken) REQUIRE(std::count(row.begin(), row.end(), 1) == std::ssize(row));
 }
 
-/// A selection of floats on a host, of which the lists are looked at.
+/// A selection of floats on a host whose lists are inspected.
 class ListedSelection {
  public:
   ListedSelection(std::vector<float> keys, std::vector<std::int64_t> begins, std::int64_t k)
@@ -181,7 +181,7 @@ class ListedSelection {
   RadixScratch<Item64> m_scratch;
 };
 
-/// Long rows among short ones, with all that they ask for settled at different times.
+/// Long rows among short ones, which finish after different numbers of passes.
 template <class T>
 Question<T> unequal_rows(Input input, std::uint64_t seed) {
   Question<T> question{{}, {0}, {}, 70'000};
@@ -202,7 +202,7 @@ Question<T> unequal_rows(Input input, std::uint64_t seed) {
   return question;
 }
 
-/// Replaces what a sample of a row sees.
+/// Replaces the keys that a sample of a row reads.
 template <class T>
 void mislead(std::vector<T>& keys) {
   auto const n = std::ssize(keys);
@@ -213,7 +213,7 @@ void mislead(std::vector<T>& keys) {
   }
 }
 
-/// A fifth of the keys, the median among them, are close together, which the sample does not see.
+/// A fifth of the keys, the median among them, are close together, and the sample reads none of them.
 std::vector<float> hidden_cluster(std::int64_t n) {
   auto keys = make_keys<float>(Input::uniform, n, 5);
   for (std::size_t i = 0; i < keys.size(); ++i)
@@ -223,7 +223,7 @@ std::vector<float> hidden_cluster(std::int64_t n) {
 }
 
 template <class T>
-void select_one(std::vector<T> const& keys, std::int64_t k, testing::Verdict& verdict) {
+void select_one(std::vector<T> const& keys, std::int64_t k, testing::Validation& validation) {
   auto const n = static_cast<std::int64_t>(keys.size());
   auto const all = all_options<T>();
   auto const question = uniform_question(keys, 1, n, k);
@@ -233,8 +233,8 @@ void select_one(std::vector<T> const& keys, std::int64_t k, testing::Verdict& ve
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
       UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, 1, n, k);
-      verdict.expect(question, truth, call(k, options), options,
-                     [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
+      validation.expect(question, truth, call(k, options), options,
+                        [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
     });
   }
 }
@@ -251,23 +251,23 @@ std::vector<T> make_rows(Input input, std::int64_t rows, std::int64_t n) {
 
 template <class T>
 void select_batch(std::vector<T> const& keys, std::int64_t rows, std::int64_t n, std::int64_t k,
-                  Ties ties, testing::Verdict& verdict) {
+                  Ties ties, testing::Validation& validation) {
   Options const options{.ties = ties, .algorithm = Algorithm::radix};
   auto const question = uniform_question(keys, rows, n, k);
   auto const truth = solve(question, options);
   for_each_space([&](auto const& exec) {
     UniformCall<std::decay_t<decltype(exec)>, T> call(exec, keys, rows, n, k);
-    verdict.expect(question, truth, call(k, options), options,
-                   [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
+    validation.expect(question, truth, call(k, options), options,
+                      [&] { return std::string(exec.name()) + ", k = " + std::to_string(k); });
   });
 }
 
 template <class T>
 void select_batches(std::vector<T> const& keys, std::int64_t rows, std::int64_t n,
-                    std::vector<std::int64_t> const& ks, testing::Verdict& verdict) {
+                    std::vector<std::int64_t> const& ks, testing::Validation& validation) {
   for (std::int64_t k : ks)
     for (Ties ties : {Ties::lowest_index, Ties::highest_index})
-      select_batch(keys, rows, n, k, ties, verdict);
+      select_batch(keys, rows, n, k, ties, validation);
 }
 
 }  // namespace
@@ -319,7 +319,7 @@ TEST_CASE("there are lists for the most passes that there can be", "[algorithms]
       visit.template operator()<std::uint64_t, true>(near);
       visit.template operator()<std::uint64_t, false>(near);
     }
-  // One for each pass and one behind the last, and one of the rows to gather from.
+  // One for each pass and one after the last, and one for the rows to gather from.
   CHECK(most + 2 == RadixSchedule::most_lists);
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("a great many groups are launched in portions", "[algorithms]") {
   CHECK(cut(most_teams + 7, most_teams) == Portions{{0, most_teams}, {most_teams, 7}});
 }
 
-/// Fills all that a group shares with its number, and sees whether it stays.
+/// Fills a group's shared memory with its number, and checks that it stays.
 struct FillShared {
   int words;
   std::int64_t* wrong;
@@ -368,7 +368,7 @@ TEST_CASE("a group has as much memory to share as it is launched with", "[algori
 }
 
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
-/// Sees the last of more groups than are launched at once.
+/// Checks the last group when there are more than one launch can have.
 struct SeeLast {
   std::int64_t groups;
   std::int64_t* seen;
@@ -448,7 +448,7 @@ TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled",
 }
 
 TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   auto const all = all_options<TestType>();
   std::uint64_t seed = 50;
   for (Input input : {Input::random_bits, Input::few_values, Input::all_equal, Input::descending}) {
@@ -458,15 +458,15 @@ TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths)
       auto const truth = solve(question, options);
       for_each_space([&](auto const& exec) {
         RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
-        verdict.expect(question, truth, call.ragged_rows_wanting(options), options,
-                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        validation.expect(question, truth, call.ragged_rows_wanting(options), options,
+                          [&] { return std::string(exec.name()) + ", " + name(input); });
       });
     }
   }
-  verdict.close();
+  validation.close();
 }
 
-/// The k best of rows whose keys are strided, so that a host's thread counts each of them alone.
+/// The k best of rows whose keys are strided, so a host thread counts each of them alone.
 template <class T, class Exec>
 void count_strided_rows(Exec const& exec, Input input) {
   using Memory = typename Exec::memory_space;
@@ -489,7 +489,7 @@ void count_strided_rows(Exec const& exec, Input input) {
 
 TEMPLATE_LIST_TEST_CASE("counts that are added up before they are too large", "[algorithms]",
                         Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   Options const options{.algorithm = Algorithm::radix};
   for (Input input : {Input::random_bits, Input::few_values, Input::leading_bits}) {
     auto const question = unequal_rows<TestType>(input, 17);
@@ -498,13 +498,13 @@ TEMPLATE_LIST_TEST_CASE("counts that are added up before they are too large", "[
       ForceMostCounted const force(most);
       for_each_space([&](auto const& exec) {
         RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
-        verdict.expect(question, truth, call.ragged_rows_wanting(options), options,
-                       [&] { return std::string(exec.name()) + ", " + name(input); });
+        validation.expect(question, truth, call.ragged_rows_wanting(options), options,
+                          [&] { return std::string(exec.name()) + ", " + name(input); });
         count_strided_rows<TestType>(exec, input);
       });
     }
   }
-  verdict.close();
+  validation.close();
 }
 
 #if defined(KOKKOS_ENABLE_SERIAL)
@@ -512,7 +512,7 @@ bool has_memory(std::int64_t bytes) {
   return static_cast<std::int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE) > bytes;
 }
 
-// Rows that overlap as much as these find no place among those that groups share.
+// Rows that overlap this much do not fit the list of shared rows.
 TEST_CASE("a row of 2^32 + 5 keys that one thread counts alone", "[.long_row]") {
   if (!has_memory(std::int64_t{15} << 30)) SKIP("this takes 15 GiB of memory");
   constexpr std::int64_t n = (std::int64_t{1} << 32) + 5, k = 10;
@@ -555,58 +555,58 @@ TEST_CASE("clustered keys take no more passes than uniform ones", "[algorithms]"
 }
 
 TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorithms]", Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n :
          {std::int64_t{700}, std::int64_t{8191}, std::int64_t{8192}, std::int64_t{8193}})
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{40}, n / 3, n - 1})
-        select_one(make_keys<TestType>(input, n, 6), k, verdict);
-  verdict.close();
+        select_one(make_keys<TestType>(input, n, 6), k, validation);
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone", "[algorithms]",
                         Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   std::int64_t const rows = 3;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {std::int64_t{8193}, std::int64_t{32'768}, std::int64_t{32'769}})
-      select_batches(make_rows<TestType>(input, rows, n), rows, n, {50, n / 2}, verdict);
-  verdict.close();
+      select_batches(make_rows<TestType>(input, rows, n), rows, n, {50, n / 2}, validation);
+  validation.close();
 }
 
 TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win", "[algorithms]",
                         Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   std::size_t const n = 32'768;
   std::vector<TestType> keys(n, TestType(0));
   for (std::size_t i = 5; i < n; i += 10) keys[i] = TestType(2);
   for (std::size_t better : {std::size_t{0}, std::size_t{3}}) {
     for (std::size_t i = 0; i < better; ++i) keys[n - 2 - i] = TestType(3);
-    select_batches(keys, 1, n, {32}, verdict);
+    select_batches(keys, 1, n, {32}, validation);
   }
-  verdict.close();
+  validation.close();
 }
 
-/// So many rows that each has a thread to itself.
+/// Enough rows for one thread per row.
 TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[algorithms]", Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   std::int64_t const n = 40'000, rows = 9;
   for (Input input : inputs_for<TestType>())
-    select_batches(make_rows<TestType>(input, rows, n), rows, n, {1, 64, n / 9, n / 2}, verdict);
-  verdict.close();
+    select_batches(make_rows<TestType>(input, rows, n), rows, n, {1, 64, n / 9, n / 2}, validation);
+  validation.close();
 }
 
-TEST_CASE("few winners of rows that fit a cache", "[algorithms]") {
-  testing::Verdict verdict;
+TEST_CASE("small k in rows that fit a cache", "[algorithms]") {
+  testing::Validation validation;
   std::int64_t const n = 100'003, rows = 9;
   for (Input input : {Input::uniform, Input::descending, Input::bucket_killer, Input::few_values,
                       Input::winners_last, Input::rectified})
-    select_batches(make_rows<float>(input, rows, n), rows, n, {1, 2, 300, 5000}, verdict);
-  verdict.close();
+    select_batches(make_rows<float>(input, rows, n), rows, n, {1, 2, 300, 5000}, validation);
+  validation.close();
 }
 
-TEST_CASE("a sample of few winners that misleads costs time alone", "[algorithms]") {
-  testing::Verdict verdict;
+TEST_CASE("a sample that misleads for small k only costs time", "[algorithms]") {
+  testing::Validation validation;
   std::int64_t const n = 100'003, rows = 9;
   for (std::int64_t k : {300, 8333})
     for (float seen : {-1.0f, 2.0f}) {
@@ -616,52 +616,52 @@ TEST_CASE("a sample of few winners that misleads costs time alone", "[algorithms
       for (std::int64_t row = 0; row < rows; ++row)
         for (int i = 0; i < samples.count; ++i)
           keys[static_cast<std::size_t>(row * n + samples.place(i))] = seen;
-      select_batches(keys, rows, n, {k}, verdict);
+      select_batches(keys, rows, n, {k}, validation);
     }
-  verdict.close();
+  validation.close();
 }
 
-/// Many equal keys, of which positions decide, and some above them.
+/// Many equal keys, selected by position, and some above them.
 TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms]", Widths) {
-  testing::Verdict verdict;
+  testing::Validation validation;
   for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
     for (Input input : {Input::all_equal, Input::bucket_killer, Input::few_values})
       for (std::int64_t k : {std::int64_t{90}, n / 7, n / 2, n - 1})
-        select_one(make_keys<TestType>(input, n, 6), k, verdict);
-  verdict.close();
+        select_one(make_keys<TestType>(input, n, 6), k, validation);
+  validation.close();
 }
 
-/// Of those that share the best rank, the first are far from the front or the last far from the end.
-TEMPLATE_LIST_TEST_CASE("equal winners at one end of a long row", "[algorithms]", Widths) {
-  testing::Verdict verdict;
+/// The first of the best keys is far from the front of the row, or the last far from its end.
+TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algorithms]", Widths) {
+  testing::Validation validation;
   std::vector<TestType> keys(150'001, TestType(1));
   std::fill_n(keys.begin(), 100'000, TestType(2));
   for (std::int64_t k : {1000, 40'000}) {
-    select_one(keys, k, verdict);
+    select_one(keys, k, validation);
     std::reverse(keys.begin(), keys.end());
-    select_one(keys, k, verdict);
+    select_one(keys, k, validation);
   }
-  verdict.close();
+  validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("a sample that misleads costs time alone", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]", Widths) {
   std::int64_t const n = 70'001;
-  testing::Verdict verdict;
+  testing::Validation validation;
   for (Input input : {Input::uniform, Input::leading_bits, Input::extremes}) {
-    // What the sample sees is one key; the others are anywhere.
+    // All sampled keys are equal; the others are anything.
     auto keys = make_keys<TestType>(input, n, 5);
     mislead(keys);
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n - 1})
-      select_one(keys, k, verdict);
+      select_one(keys, k, validation);
   }
-  verdict.close();
+  validation.close();
 }
 
-TEST_CASE("a cluster that the sample does not see costs time alone", "[algorithms]") {
+TEST_CASE("a cluster that the sample does not see only costs time", "[algorithms]") {
   std::int64_t const n = 400'001;
-  testing::Verdict verdict;
-  select_one(hidden_cluster(n), n / 2, verdict);
-  verdict.close();
+  testing::Validation validation;
+  select_one(hidden_cluster(n), n / 2, validation);
+  validation.close();
 }
 
 }  // namespace ktopk::detail

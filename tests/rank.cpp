@@ -23,7 +23,8 @@ ktopk::detail::bits_of<T> bits_of_key(T key) {
   return std::bit_cast<ktopk::detail::bits_of<T>>(key);
 }
 
-/// Neighbors in the oracle's order decide all pairs: ranks must rise exactly where the oracle says better.
+/// Neighbors in the oracle's order cover all pairs: ranks must rise exactly where the oracle orders one key above the
+/// other.
 template <class T>
 void check_order(std::vector<T> keys, Options const& options) {
   auto const better = [&](T a, T b) { return is_better(number(a), number(b), options); };
@@ -57,12 +58,12 @@ TEMPLATE_LIST_TEST_CASE("ranks of patterns of 32 and 64 bits", "[rank]", Wide) {
   for (Options const& options : orders()) check_order(keys, options);
 }
 
-TEMPLATE_LIST_TEST_CASE("the worst key is what the contract says", "[rank]", Narrow) {
+TEMPLATE_LIST_TEST_CASE("the worst key is the contract's", "[rank]", Narrow) {
   for (Order order : {Order::largest, Order::smallest})
     CHECK(ktopk::detail::worst_key<TestType>(order) == bits_of_key(worst_key<TestType>(order)));
 }
 
-TEMPLATE_LIST_TEST_CASE("the worst key is what the contract says, wide", "[rank]", Wide) {
+TEMPLATE_LIST_TEST_CASE("the worst key is the contract's, wide", "[rank]", Wide) {
   for (Order order : {Order::largest, Order::smallest})
     CHECK(ktopk::detail::worst_key<TestType>(order) == bits_of_key(worst_key<TestType>(order)));
 }

@@ -3,7 +3,7 @@
 
 #include "support/contract.hpp"
 
-// A few small cases of every implementation: what compute-sanitizer's slowest tool gets through in minutes.
+// A few small cases of every implementation: compute-sanitizer's slowest tool checks them in minutes.
 
 namespace ktopk::testing {
 
@@ -12,7 +12,7 @@ TEMPLATE_TEST_CASE("a few small cases of every implementation", "[contract][sani
   struct Size {
     std::int64_t rows, n, k;
   };
-  Verdict verdict;
+  Validation validation;
   for (Size const& size : {Size{1, 300, 10}, {5, 700, 33}, {2, 20'000, 3}, {1, 70'001, 1000}})
     for (Input input : {Input::random_bits, Input::all_equal})
       hold_to_contract<TestType>(
@@ -22,8 +22,8 @@ TEMPLATE_TEST_CASE("a few small cases of every implementation", "[contract][sani
            size.n,
            {size.k},
            {{}, {.order = Order::smallest, .sorted = Sorted::no, .ties = Ties::highest_index}}},
-          verdict);
-  verdict.close();
+          validation);
+  validation.close();
 }
 
 }  // namespace ktopk::testing

@@ -39,14 +39,14 @@ class Worker {
 
   void enqueue() { m_plan(m_keys, m_values, m_indices); }
 
-  void judge(Verdict& verdict, char const* what) const {
+  void validate(Validation& validation, char const* what) const {
     m_exec.fence();
     auto const value = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_values);
     auto const index = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_indices);
     Answer<float> const answer{
         {value.data(), value.data() + k}, {index.data(), index.data() + k}, {}};
-    verdict.expect(m_question, solve(m_question, m_options), answer, m_options,
-                   [&] { return std::string(m_exec.name()) + ", " + what; });
+    validation.expect(m_question, solve(m_question, m_options), answer, m_options,
+                      [&] { return std::string(m_exec.name()) + ", " + what; });
   }
 
  private:
@@ -81,32 +81,32 @@ void for_each_pair(Body const& body) {
 }  // namespace
 
 TEST_CASE("two instances, calls in turn without a fence", "[streams]") {
-  Verdict verdict;
+  Validation validation;
   for_each_pair([&](auto& a, auto& b) {
     for (int round = 0; round < 5; ++round) {
       a.enqueue();
       b.enqueue();
     }
-    a.judge(verdict, "first of two");
-    b.judge(verdict, "second of two");
+    a.validate(validation, "first of two");
+    b.validate(validation, "second of two");
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("a Plan's calls follow each other with other keys", "[streams]") {
-  Verdict verdict;
+  Validation validation;
   for_each_pair([&](auto& a, auto&) {
     for (std::uint64_t seed = 10; seed < 14; ++seed) {
       a.set_keys(seed);
       a.enqueue();
-      a.judge(verdict, "again");
+      a.validate(validation, "again");
     }
   });
-  verdict.close();
+  validation.close();
 }
 
 TEST_CASE("a Plan has its workspace to itself, and moves with it", "[streams]") {
-  Verdict verdict;
+  Validation validation;
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     using Memory = typename Exec::memory_space;
@@ -123,18 +123,18 @@ TEST_CASE("a Plan has its workspace to itself, and moves with it", "[streams]") 
     Worker<Exec> first(exec, options, 30);
     Worker<Exec> second(std::move(first));
     second.enqueue();
-    second.judge(verdict, "moved");
+    second.validate(validation, "moved");
     first = Worker<Exec>(exec, options, 31);
     first.enqueue();
-    first.judge(verdict, "assigned");
+    first.validate(validation, "assigned");
   });
-  verdict.close();
+  validation.close();
 }
 
 #if defined(KOKKOS_ENABLE_SERIAL) || defined(KOKKOS_ENABLE_OPENMP) || \
     defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 TEST_CASE("two host threads, each with an instance", "[streams]") {
-  Verdict verdict;
+  Validation validation;
   for_each_space([&]<class Exec>(Exec const& exec) {
     if constexpr (serves_two_threads<Exec>)
       for (Algorithm algorithm : all_algorithms()) {
@@ -146,17 +146,17 @@ TEST_CASE("two host threads, each with an instance", "[streams]") {
         });
         for (int round = 0; round < 5; ++round) a.enqueue();
         other.join();
-        a.judge(verdict, "first thread");
-        b.judge(verdict, "second thread");
+        a.validate(validation, "first thread");
+        b.validate(validation, "second thread");
       }
   });
-  verdict.close();
+  validation.close();
 }
 #endif
 
 #ifdef KOKKOS_ENABLE_CUDA
 TEST_CASE("a Plan's call is captured in a CUDA graph and replayed", "[streams][graph]") {
-  Verdict verdict;
+  Validation validation;
   for (Algorithm algorithm : all_algorithms()) {
     INFO(name(algorithm));
     auto const exec = Kokkos::Experimental::partition_space(Kokkos::Cuda(), 1)[0];
@@ -173,12 +173,12 @@ TEST_CASE("a Plan's call is captured in a CUDA graph and replayed", "[streams][g
       worker.set_keys(seed);
       Kokkos::fence();
       REQUIRE(cudaGraphLaunch(replay, exec.cuda_stream()) == cudaSuccess);
-      worker.judge(verdict, "replayed");
+      worker.validate(validation, "replayed");
     }
     cudaGraphExecDestroy(replay);
     cudaGraphDestroy(graph);
   }
-  verdict.close();
+  validation.close();
 }
 #endif
 

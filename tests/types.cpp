@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::int64_t rows = 2, n = 20'000, k = 33;
 
-/// Types end at the API, before spaces part: one space is enough, and the others have the digests.
+/// Types end at the API, before the dispatch on spaces: one space is enough, and the digests cover the others.
 using Exec = Kokkos::DefaultExecutionSpace;
 
 /// `Stored` is the element type of the Views, of the same bits as T.
 template <class T, class I, class Stored>
-void select_as(Verdict& verdict) {
+void select_as(Validation& validation) {
   Options const options{.order = Order::smallest};
   auto const question =
       uniform_question(make_keys<T>(Input::random_bits, rows * n, sizeof(I)), rows, n, k);
@@ -29,18 +29,18 @@ void select_as(Verdict& verdict) {
       values.download<T>(rows * k), signed_indices(indices.download<I>(rows * k)), {}};
   CHECK(values.untouched_from(rows * k * sizeof(T)));
   CHECK(indices.untouched_from(rows * k * sizeof(I)));
-  verdict.expect(question, truth, answer, options,
-                 [] { return "index of " + std::to_string(sizeof(I)) + " bytes"; });
+  validation.expect(question, truth, answer, options,
+                    [] { return "index of " + std::to_string(sizeof(I)) + " bytes"; });
 }
 
 template <class T, class Stored = T>
 void select_by_all_indices() {
-  Verdict verdict;
-  select_as<T, std::int32_t, Stored>(verdict);
-  select_as<T, std::uint32_t, Stored>(verdict);
-  select_as<T, std::int64_t, Stored>(verdict);
-  select_as<T, std::uint64_t, Stored>(verdict);
-  verdict.close();
+  Validation validation;
+  select_as<T, std::int32_t, Stored>(validation);
+  select_as<T, std::uint32_t, Stored>(validation);
+  select_as<T, std::int64_t, Stored>(validation);
+  select_as<T, std::uint64_t, Stored>(validation);
+  validation.close();
 }
 
 }  // namespace

@@ -130,13 +130,13 @@ class HostSelector : public BlockSelector {
  public:
   explicit HostSelector(Options const& options) : m_options(options) {}
 
-  void select(Matrix const& block, std::int64_t k, Winners& winners,
+  void select(Matrix const& block, std::int64_t k, Selected& selected,
               Reading const& reading) override {
     using Host = Kokkos::HostSpace;
     Matrix const keys = in_place_or_packed(block, reading);
     top_k(m_exec, keys_at<T, Host>(keys, keys.data),
-          rows_at<T, Host>(winners.values.data(), keys.rows, k),
-          rows_at<std::int64_t, Host>(winners.indices.data(), keys.rows, k), m_options);
+          rows_at<T, Host>(selected.values.data(), keys.rows, k),
+          rows_at<std::int64_t, Host>(selected.indices.data(), keys.rows, k), m_options);
     m_exec.fence("ktopk::tools::select");
   }
 
@@ -157,16 +157,16 @@ class DeviceSelector : public BlockSelector {
  public:
   explicit DeviceSelector(Options const& options) : m_options(options) {}
 
-  void select(Matrix const& block, std::int64_t k, Winners& winners,
+  void select(Matrix const& block, std::int64_t k, Selected& selected,
               Reading const& reading) override {
     Matrix const keys = bring(block, reading);
-    std::byte* const values = room_for(m_values, winners.values.size());
-    std::byte* const indices = room_for(m_indices, winners.indices.size() * sizeof(std::int64_t));
+    std::byte* const values = space_for(m_values, selected.values.size());
+    std::byte* const indices = space_for(m_indices, selected.indices.size() * sizeof(std::int64_t));
     top_k(m_exec, keys_at<T, Space>(keys, m_keys.data()), rows_at<T, Space>(values, keys.rows, k),
           rows_at<std::int64_t, Space>(indices, keys.rows, k), m_options);
-    fetch(winners.values.data(), values, winners.values.size());
-    fetch(reinterpret_cast<std::byte*>(winners.indices.data()), indices,
-          winners.indices.size() * sizeof(std::int64_t));
+    fetch(selected.values.data(), values, selected.values.size());
+    fetch(reinterpret_cast<std::byte*>(selected.indices.data()), indices,
+          selected.indices.size() * sizeof(std::int64_t));
     m_exec.fence("ktopk::tools::select");
   }
 
@@ -174,7 +174,7 @@ class DeviceSelector : public BlockSelector {
   using Space = typename Exec::memory_space;
   using Buffer = Kokkos::View<std::byte*, Space>;
 
-  static std::byte* room_for(Buffer& buffer, std::size_t bytes) {
+  static std::byte* space_for(Buffer& buffer, std::size_t bytes) {
     if (buffer.size() < bytes) {
       buffer = Buffer();
       buffer =
@@ -189,7 +189,7 @@ class DeviceSelector : public BlockSelector {
     Matrix const keys =
         block.key_stride == 1 ? block : packed(block, m_packed, [](std::int64_t) {});
     auto const bytes = span_bytes(keys);
-    std::byte* const target = room_for(m_keys, static_cast<std::size_t>(bytes));
+    std::byte* const target = space_for(m_keys, static_cast<std::size_t>(bytes));
     for (std::int64_t begin = 0; begin < bytes; begin += piece) {
       auto const size = static_cast<std::size_t>(std::min(piece, bytes - begin));
       Kokkos::deep_copy(m_exec, array_at<std::byte, Space>(target + begin, size),

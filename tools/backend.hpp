@@ -10,7 +10,7 @@
 #include "files/matrix.hpp"
 #include "sink.hpp"
 
-// The door to Kokkos: backend.cpp alone includes it.
+// The interface to Kokkos, which backend.cpp alone includes.
 
 namespace ktopk::tools {
 
@@ -34,9 +34,9 @@ class BlockSelector {
  public:
   virtual ~BlockSelector() = default;
 
-  /// Fills winners with the best k of every row. A host backend works on the keys where they lie, unless they are not
+  /// Fills selected with the best k of every row. A host backend reads the keys in place, unless they are not
   /// aligned; for a device they are copied over.
-  virtual void select(Matrix const& block, std::int64_t k, Winners& winners,
+  virtual void select(Matrix const& block, std::int64_t k, Selected& selected,
                       Reading const& reading) = 0;
 };
 

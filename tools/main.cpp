@@ -20,7 +20,7 @@ namespace {
 constexpr char const* select_footer = R"(FILE
   .npy                     an array of 1 or 2 dimensions, C or Fortran order, little-endian, of any key type
   .fvecs .bvecs .ivecs     rows of a dimension (int32) and that many float, uint8 or int32 keys
-  any other name           raw little-endian keys, row after row: say --type and --shape
+  any other name           raw little-endian keys, row after row: give --type and --shape
   The file is mapped into memory; a backend on the host reads it in place.
 
 OUTPUT
@@ -29,8 +29,8 @@ OUTPUT
   type; bfloat16 as the float of the same value): a = numpy.load(O); a["index"]; a["value"]. With --columns it is a plain
   array of one of them. O appears complete or not at all.
 
-Bad input ends with one line on standard error and exit status 2. OMP_NUM_THREADS or KOKKOS_NUM_THREADS says how many
-threads a host backend uses, KOKKOS_DEVICE_ID which GPU.)";
+Bad input ends with one line on standard error and exit status 2. OMP_NUM_THREADS or KOKKOS_NUM_THREADS sets the
+number of threads of a host backend, KOKKOS_DEVICE_ID selects the GPU.)";
 
 std::map<std::string, Algorithm> algorithm_names() {
   std::map<std::string, Algorithm> names;

@@ -37,12 +37,12 @@ class NpyOutput : public Sink {
     m_file.write(std::as_bytes(std::span(preamble)));
   }
 
-  void take(Winners const& winners) override {
+  void take(Selected const& selected) override {
     m_records.clear();
-    for (std::size_t i = 0; i < winners.indices.size(); ++i) {
-      if (m_columns != Columns::values) append(m_records, winners.indices[i]);
+    for (std::size_t i = 0; i < selected.indices.size(); ++i) {
+      if (m_columns != Columns::values) append(m_records, selected.indices[i]);
       if (m_columns != Columns::indices)
-        append_value(winners.values.data() + static_cast<std::int64_t>(i) * width(m_type));
+        append_value(selected.values.data() + static_cast<std::int64_t>(i) * width(m_type));
     }
     m_file.write(m_records);
   }

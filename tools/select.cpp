@@ -67,15 +67,15 @@ void run_blocks(Matrix const& keys, std::int64_t k, std::int64_t rows_at_once,
   if (k == 0) return;
   Progress progress("selecting", keys.rows * keys.n * width(keys.type));
   Reading const reading = [&](std::int64_t bytes) { progress.add(bytes); };
-  Winners winners;
+  Selected selected;
   for (std::int64_t first = 0; first < keys.rows; first += rows_at_once) {
     auto const rows = std::min(rows_at_once, keys.rows - first);
-    winners.first_row = first;
-    winners.indices.resize(static_cast<std::size_t>(rows * k));
-    winners.values.resize(static_cast<std::size_t>(rows * k * width(keys.type)));
-    selector.select(some_rows(keys, first, rows), k, winners, reading);
+    selected.first_row = first;
+    selected.indices.resize(static_cast<std::size_t>(rows * k));
+    selected.values.resize(static_cast<std::size_t>(rows * k * width(keys.type)));
+    selector.select(some_rows(keys, first, rows), k, selected, reading);
     if (sink.writes_to_terminal()) progress.hide();
-    sink.take(winners);
+    sink.take(selected);
   }
 }
 

@@ -20,18 +20,18 @@ struct Selection {
   int rank = 2;
 };
 
-/// The winners of consecutive rows, k for each.
-struct Winners {
+/// The selected keys of consecutive rows, k for each.
+struct Selected {
   std::int64_t first_row = 0;
   std::vector<std::byte> values;
   std::vector<std::int64_t> indices;
 };
 
-/// Takes the winners block by block, in the order of the rows.
+/// Takes the selected keys block by block, in the order of the rows.
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void take(Winners const& winners) = 0;
+  virtual void take(Selected const& selected) = 0;
   virtual void finish() = 0;
 
   /// Whether what it writes may appear on the terminal that shows the progress.

@@ -24,13 +24,13 @@ class Table : public Sink {
         m_rank_width(std::max(4, digits(selection.k - 1))),
         m_index_width(std::max(5, digits(selection.n - 1))) {}
 
-  void take(Winners const& winners) override {
+  void take(Selected const& selected) override {
     head();
     auto const w = width(m_selection.type);
-    for (std::size_t i = 0; i < winners.indices.size(); ++i) {
+    for (std::size_t i = 0; i < selected.indices.size(); ++i) {
       auto const position = static_cast<std::int64_t>(i);
-      line(winners.first_row + position / m_selection.k, position % m_selection.k,
-           winners.indices[i], key_text(m_selection.type, winners.values.data() + position * w));
+      line(selected.first_row + position / m_selection.k, position % m_selection.k,
+           selected.indices[i], key_text(m_selection.type, selected.values.data() + position * w));
     }
     check(std::ferror(stdout) == 0);
   }

@@ -85,7 +85,7 @@ void draw_some(Digits const& digits, HostMatrix const& nearest) {
     draw_with_neighbors(digits, nearest, digit);
 }
 
-/// Prints the accuracy for each k, and tells whether all are as expected.
+/// Prints the accuracy for each k, and returns whether all are as expected.
 template <class Exec>
 bool report_accuracy(Digits const& digits, Matrix<Exec> const& distances) {
   bool as_expected = true;
@@ -104,7 +104,7 @@ bool equal(HostMatrix const& a, HostMatrix const& b) {
   return std::equal(a.data(), a.data() + a.size(), b.data(), b.data() + b.size());
 }
 
-/// Tells whether every algorithm finds the same neighbors on this backend as `expected`.
+/// Whether every algorithm finds the same neighbors on this backend as `expected`.
 template <class Exec>
 bool agrees(Exec const& exec, Digits const& digits, HostMatrix const& expected) {
   bool same = true;

@@ -45,16 +45,16 @@ std::optional<double> time_algorithm(Exec const& exec, Matrix<Exec> const& dista
   });
 }
 
-enum class Peer { partial_sort, nth_element };
+enum class Baseline { partial_sort, nth_element };
 
 /// The standard library's way to the same answer: (distance, index) pairs packed into 64 bits, the k smallest sorted.
-inline void select_with_standard_library(Peer peer, std::int32_t const* distances, int n, int k,
-                                         std::int32_t* indices) {
+inline void select_with_standard_library(Baseline baseline, std::int32_t const* distances, int n,
+                                         int k, std::int32_t* indices) {
   thread_local std::vector<std::uint64_t> packed;
   packed.resize(n);
   for (int i = 0; i < n; ++i) packed[i] = std::uint64_t(distances[i]) << 32 | std::uint64_t(i);
   auto const middle = packed.begin() + k;
-  if (peer == Peer::partial_sort) {
+  if (baseline == Baseline::partial_sort) {
     std::partial_sort(packed.begin(), middle, packed.end());
   } else {
     std::nth_element(packed.begin(), middle, packed.end());
@@ -66,7 +66,8 @@ inline void select_with_standard_library(Peer peer, std::int32_t const* distance
 
 /// Time of the standard library, the rows shared out over the cores of Exec; none on a GPU.
 template <class Exec>
-std::optional<double> time_peer(Exec const& exec, Matrix<Exec> const& distances, int k, Peer peer) {
+std::optional<double> time_baseline(Exec const& exec, Matrix<Exec> const& distances, int k,
+                                    Baseline baseline) {
   if constexpr (!Kokkos::SpaceAccessibility<Kokkos::HostSpace,
                                             typename Exec::memory_space>::accessible) {
     return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<double> time_peer(Exec const& exec, Matrix<Exec> const& distances,
     Matrix<Exec> const indices("neighbors", n, k);
     return median_ms([&] {
       Kokkos::parallel_for("standard library", Kokkos::RangePolicy<Exec>(exec, 0, n), [=](int row) {
-        select_with_standard_library(peer, &distances(row, 0), n, k, &indices(row, 0));
+        select_with_standard_library(baseline, &distances(row, 0), n, k, &indices(row, 0));
       });
       exec.fence();
     });
@@ -98,7 +99,7 @@ Timings time_backend(Exec const& exec, Digits const& digits, int k) {
   auto const matrix = distances(exec, digits);
   for (auto const& info : ktopk::algorithms())
     timings.algorithms.push_back(time_algorithm(exec, matrix, k, info));
-  timings.partial_sort = time_peer(exec, matrix, k, Peer::partial_sort);
-  timings.nth_element = time_peer(exec, matrix, k, Peer::nth_element);
+  timings.partial_sort = time_baseline(exec, matrix, k, Baseline::partial_sort);
+  timings.nth_element = time_baseline(exec, matrix, k, Baseline::nth_element);
   return timings;
 }

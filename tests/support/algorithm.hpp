@@ -10,7 +10,7 @@ namespace ktopk::testing {
 /// Equal rows on every space, with options that differ from case to case.
 template <class T>
 void expect_algorithm(Algorithm algorithm, Input input, std::int64_t rows, std::int64_t n,
-                      std::int64_t k, Verdict& verdict) {
+                      std::int64_t k, Validation& validation) {
   auto const all = all_options<T>();
   auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
   Options options = all[random_bits(7, n + 100 * k + static_cast<int>(input)) % all.size()];
@@ -18,7 +18,7 @@ void expect_algorithm(Algorithm algorithm, Input input, std::int64_t rows, std::
   auto const truth = solve(question, options);
   for_each_space([&](auto const& exec) {
     UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
-    verdict.expect(question, truth, call(k, options), options, [&] {
+    validation.expect(question, truth, call(k, options), options, [&] {
       return std::string(exec.name()) + ", " + name(input) + ", n = " + std::to_string(n) +
              ", k = " + std::to_string(k);
     });

@@ -5,7 +5,7 @@
 
 namespace ktopk::testing {
 
-/// The memory of a contiguous View as bytes, to be filled or copied: Kokkos compiles kernels for that anew for every
+/// The memory of a contiguous View as bytes, to be filled or copied: Kokkos would compile these kernels anew for every
 /// type of View.
 template <class View>
 auto bytes_of(View const& view) {

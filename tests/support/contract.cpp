@@ -22,7 +22,7 @@ Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t wi
 /// Asks every algorithm on one space for every k by every options, by top_k and by a Plan, and checks the answers.
 template <class Exec, class T>
 void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Answer<T> const& truth,
-             std::int64_t most, Verdict& verdict) {
+             std::int64_t most, Validation& validation) {
   UniformCall<Exec, T> call(exec, given.keys, given.rows, given.n, most);
   for (std::int64_t k : given.ks) {
     auto const question = uniform_question(given.keys, given.rows, given.n, k);
@@ -35,10 +35,10 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
                ", rows = " + std::to_string(given.rows) + ", n = " + std::to_string(given.n) +
                ", k = " + std::to_string(k) + ", " + how;
       };
-      verdict.expect(question, expected, call(k, options, outputs), options,
-                     [&] { return what(name(outputs)); });
-      verdict.expect(question, expected, call.by_plan(k, options), options,
-                     [&] { return what("by a Plan"); });
+      validation.expect(question, expected, call(k, options, outputs), options,
+                        [&] { return what(name(outputs)); });
+      validation.expect(question, expected, call.by_plan(k, options), options,
+                        [&] { return what("by a Plan"); });
     }
   }
 }
@@ -46,16 +46,17 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
 }  // namespace
 
 template <class T>
-void hold_to_contract(UniformCase<T> const& given, Verdict& verdict) {
+void hold_to_contract(UniformCase<T> const& given, Validation& validation) {
   std::int64_t const most = *std::max_element(given.ks.begin(), given.ks.end());
   auto const question = uniform_question(given.keys, given.rows, given.n, most);
   for (Options const& options : given.options) {
     auto const truth = solve(question, options);
-    for_each_space([&](auto const& exec) { ask_all(exec, given, options, truth, most, verdict); });
+    for_each_space(
+        [&](auto const& exec) { ask_all(exec, given, options, truth, most, validation); });
   }
 }
 
-#define KTOPK_TESTS_CONTRACT(T) template void hold_to_contract(UniformCase<T> const&, Verdict&);
+#define KTOPK_TESTS_CONTRACT(T) template void hold_to_contract(UniformCase<T> const&, Validation&);
 
 KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_CONTRACT)
 

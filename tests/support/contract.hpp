@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// The heart of the contract tests, compiled once for all of them.
+/// The common part of the contract tests, compiled once for all of them.
 
 #include "support/run.hpp"
 
@@ -20,6 +20,6 @@ struct UniformCase {
 /// Asks every algorithm on every space for every k by every options, by top_k and by a Plan whose Views are laid out
 /// another way each time, and checks the answers.
 template <class T>
-void hold_to_contract(UniformCase<T> const& given, Verdict& verdict);
+void hold_to_contract(UniformCase<T> const& given, Validation& validation);
 
 }  // namespace ktopk::testing

@@ -96,7 +96,7 @@ using BitsOf = std::conditional_t<
     std::conditional_t<Bytes == 2, std::uint16_t,
                        std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 
-/// What the generators need to know of a float format.
+/// The properties of a float format that the generators use.
 template <class T>
 struct FloatFormat;
 template <>
@@ -207,7 +207,7 @@ class KeySource {
     return from_bits(static_cast<Bits>((pattern & ~tail) | (static_cast<Bits>(r) & tail)));
   }
 
-  /// The top places, scattered over the row, each many times farther from zero than the next.
+  /// The largest keys, scattered over the row, each many times farther from zero than the next.
   T bucket_killer(std::int64_t i) const {
     std::uint64_t const n = static_cast<std::uint64_t>(m_n);
     std::uint64_t const place = (static_cast<std::uint64_t>(i) * 7919 + m_seed % n) % n;
@@ -338,9 +338,9 @@ inline constexpr bool under_sanitizer = __has_feature(address_sanitizer);
 inline constexpr bool under_sanitizer = false;
 #endif
 
-/// The inputs that differ for a key type: integers have no NaNs, infinities, zeros of two signs or denormals.
-/// A sanitizer, which is slow, and finds what comes of shapes more than of keys, gets every third of them, from
-/// a start that depends on the width.
+/// The inputs that differ for a key type: integers have no NaNs, infinities, zeros of two signs or denormals. Under a
+/// sanitizer, which is slow and whose findings depend on shapes more than on keys, every third of them, starting at
+/// one that depends on the width.
 template <class T>
 std::vector<Input> inputs_for() {
   std::vector<Input> inputs;
@@ -352,7 +352,7 @@ std::vector<Input> inputs_for() {
   return inputs;
 }
 
-/// Whether an input is the same bits on every machine (normal leans on libm's log and cos).
+/// Whether an input is the same bits on every machine (normal uses libm's log and cos).
 inline bool portable(Input input) { return input != Input::normal; }
 
 }  // namespace ktopk::testing

@@ -7,8 +7,8 @@
 namespace ktopk::testing {
 
 template <class T>
-std::vector<std::int64_t> winners(T const* keys, std::int64_t n, std::int64_t k,
-                                  Options const& options) {
+std::vector<std::int64_t> best_positions(T const* keys, std::int64_t n, std::int64_t k,
+                                         Options const& options) {
   using Candidate = std::pair<decltype(number(*keys)), std::int64_t>;
   std::vector<Candidate> candidates;
   candidates.reserve(n);
@@ -32,7 +32,7 @@ Answer<T> solve(Question<T> const& question, Options const& options) {
   Answer<T> answer;
   for (std::int64_t row = 0; row < question.rows(); ++row) {
     auto const best =
-        winners(question.row(row), question.length(row), question.count(row), options);
+        best_positions(question.row(row), question.length(row), question.count(row), options);
     answer.counts.push_back(question.count(row));
     for (std::int64_t place = 0; place < question.width; ++place) {
       bool const real = place < question.count(row);
@@ -120,7 +120,7 @@ class RowCheck {
     return {};
   }
 
-  /// Valid, unique, and belonging to their values, if there are any; then the winners in place, as a set, or only
+  /// Valid, unique, and belonging to their values, if there are any; then the selected keys in place, as a set, or only
   /// as ranks.
   std::string check_indices(Answer<T> const& answer) const {
     std::vector<std::int64_t> got(answer.indices.begin() + m_first,
@@ -220,11 +220,11 @@ std::string check(Question<T> const& question, Answer<T> const& truth, Answer<T>
   return {};
 }
 
-#define KTOPK_TESTS_ORACLE(T)                                                        \
-  template std::vector<std::int64_t> winners(T const*, std::int64_t, std::int64_t,   \
-                                             Options const&);                        \
-  template Answer<T> solve(Question<T> const&, Options const&);                      \
-  template std::string check(Question<T> const&, Answer<T> const&, Answer<T> const&, \
+#define KTOPK_TESTS_ORACLE(T)                                                             \
+  template std::vector<std::int64_t> best_positions(T const*, std::int64_t, std::int64_t, \
+                                                    Options const&);                      \
+  template Answer<T> solve(Question<T> const&, Options const&);                           \
+  template std::string check(Question<T> const&, Answer<T> const&, Answer<T> const&,      \
                              Options const&);
 
 KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TESTS_ORACLE)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// The contract in its own words, on the host: what a top-k call must answer, and whether an answer is right.
-/// It knows nothing of rank bits (include/ktopk/detail/rank.hpp), so that an error there cannot hide here.
-/// Compiled once, for every key type.
+/// An independent implementation of the contract on the host: the answer of a top-k call, and the validation of an
+/// answer. It does not use ordered bits (include/ktopk/detail/rank.hpp), so an error there cannot hide here. Compiled
+/// once, for every key type.
 
 #include <ktopk/float16.hpp>
 #include <ktopk/options.hpp>
@@ -95,7 +95,7 @@ bool same_bits(T const& a, T const& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-/// The key that fills the places of a short row.
+/// The key that pads a short row.
 template <class T>
 T worst_key(Order order) {
   if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
@@ -135,7 +135,7 @@ Question<T> uniform_question(std::vector<T> keys, std::int64_t rows, std::int64_
   return question;
 }
 
-/// rows x width places, row by row; a part that was not asked for is empty. An index of -1 marks a filled place.
+/// rows x width slots, row by row; an output that was not requested is empty. The index -1 marks padding.
 template <class T>
 struct Answer {
   std::vector<T> values;
@@ -145,10 +145,10 @@ struct Answer {
 
 /// Positions of the k best keys of a row, best first, equal keys in the order of the tie rule (any: lowest first).
 template <class T>
-std::vector<std::int64_t> winners(T const* keys, std::int64_t n, std::int64_t k,
-                                  Options const& options);
+std::vector<std::int64_t> best_positions(T const* keys, std::int64_t n, std::int64_t k,
+                                         Options const& options);
 
-/// The answer that the contract fixes when there is a tie rule and the output is sorted.
+/// The answer that the contract defines for a tie rule and sorted output.
 template <class T>
 Answer<T> solve(Question<T> const& question, Options const& options);
 

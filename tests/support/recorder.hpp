@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-/// What Kokkos does while a Recorder lives, as a profiling tool sees it.
+/// Records Kokkos's actions during a Recorder's lifetime, as a profiling tool sees them.
 
 #include <Kokkos_Core.hpp>
 
@@ -77,12 +77,12 @@ class Recorder {
     add(Event::Kind::kernel, label, device);
   }
   static void on_region(char const* label) { add(Event::Kind::region, label, 0); }
-  /// Kokkos fences around the callbacks themselves; that is ours, not the call's.
+  /// Kokkos fences around the callbacks themselves; these fences are not the call's.
   static void on_fence(char const* label, std::uint32_t device, std::uint64_t*) {
     if (std::string_view(label).find("invoke_kokkosp_callback") == std::string_view::npos)
       add(Event::Kind::fence, label, device);
   }
-  /// Teams on CUDA ask for no bytes at all at every launch.
+  /// Teams on CUDA request zero bytes at every launch.
   static void on_allocation(Space, char const* label, void const*, std::uint64_t bytes) {
     if (bytes > 0) add(Event::Kind::allocation, label, 0);
   }

@@ -120,7 +120,7 @@ class RowsCall {
   Buffer<Exec> m_keys, m_values, m_indices, m_offsets, m_wanted, m_counts;
 };
 
-/// Every row asks for its own k; one for fewer than none, one for more than there are places.
+/// Every row has its own k; one is negative, one exceeds the number of output slots.
 template <class T>
 void draw_ks(Question<T>& question, std::uint64_t seed) {
   for (std::int64_t row = 0; row < question.rows(); ++row)

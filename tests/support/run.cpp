@@ -9,8 +9,8 @@ namespace {
 /// How a Plan's Views are laid out, by turns.
 constexpr int layouts[] = {right, left, every_other_down, part_of_right};
 
-/// So much that outputs may be laid out in any way.
-std::int64_t room(std::int64_t rows, std::int64_t columns) {
+/// The number of elements that outputs need in any of the layouts.
+std::int64_t largest_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t most = 0;
   for (int way : layouts) most = std::max(most, place(way, rows, columns).size());
   return most;
@@ -35,8 +35,8 @@ UniformCall<Exec, T>::UniformCall(Exec const& exec, std::vector<T> const& keys, 
       m_rows(rows),
       m_n(n),
       m_keys(keys.size() * sizeof(T)),
-      m_values(room(rows, most) * sizeof(T)),
-      m_indices(room(rows, most) * sizeof(std::int64_t)) {
+      m_values(largest_size(rows, most) * sizeof(T)),
+      m_indices(largest_size(rows, most) * sizeof(std::int64_t)) {
   m_keys.upload(keys);
 }
 
@@ -97,12 +97,12 @@ Answer<T> UniformCall<Exec, T>::fetch(std::size_t places, Outputs outputs) {
   return answer;
 }
 
-void Verdict::report(std::string const& wrong) {
+void Validation::report(std::string const& wrong) {
   FAIL_CHECK(wrong);
   if (++m_wrong == 10) FAIL("ten wrong answers: giving up");
 }
 
-void Verdict::close() const { CHECK(m_checked > m_wrong); }
+void Validation::close() const { CHECK(m_checked > m_wrong); }
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #define KTOPK_TESTS_CALL(T) template class UniformCall<Kokkos::Cuda, T>;

@@ -130,7 +130,7 @@ class Buffer {
     return Matrix(as<T>(), rows, columns);
   }
 
-  /// Marks every byte, so that what a call leaves unwritten is seen.
+  /// Marks every byte, to detect what a call leaves unwritten.
   void clear() { Kokkos::deep_copy(m_device, mark); }
 
   template <class T>
@@ -187,7 +187,7 @@ class UniformCall {
               std::int64_t most);
 
   Answer<T> operator()(std::int64_t k, Options const& options, Outputs outputs = Outputs::both);
-  /// By a Plan, with keys and outputs laid out another way from call to call.
+  /// By a Plan, with another layout of keys and outputs in each call.
   Answer<T> by_plan(std::int64_t k, Options const& options);
 
  private:
@@ -203,8 +203,8 @@ class UniformCall {
 };
 
 /// Checks answers without the cost of a Catch2 message for each that is right, and gives up after the tenth wrong one.
-/// (Catch2's macros stay out of the class: in an inline member they keep the front end of nvcc 13.0 going forever.)
-class Verdict {
+/// (Catch2's macros stay out of the class: in an inline member they make the front end of nvcc 13.0 loop forever.)
+class Validation {
  public:
   template <class T, class Describe>
   void expect(Question<T> const& question, Answer<T> const& truth, Answer<T> const& answer,
@@ -215,7 +215,7 @@ class Verdict {
       report(key_name<T>() + ", " + what() + ", " + describe(options) + ": " + wrong);
   }
 
-  /// Fails a test that has asked nothing.
+  /// Fails if nothing was checked.
   void close() const;
 
  private:

@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using Arguments = std::vector<std::string>;
 
-/// Exit status 2, one line on stderr that says why, nothing on stdout, no file made and none changed.
+/// Exit status 2, one line on stderr with the reason, nothing on stdout, no file made and none changed.
 void refuses(ScratchFolder const& folder, Arguments const& arguments, std::string const& why,
              long largest_file = -1) {
   CAPTURE(arguments);
@@ -85,7 +85,7 @@ TEST_CASE("command: raw keys need a type and a shape that fit, others must not h
   refuses(folder, select("raw", {"--type", "f64", "--shape", "6"}),
           "raw: holds 24 bytes, but the shape '6' of f64 needs 48\n");
   refuses(folder, select("a.npy", {"--type", "f64", "--shape", "50"}),
-          "a.npy: a .npy file says its own type and shape");
+          "a.npy: a .npy file states its own type and shape");
 }
 
 TEST_CASE("command: a k that is too large, or no number, is refused") {
@@ -148,7 +148,7 @@ TEST_CASE("command: outputs that cannot be written are refused") {
   CHECK(content(folder.path("old.npy")) == "old");
 }
 
-TEST_CASE("command: a standard output that is full is told") {
+TEST_CASE("command: a full standard output is reported") {
   require_device();
   ScratchFolder const folder;
   folder.write("a.npy", hundred_floats);

@@ -185,7 +185,7 @@ TEST_CASE("command: fvecs, bvecs and ivecs are selected from") {
   CHECK(without_preamble(file) == bytes_of(std::vector<std::int64_t>{0, 1}));
 }
 
-TEST_CASE("command: the table has a line for every winner") {
+TEST_CASE("command: the table has a line for every selected key") {
   require_device();
   ScratchFolder const folder;
   folder.write("a.npy", npy_bytes(npy_header("<f4", "(2, 3)"),
@@ -214,7 +214,7 @@ TEST_CASE("command: the output of a vector is a vector") {
   CHECK(without_preamble(file) == bytes_of(std::vector<std::uint16_t>{7, 6}));
 }
 
-TEST_CASE("command: unsorted output holds the same winners") {
+TEST_CASE("command: unsorted output holds the same keys") {
   require_device();
   ScratchFolder const folder;
   auto const keys = random_keys<std::uint64_t>(3);
@@ -275,7 +275,7 @@ TEST_CASE("command: rows beyond one block come in order") {
   CHECK(without_preamble(content(folder.path("o.npy"))) == bytes_of(truth));
 }
 
-TEST_CASE("command: info and version say what this build is") {
+TEST_CASE("command: info and version describe this build") {
   require_device();
   ScratchFolder const folder;
   auto const info = run_command(folder, {"info"});
@@ -283,12 +283,12 @@ TEST_CASE("command: info and version say what this build is") {
   CHECK(info.err == "");
   for (auto const& algorithm : algorithms())
     CHECK_THAT(info.out, Catch::Matchers::ContainsSubstring(algorithm));
-  auto const says = run_command(folder, {"--version"});
-  CHECK(says.status == 0);
-  CHECK(says.out == "ktopk " TEST_VERSION "\n");
+  auto const version = run_command(folder, {"--version"});
+  CHECK(version.status == 0);
+  CHECK(version.out == "ktopk " TEST_VERSION "\n");
 }
 
-TEST_CASE("command: help tells of the files and the output") {
+TEST_CASE("command: help describes the files and the output") {
   require_device();
   ScratchFolder const folder;
   auto const help = run_command(folder, {"select", "--help"});

@@ -8,7 +8,7 @@ namespace {
 
 using tools::progress_line;
 
-TEST_CASE("progress: a line says what, how far and how long yet") {
+TEST_CASE("progress: a line states the task, how far it is and the time left") {
   CHECK(progress_line("selecting", 1'000'000'000, 4'000'000'000, 2.0) ==
         "selecting [#######-----------------------]  25 %, 1.0 of 4.0 GB, 6 s left");
 }

@@ -37,7 +37,7 @@ Matrix parse(Bytes file, InputDescription const& description) {
   if (!describes_itself) return parse_described(file, description);
   if (!description.type.empty() || !description.shape.empty())
     throw Fault("a " + extension.string() +
-                " file says its own type and shape; --type and --shape are for raw files");
+                " file states its own type and shape; --type and --shape are for raw files");
   if (extension == ".npy") return parse_npy(file);
   if (extension == ".fvecs") return parse_vecs_with_progress(file, KeyType::f32);
   if (extension == ".bvecs") return parse_vecs_with_progress(file, KeyType::u8);

@@ -8,7 +8,7 @@
 
 namespace ktopk::tools {
 
-/// What the user says about the file beyond its name.
+/// What the user states about the file beyond its name.
 struct InputDescription {
   std::string path;
   std::string type;   ///< of raw keys; else empty

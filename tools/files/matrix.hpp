@@ -20,7 +20,7 @@ struct Matrix {
   int rank = 2;  ///< 1 if the file holds a vector rather than a matrix of one row
 };
 
-/// Told how many more bytes have been read.
+/// Called with the number of further bytes read.
 using Reading = std::function<void(std::int64_t bytes)>;
 
 /// Bytes from the first key to the end of the last one.

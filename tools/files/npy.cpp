@@ -57,7 +57,7 @@ KeyType parse_type(std::string_view descr) {
 
 template <class T>
 void set_once(std::optional<T>& place, T value, std::string_view key) {
-  if (place) throw Fault("its header says " + in_quotes(key) + " twice");
+  if (place) throw Fault("its header has " + in_quotes(key) + " twice");
   place = std::move(value);
 }
 

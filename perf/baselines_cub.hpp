@@ -17,7 +17,7 @@ struct CubTopK {
   void* values;
   std::int32_t* indices;
 
-  /// Whether the peer is built for these keys.
+  /// Whether the baseline is built for these keys.
   bool supported() const;
   std::size_t workspace_bytes() const;
   void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;

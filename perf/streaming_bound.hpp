@@ -28,7 +28,7 @@ class Reader {
     std::size_t const parts = 4 * static_cast<std::size_t>(m_exec.concurrency());
     unsigned char best = 0;
     Kokkos::parallel_reduce(
-        "ktopk::perf::read_floor",
+        "ktopk::perf::read_once",
         Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Dynamic>>(m_exec, 0, parts)
             .set_chunk_size(1),
         [=, bytes = m_bytes, count = m_count](std::size_t part, unsigned char& largest) {
@@ -43,14 +43,14 @@ class Reader {
   Exec m_exec;
   unsigned char const* m_bytes;
   std::size_t m_count;
-  mutable unsigned char volatile m_sink = 0;  // keeps the compiler from leaving the reading out
+  mutable unsigned char volatile m_sink = 0;  // keeps the compiler from removing the read
 };
 
 template <class Exec>
 void add_words(Exec const& exec, std::uint32_t const* words, std::size_t count,
                std::uint32_t& sum) {
   Kokkos::parallel_reduce(
-      "ktopk::perf::read_floor", Kokkos::RangePolicy<Exec>(exec, 0, count),
+      "ktopk::perf::read_once", Kokkos::RangePolicy<Exec>(exec, 0, count),
       KOKKOS_LAMBDA(std::size_t i, std::uint32_t& part) { part += words[i]; }, sum);
 }
 
@@ -76,7 +76,7 @@ class Reader<Exec, false> {
 
 #ifdef KOKKOS_ENABLE_CUDA
 int cuda_read_variants();
-/// `scratch` takes a word, never written in practice: it keeps the compiler from leaving the reading out.
+/// `scratch` takes a word, never written in practice: it keeps the compiler from removing the read.
 void cuda_read(int variant, void const* bytes, std::size_t count, unsigned* scratch,
                cudaStream_t stream);
 
@@ -97,20 +97,20 @@ class Reader<Kokkos::Cuda, false> {
 };
 #endif
 
-/// The time to read the keys once and do next to nothing with them, in the fastest of the ways tried.
-struct Floor {
+/// The time to read the keys once and do next to nothing with them, by the fastest of the ways tried.
+struct StreamingBound {
   int way = 0;
   Summary time;
 };
 
 template <class Exec>
-Floor find_floor(Timer<Exec> const& timer, Reader<Exec> const& reader) {
-  Floor floor;
+StreamingBound find_streaming_bound(Timer<Exec> const& timer, Reader<Exec> const& reader) {
+  StreamingBound bound;
   for (int way = 0; way < reader.ways(); ++way) {
     auto const time = measure_briefly(timer, [&] { reader.read(way); });
-    if (way == 0 || time.median < floor.time.median) floor = {way, time};
+    if (way == 0 || time.median < bound.time.median) bound = {way, time};
   }
-  return floor;
+  return bound;
 }
 
 }  // namespace ktopk::perf

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The floor on an NVIDIA GPU: a streaming maximum over 16-byte loads. And what holds a stream while the host fills it.
+// The streaming bound on an NVIDIA GPU: a maximum over 16-byte loads. Also the kernel that holds a stream while the host
+// enqueues work on it.
 
 #include <cstddef>
 #include <stdexcept>

@@ -3,11 +3,11 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Sort.hpp>
 
+#include "baseline_names.hpp"
 #include "measure.hpp"
-#include "peer_names.hpp"
 #include "verify.hpp"
 #ifdef KTOPK_PERF_CUB
-#include "peers_cub.hpp"
+#include "baselines_cub.hpp"
 #endif
 #ifdef KTOPK_PERF_GNU_PARALLEL
 #include <parallel/algorithm>
@@ -21,12 +21,12 @@ namespace ktopk::perf {
 
 namespace {
 
-// What others offer. Every peer gets a scratch copy of the keys, which it may destroy, and puts the k largest of each row in
-// front of the row (values alone: positions, which ktopk finds too, would cost it more).
+// Other libraries' selections. Each gets a scratch copy of the keys, which it may destroy, and moves the k largest of
+// each row to its front (values alone: positions, which ktopk finds too, would cost it more).
 
-/// The key types that peers are measured with: few, since each of them is long to compile.
+/// The key types that baselines are measured with: few, since each takes long to compile.
 template <class T>
-inline constexpr bool peers_take =
+inline constexpr bool baselines_take =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
 
 template <class T>
@@ -40,7 +40,8 @@ void partial_sort_row(T* row, Case const& c) {
   std::partial_sort(row, row + c.k, row + c.n, std::greater<T>());
 }
 
-/// The k best so far are a heap whose top is the worst of them: std::priority_queue's own steps, without its allocations.
+/// The k best so far are a heap whose top is the worst of them: std::priority_queue's own steps, without its
+/// allocations.
 template <class T>
 void priority_queue_row(T* row, Case const& c) {
   T* const end = row + c.k;
@@ -67,7 +68,7 @@ template <class Exec, class T, class Row>
 void over_rows(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c,
                Row const& select_row) {
   if (c.rows == 1) return select_row(scratch.data(), c);
-  Kokkos::parallel_for("ktopk::perf::peer", Kokkos::RangePolicy<Exec>(exec, 0, c.rows),
+  Kokkos::parallel_for("ktopk::perf::baseline", Kokkos::RangePolicy<Exec>(exec, 0, c.rows),
                        [&](std::int64_t row) { select_row(&scratch(row, 0), c); });
 }
 
@@ -84,7 +85,7 @@ void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case con
 }
 
 template <class Exec, class T>
-void run_host_peer(Exec const& exec, Case const& c, KeyView<Exec, T> const& scratch) {
+void run_host_baseline(Exec const& exec, Case const& c, KeyView<Exec, T> const& scratch) {
   if (c.method == "std::nth_element")
     return over_rows<Exec, T>(exec, scratch, c, nth_element_row<T>);
   if (c.method == "std::partial_sort")
@@ -117,9 +118,9 @@ void measure_sort(benchmark::State& state, Exec const& exec, Case const& c) {
 }
 
 template <class Exec, class T>
-void measure_host_peer(benchmark::State& state, Exec const& exec, Case const& c) {
+void measure_host_baseline(benchmark::State& state, Exec const& exec, Case const& c) {
   measure_on_copies<Exec, T>(state, exec, c, [&](KeyView<Exec, T> const& scratch) {
-    run_host_peer<Exec, T>(exec, c, scratch);
+    run_host_baseline<Exec, T>(exec, c, scratch);
   });
 }
 
@@ -147,18 +148,18 @@ void measure_typed(benchmark::State& state, Exec const& exec, Case const& c) {
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
     if (c.method == "cub::DeviceTopK") return measure_cub<T>(state, exec, c);
 #endif
-  if constexpr (!peers_take<T>) {
-    state.SkipWithError("peers are measured with f32, f64 and i32");
+  if constexpr (!baselines_take<T>) {
+    state.SkipWithError("baselines are measured with f32, f64 and i32");
   } else {
-    if (has_nans(c)) return state.SkipWithError("peers do not order NaNs");
+    if (has_nans(c)) return state.SkipWithError("baselines do not order NaNs");
     if (c.method == "Kokkos::sort") return measure_sort<Exec, T>(state, exec, c);
-    if constexpr (on_host<Exec>) measure_host_peer<Exec, T>(state, exec, c);
+    if constexpr (on_host<Exec>) measure_host_baseline<Exec, T>(state, exec, c);
   }
 }
 
 }  // namespace
 
-void measure_peer(benchmark::State& state, Case const& c) {
+void measure_baseline(benchmark::State& state, Case const& c) {
   with_backend_and_type(state, c, [&]<class Exec, class T>(Exec const& exec, KeyType<T>) {
     measure_typed<Exec, T>(state, exec, c);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "peers_cub.hpp"
+#include "baselines_cub.hpp"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
