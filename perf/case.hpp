@@ -9,6 +9,9 @@
 
 namespace ktopk::perf {
 
+enum class Implementations { tuned, portable };
+enum class Layout { right, left };
+
 /// One line of the report: a method (an algorithm of ktopk or a baseline) on one workload.
 struct Case {
   std::string backend{};
@@ -20,6 +23,8 @@ struct Case {
   std::int64_t k = 0;
   Sorted sorted = Sorted::no;
   Ties ties = Ties::lowest_index;
+  Implementations implementations = Implementations::tuned;  ///< portable: those alone
+  Layout layout = Layout::right;                             ///< of the keys
 };
 
 inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : "no"; }
@@ -38,8 +43,14 @@ inline std::string workload_name(Case const& c) {
          "/n:" + std::to_string(c.n);
 }
 
+/// The method as the report names it: what runs otherwise is a method of its own there.
+inline std::string full_method(Case const& c) {
+  return c.method + (c.implementations == Implementations::portable ? ":portable" : "") +
+         (c.layout == Layout::left ? ":left" : "");
+}
+
 inline std::string name(Case const& c) {
-  return "top_k/" + c.backend + "/" + c.method + "/" + c.type + "/" + c.input +
+  return "top_k/" + c.backend + "/" + full_method(c) + "/" + c.type + "/" + c.input +
          "/rows:" + std::to_string(c.rows) + "/n:" + std::to_string(c.n) +
          "/k:" + std::to_string(c.k) + "/sorted:" + name(c.sorted) + "/ties:" + name(c.ties);
 }

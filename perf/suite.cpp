@@ -20,15 +20,18 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::vector<std::pair<char const*, Names Suite::*>> const flags{{"--backend=", &Suite::backends},
-                                                                {"--method=", &Suite::methods},
-                                                                {"--type=", &Suite::types},
-                                                                {"--input=", &Suite::inputs},
-                                                                {"--rows=", &Suite::rows},
-                                                                {"--n=", &Suite::ns},
-                                                                {"--k=", &Suite::ks},
-                                                                {"--sorted=", &Suite::sorted},
-                                                                {"--ties=", &Suite::ties}};
+std::vector<std::pair<char const*, Names Suite::*>> const flags{
+    {"--backend=", &Suite::backends},
+    {"--method=", &Suite::methods},
+    {"--type=", &Suite::types},
+    {"--input=", &Suite::inputs},
+    {"--rows=", &Suite::rows},
+    {"--n=", &Suite::ns},
+    {"--k=", &Suite::ks},
+    {"--sorted=", &Suite::sorted},
+    {"--ties=", &Suite::ties},
+    {"--implementation=", &Suite::implementations},
+    {"--layout=", &Suite::layouts}};
 
 Names split(std::string const& list) {
   Names names;
@@ -123,6 +126,19 @@ Ties ties_from(std::string const& name) {
   return name == "lowest_index" ? Ties::lowest_index : Ties::highest_index;
 }
 
+/// One selection, by all the implementations and in all the layouts asked for. A baseline has neither.
+void add_ways(std::vector<Case>& cases, Suite const& suite, Case c) {
+  if (is_baseline(c.method)) return cases.push_back(c);
+  for (auto const& layout : expand("layout", suite.layouts, {"right", "left"}))
+    for (auto const& implementations :
+         expand("implementation", suite.implementations, {"tuned", "portable"})) {
+      c.layout = layout == "left" ? Layout::left : Layout::right;
+      c.implementations =
+          implementations == "portable" ? Implementations::portable : Implementations::tuned;
+      cases.push_back(c);
+    }
+}
+
 /// The cases of one buffer.
 void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
   auto const methods = methods_on(c.backend, suite.methods);
@@ -135,7 +151,7 @@ void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
           c.sorted = sorted_from(sorted);
           c.ties = ties_from(ties);
           c.method = method;
-          if (c.k >= 1 && c.k <= c.n) cases.push_back(c);
+          if (c.k >= 1 && c.k <= c.n) add_ways(cases, suite, c);
         }
 }
 
@@ -154,7 +170,9 @@ void print_usage() {
       "  --n=                                                       (2^20,2^23,2^26)\n"
       "  --k=                                                       (10,1000,100000)\n"
       "  --sorted=   no, yes                                        (no)\n"
-      "  --ties=     any, lowest_index, highest_index               (lowest_index)\n\n"
+      "  --ties=     any, lowest_index, highest_index               (lowest_index)\n"
+      "  --implementation=  tuned, portable: where a backend has a tuned one (tuned)\n"
+      "  --layout=   right, left: of the keys                       (right)\n\n"
       "And Google Benchmark's own, among them --benchmark_filter=REGEX, "
       "--benchmark_min_time=SECONDS,\n"
       "--benchmark_out=FILE.json, --benchmark_list_tests.\n");

@@ -20,6 +20,8 @@ struct Suite {
   std::vector<std::string> ks{"10", "1000", "100000"};
   std::vector<std::string> sorted{"no"};
   std::vector<std::string> ties{"lowest_index"};
+  std::vector<std::string> implementations{"tuned"};
+  std::vector<std::string> layouts{"right"};
 };
 
 void print_usage();

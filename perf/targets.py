@@ -18,7 +18,7 @@ import tempfile
 
 import report
 
-INPUTS = ("uniform", "normal", "ascending", "leading_bits")
+INPUTS = ("uniform", "normal", "ascending", "leading_bits", "ties1000")
 
 
 def cases(path):

@@ -35,6 +35,21 @@ void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> cons
   Exec().fence();
 }
 
+/// The same keys but for `normal`, for which each machine has its own sine and logarithm.
+template <class Exec, class T>
+void fill_on_device(KeyView<Exec, T> const& keys, testing::Input input) {
+  auto const n = static_cast<std::int64_t>(keys.extent(1));
+  T* const begin = keys.data();
+  Kokkos::parallel_for(
+      "ktopk::perf::fill",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
+          0, static_cast<std::int64_t>(keys.size())),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        begin[i] = testing::detail::KeySource<T>(input, n, 1 + i / n)(i % n);
+      });
+  Exec().fence();
+}
+
 template <class Exec, class T>
 KeyView<Exec, T> uninitialized(std::string const& label, std::int64_t rows, std::int64_t columns) {
   return KeyView<Exec, T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), rows, columns);
@@ -55,9 +70,7 @@ KeyView<Exec, T> make_keys(Case const& c) {
   if constexpr (on_host<Exec>) {
     fill_on_host<Exec, T>(keys, input);
   } else {
-    auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, keys);
-    fill_on_host<Kokkos::DefaultHostExecutionSpace, T>(host, input);
-    Kokkos::deep_copy(testing::bytes_of(keys), testing::bytes_of(host));
+    fill_on_device<Exec, T>(keys, input);
   }
   return keys;
 }

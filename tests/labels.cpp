@@ -118,6 +118,25 @@ TEST_CASE("a call's kernels and allocations are labeled and on its instance", "[
   });
 }
 
+#if KTOPK_ENABLE_CUDA_TUNED
+TEST_CASE("no tuned implementation serves where the portable ones are forced", "[labels]") {
+  Scene<Kokkos::Cuda> const scene;
+  Kokkos::Cuda const exec;
+  auto const runs_tuned = [&](Algorithm algorithm) {
+    Recorder const record;
+    top_k(exec, scene.keys, scene.values, scene.indices, {.algorithm = algorithm});
+    exec.fence("test::done");
+    return record.ran("ktopk::cuda::");
+  };
+  CHECK(runs_tuned(Algorithm::automatic));
+  for (Algorithm algorithm : all_algorithms()) {
+    INFO(name(algorithm));
+    ktopk::detail::ForcePortable const portable;
+    CHECK_FALSE(runs_tuned(algorithm));
+  }
+}
+#endif
+
 TEST_CASE("what one thread does alone is a kernel of its instance too", "[labels]") {
   for_each_space([](auto const& space) {
     using Exec = std::decay_t<decltype(space)>;

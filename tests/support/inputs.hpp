@@ -2,9 +2,10 @@
 #pragma once
 
 /// Hostile inputs by name, for every key type. Key i of an input depends on (name, n, i, seed) alone,
-/// so that rows can be filled in any order and by any number of threads. No libm is used except in
+/// so that rows can be filled in any order and by any number of threads, on a device too. No libm is used except in
 /// `normal`, so all others are the same on every machine.
 
+#include <ktopk/detail/macros.hpp>
 #include <ktopk/float16.hpp>
 
 #include <algorithm>
@@ -33,6 +34,7 @@ enum class Input {
   winners_last,   ///< the last 1/64 of the row stands above all the rest
   random_bits,    ///< any pattern: for floats NaNs, infinities, denormals among them
   extremes,       ///< the ends of the type's range and their neighbors
+  ties1000,       ///< 1000 values, or as many as there are
   nans,         ///< uniform, every eighth a NaN: both signs, quiet and signaling, several payloads
   mostly_nans,  ///< seven of eight are NaNs
   infinities,   ///< uniform, with infinities of both signs
@@ -43,7 +45,7 @@ enum class Input {
   invalid,        ///< the NaN that x86 gives for 0/0, its sign set, and one number in 512
 };
 
-inline constexpr std::array<std::pair<Input, char const*>, 20> input_table{{
+inline constexpr std::array<std::pair<Input, char const*>, 21> input_table{{
     {Input::uniform, "uniform"},
     {Input::normal, "normal"},
     {Input::all_equal, "all_equal"},
@@ -56,6 +58,7 @@ inline constexpr std::array<std::pair<Input, char const*>, 20> input_table{{
     {Input::winners_last, "winners_last"},
     {Input::random_bits, "random_bits"},
     {Input::extremes, "extremes"},
+    {Input::ties1000, "ties1000"},
     {Input::nans, "nans"},
     {Input::mostly_nans, "mostly_nans"},
     {Input::infinities, "infinities"},
@@ -79,7 +82,7 @@ inline std::optional<Input> input_from_name(std::string_view text) {
 }
 
 /// 64 well-mixed bits out of a counter (SplitMix64's finalizer, twice).
-inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
+KTOPK_FUNCTION inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
   auto const mix = [](std::uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -124,10 +127,10 @@ class KeySource {
   static constexpr bool floating =
       std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-  KeySource(Input input, std::int64_t n, std::uint64_t seed)
+  KTOPK_FUNCTION KeySource(Input input, std::int64_t n, std::uint64_t seed)
       : m_input(input), m_n(n), m_seed(seed) {}
 
-  T operator()(std::int64_t i) const {
+  KTOPK_FUNCTION T operator()(std::int64_t i) const {
     std::uint64_t const r = random_bits(m_seed, static_cast<std::uint64_t>(i));
     switch (m_input) {
       case Input::uniform: return uniform(r);
@@ -143,20 +146,23 @@ class KeySource {
         return in_range(i >= m_n - m_n / 64 - 1 ? 0.75 + unit(r) / 4 : unit(r) / 2);
       case Input::random_bits: return from_bits(static_cast<Bits>(r));
       case Input::extremes: return extreme(r);
+      case Input::ties1000: return in_range(static_cast<double>(r % 1000) / 1000);
       default: return special(r);
     }
   }
 
  private:
-  static T from_bits(Bits bits) { return std::bit_cast<T>(bits); }
+  KTOPK_FUNCTION static T from_bits(Bits bits) { return std::bit_cast<T>(bits); }
 
-  static double unit(std::uint64_t r) { return static_cast<double>(r >> 11) * 0x1p-53; }
+  KTOPK_FUNCTION static double unit(std::uint64_t r) {
+    return static_cast<double>(r >> 11) * 0x1p-53;
+  }
 
-  double fraction_of(std::int64_t i) const {
+  KTOPK_FUNCTION double fraction_of(std::int64_t i) const {
     return static_cast<double>(i) / static_cast<double>(m_n);
   }
 
-  static T from_double(double x) {
+  KTOPK_FUNCTION static T from_double(double x) {
     if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(x);
     else
@@ -164,7 +170,7 @@ class KeySource {
   }
 
   /// x in [0, 1] to [-1, 1], or to the integers' whole range, keeping the order.
-  static T in_range(double x) {
+  KTOPK_FUNCTION static T in_range(double x) {
     if constexpr (floating) {
       return from_double(2 * x - 1);
     } else {
@@ -176,12 +182,12 @@ class KeySource {
   }
 
   /// 0 is the lowest integer of the type, all ones the highest.
-  static T from_ordered(Bits up) {
+  KTOPK_FUNCTION static T from_ordered(Bits up) {
     constexpr Bits sign = std::is_signed_v<T> ? static_cast<Bits>(Bits{1} << (width - 1)) : Bits{0};
     return from_bits(static_cast<Bits>(up ^ sign));
   }
 
-  static T uniform(std::uint64_t r) {
+  KTOPK_FUNCTION static T uniform(std::uint64_t r) {
     if constexpr (std::is_same_v<T, double>)
       return unit(r);
     else if constexpr (floating)
@@ -190,7 +196,7 @@ class KeySource {
       return from_bits(static_cast<Bits>(r));
   }
 
-  T normal(std::int64_t i) const {
+  KTOPK_FUNCTION T normal(std::int64_t i) const {
     double const u = 1 - unit(random_bits(m_seed, 2 * static_cast<std::uint64_t>(i)));
     double const v = unit(random_bits(m_seed, 2 * static_cast<std::uint64_t>(i) + 1));
     double const z = std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
@@ -200,7 +206,7 @@ class KeySource {
       return in_range(std::clamp(0.5 + z / 16, 0.0, 1.0));
   }
 
-  static T leading_bits(std::uint64_t r) {
+  KTOPK_FUNCTION static T leading_bits(std::uint64_t r) {
     constexpr int equal = width >= 32 ? 20 : width * 5 / 8;
     Bits const pattern = static_cast<Bits>(UINT64_C(0x3f9d4b6a5c3e1d78) >> (64 - width));
     Bits const tail = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> equal);
@@ -208,7 +214,7 @@ class KeySource {
   }
 
   /// The largest keys, scattered over the row, each many times farther from zero than the next.
-  T bucket_killer(std::int64_t i) const {
+  KTOPK_FUNCTION T bucket_killer(std::int64_t i) const {
     std::uint64_t const n = static_cast<std::uint64_t>(m_n);
     std::uint64_t const place = (static_cast<std::uint64_t>(i) * 7919 + m_seed % n) % n;
     if constexpr (floating) {
@@ -225,7 +231,7 @@ class KeySource {
     }
   }
 
-  static T extreme(std::uint64_t r) {
+  KTOPK_FUNCTION static T extreme(std::uint64_t r) {
     if constexpr (floating) {
       constexpr Bits one = Bits{1};
       constexpr Bits sign = static_cast<Bits>(one << (width - 1));
@@ -253,20 +259,20 @@ class KeySource {
     }
   }
 
-  static constexpr int fraction_bits() {
+  KTOPK_FUNCTION static constexpr int fraction_bits() {
     if constexpr (floating)
       return width - 1 - FloatFormat<T>::exponent_bits;
     else
       return 0;
   }
 
-  static constexpr Bits infinity_bits() {
+  KTOPK_FUNCTION static constexpr Bits infinity_bits() {
     return static_cast<Bits>(static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1) &
                              ~static_cast<Bits>((Bits{1} << fraction_bits()) - 1));
   }
 
   /// The inputs that only floats have; an integer key gets few_values in their place.
-  T special(std::uint64_t r) const {
+  KTOPK_FUNCTION T special(std::uint64_t r) const {
     if constexpr (floating) {
       Bits const sign = static_cast<Bits>((r >> 63) << (width - 1));
       switch (m_input) {
@@ -287,15 +293,15 @@ class KeySource {
     }
   }
 
-  static T minus(T key) {
+  KTOPK_FUNCTION static T minus(T key) {
     return from_bits(static_cast<Bits>(std::bit_cast<Bits>(key) ^ (Bits{1} << (width - 1))));
   }
 
-  static T quiet_nan() {
+  KTOPK_FUNCTION static T quiet_nan() {
     return from_bits(static_cast<Bits>(infinity_bits() | (Bits{1} << (fraction_bits() - 1))));
   }
 
-  static T nan(std::uint64_t r) {
+  KTOPK_FUNCTION static T nan(std::uint64_t r) {
     constexpr Bits quiet = static_cast<Bits>(Bits{1} << (fraction_bits() - 1));
     constexpr std::array<Bits, 4> payloads{quiet, static_cast<Bits>(quiet | 1), Bits{1},
                                            static_cast<Bits>((quiet << 1) - 1)};

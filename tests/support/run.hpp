@@ -49,7 +49,7 @@ void for_tuned_and_portable(Exec const& exec, Body const& body) {
   if (are_tested("tuned")) body(exec);
 #if KTOPK_ENABLE_CUDA_TUNED
   if (!are_tested("portable")) return;
-  detail::ForcePortable const portable;
+  ktopk::detail::ForcePortable const portable;
   UNSCOPED_INFO("portable implementations alone");
   body(exec);
 #endif
