@@ -4,17 +4,9 @@
 # usage: spdx.sh [FOLDER]
 set -euo pipefail
 
-root=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+# shellcheck source=tests/files.sh
+source "$(dirname "${BASH_SOURCE[0]}")/files.sh"
 wanted='SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception'
-
-# Outside a git checkout, as in a release archive, every file counts but those of build trees.
-files() {
-  if [[ -e $root/.git ]]; then
-    git -C "$root" ls-files
-  else
-    (cd "$root" && find . -type f -not -path './build*/*' -printf '%P\n')
-  fi
-}
 
 has_line() {
   local lines=1

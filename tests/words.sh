@@ -4,7 +4,8 @@
 # usage: words.sh [FOLDER]
 set -euo pipefail
 
-root=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+# shellcheck source=tests/files.sh
+source "$(dirname "${BASH_SOURCE[0]}")/files.sh"
 
 # Only words that have no other sense here.
 declare -A instead=(
@@ -26,15 +27,6 @@ allowed+='|winners_in_order|winners_last|-(few|many)-winners'
 
 # Layers with words of their own so far, measurements, and this file.
 skipped='src/|backends/|include/|perf/results/|docs/cuda[.]md$|tests/words[.]sh$'
-
-# Outside a git checkout, as in a release archive, every file counts but those of build trees.
-files() {
-  if [[ -e $root/.git ]]; then
-    git -C "$root" ls-files
-  else
-    (cd "$root" && find . -type f -not -path './build*/*' -printf '%P\n')
-  fi
-}
 
 # A word alone or as a part of a name: peer, Peers, peer_name, is_peer, isPeer, PEERS; but not appear.
 pattern() {

@@ -431,9 +431,7 @@ struct Kernel {
   }
   /// A list's kernel may start while the one before it still runs, and waits for it itself.
   static void launch(cudaStream_t stream, int threads, Work<Bits, Item> const& work) {
-    cudaLaunchAttribute early{};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute early = early_launch();
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(work.problem.shape.rows * work.parts[work.level]));
     config.blockDim = dim3(static_cast<unsigned>(threads));

@@ -182,9 +182,7 @@ void select_delegates(int device, int concurrency, cudaStream_t stream,
 template <class Kernel, class... Arguments>
 void launch_early(Kernel kernel, std::int64_t blocks, cudaStream_t stream, bool cooperative,
                   Arguments const&... arguments) {
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2]{early_launch()};
   attributes[1].id = cudaLaunchAttributeCooperative;
   attributes[1].val.cooperative = cooperative ? 1 : 0;
   cudaLaunchConfig_t config{};

@@ -61,6 +61,14 @@ constexpr int most_shared_bytes() {
   return most;
 }
 
+/// Lets a kernel start while the one before it still runs; it waits for that itself.
+inline cudaLaunchAttribute early_launch() {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
 /// A device set for the scope.
 class OnDevice {
  public:

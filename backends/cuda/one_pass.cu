@@ -630,9 +630,7 @@ std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
 template <class Kernel, class Argument>
 cudaError_t launch_early(Kernel kernel, dim3 grid, cudaStream_t stream, Argument const& argument,
                          bool cooperative = false) {
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2]{early_launch()};
   attributes[1].id = cudaLaunchAttributeCooperative;
   attributes[1].val.cooperative = cooperative ? 1 : 0;
   cudaLaunchConfig_t config{};

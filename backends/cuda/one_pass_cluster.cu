@@ -34,6 +34,7 @@ constexpr int vectors_of(int bytes) {
   return std::min(bytes / 16, 2 * static_cast<int>(sizeof(Bits)));
 }
 
+/// All rows have a cluster on the device at once.
 int parts_of(Shape const& shape, int device) {
   int parts = 1;
   while (parts < tuning.most_parts && shape.rows * parts * 2 <= processors(device) &&
@@ -70,14 +71,13 @@ bool has_threshold(Shape const& shape, int parts) {
   return order <= cluster_tuning.most_order * groups && kept <= cluster_tuning.inbox / 2;
 }
 
-template <class Item>
 int capacity_of_cluster(Shape const& shape) {
   return std::max(cluster_tuning.inbox, capacity_of(shape, cluster_tuning.threads));
 }
 
 template <class Item>
 bool has_room(Shape const& shape) {
-  int const items = capacity_of_cluster<Item>(shape) + cluster_tuning.inbox;
+  int const items = capacity_of_cluster(shape) + cluster_tuning.inbox;
   return shared_bytes<Item>(1, items, ordered_of(shape, Sorted::yes)) <= room_for(200);
 }
 
@@ -102,7 +102,7 @@ void one_pass_cluster(int device, cudaStream_t stream, Problem<Bits> const& prob
   Batch<Bits, Item> batch{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
                           forced_threshold, options.sorted};
   batch.parts = parts_of(shape, device);
-  batch.capacity = capacity_of_cluster<Item>(shape);
+  batch.capacity = capacity_of_cluster(shape);
   batch.ordered = ordered_of(shape, options.sorted);
   constexpr int few = vectors_of<Bits>(cluster_tuning.bytes_of_short),
                 many = vectors_of<Bits>(cluster_tuning.bytes_in_flight);

@@ -11,8 +11,8 @@
 #include "warp.cuh"
 
 // Few rows, each shared by the blocks of a cluster, which hold in registers what they read at first.
-// threshold: the order-th best of the first block's threads, each with the best of its first vectors; pivots, from the
-//            same search, part what lies above into a range of items for each block.
+// threshold: the order-th best of one block's threads, each with the best of its first vectors; pivots, from the same
+//            search, part what lies above into a range of items for each block.
 // stream:    every block keeps what reaches the threshold, and sends each item to the block that owns its range.
 // rank:      a block ranks its items behind those of the blocks that own higher ranges.
 // Counts prove the result. Where they do not, the row is selected as those of long batches are.
@@ -74,7 +74,7 @@ struct Deal {
   }
 };
 
-/// Where a row's selected keys go.
+/// Where a row's selected keys go: addresses that are computed once, before the keys are there.
 template <class Bits>
 struct Output {
   Stored<Bits>* values;
@@ -131,7 +131,7 @@ class ClusterSelection {
     int const k = static_cast<int>(problem.winners(row));
     Output<Bits> const to(problem, row);
     if (leads() && k > 0) find_limits(deal, tile, k);
-    // Before there is anything to put in order, nothing is: so that the instructions have come when they are needed.
+    // The first pass puts nothing: it brings the instructions to the cache while the threshold is found elsewhere.
     Own own{0, 0, 0, false, true};
 #pragma unroll 1
     for (int pass = leads() ? 1 : 0; pass < 2; ++pass) {
@@ -423,7 +423,7 @@ class ClusterSelection {
     }
   }
 
-  /// Lets through the keys that reach the threshold, and few others. It takes no time to make.
+  /// Lets through the keys that reach the threshold, and few others.
   struct Filter {
     RankMap<Bits> const& rank;
     Bits least, least_with_tie;

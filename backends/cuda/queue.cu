@@ -185,14 +185,6 @@ std::size_t lay_out(Work<Bits, Item>& work, void* workspace, int concurrency, Sh
   return pieces.bytes();
 }
 
-/// A launch by which a kernel may begin before those before it in the stream have ended.
-cudaLaunchAttribute early() {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  return attribute;
-}
-
 cudaLaunchAttribute clusters_of(unsigned blocks) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
@@ -230,14 +222,15 @@ void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
   if (work.samples > 0) {
     bound_samples<<<rows * work.samples, block_threads, 0, stream>>>(work);
     check(cudaGetLastError(), "launch");
-    launch_as(early(), kernel, blocks, block_threads, stream, work);
+    launch_as(early_launch(), kernel, blocks, block_threads, stream, work);
   } else {
     kernel<<<blocks, block_threads, 0, stream>>>(work);
     check(cudaGetLastError(), "launch");
   }
   constexpr int warps = words <= tuning.merging_words ? tuning.merging_warps : tuning.warps;
   if (work.parts > 1)
-    launch_as(early(), merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream, work);
+    launch_as(early_launch(), merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream,
+              work);
 }
 
 }  // namespace

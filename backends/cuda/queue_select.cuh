@@ -171,30 +171,30 @@ class QueueSelection {
   }
 
   /// After `collect` in each block of a cluster: the first block's warps take the lists that the others have there.
-  __device__ __forceinline__ void see_cluster(Item* room, int blocks) {
+  __device__ __forceinline__ void see_cluster(Item* shared, int blocks) {
     int const block = own_warp();
     if (block == 0) return;
     bool const exists = block < blocks;
-    m_queue.list().load(exists ? of_block(room, block) : room, exists ? m_k : 0);
+    m_queue.list().load(exists ? of_block(shared, block) : shared, exists ? m_k : 0);
   }
 
   /// Brings the list of the best to all threads, in shared memory.
-  /// \param room  for `lists` lists
-  __device__ __forceinline__ Item const* collect(Item* room) {
+  /// \param shared  for `lists` lists
+  __device__ __forceinline__ Item const* collect(Item* shared) {
     int const warp = own_warp();
 #pragma unroll
     for (int half = Warps / 2; half > 0; half /= 2) {
-      if (warp >= half && warp < 2 * half) m_queue.list().store(room + (warp - half) * list_size);
+      if (warp >= half && warp < 2 * half) m_queue.list().store(shared + (warp - half) * list_size);
       __syncthreads();
-      if (warp < half) m_queue.list().merge_list(room + warp * list_size);
+      if (warp < half) m_queue.list().merge_list(shared + warp * list_size);
       __syncthreads();
     }
-    if (warp == 0) m_queue.list().store(room);
+    if (warp == 0) m_queue.list().store(shared);
     if constexpr (Warps > 1)
       __syncthreads();
     else
       __syncwarp();
-    return room;
+    return shared;
   }
 
  private:

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -40,19 +41,24 @@ std::string key_name() {
 /// Whether KTOPK_TEST_IMPLEMENTATIONS, "tuned" or "portable", leaves these to be tested. Without it both are.
 inline bool are_tested(std::string_view implementations) {
   char const* const wanted = std::getenv("KTOPK_TEST_IMPLEMENTATIONS");
-  return wanted == nullptr || implementations == wanted;
+  if (wanted == nullptr) return true;
+  std::string_view const name = wanted;
+  if (name != "tuned" && name != "portable")
+    throw std::invalid_argument("KTOPK_TEST_IMPLEMENTATIONS is " + std::string(name) +
+                                ", not tuned or portable");
+  return implementations == name;
 }
 
 /// Calls `body` once for the tuned implementations, where there are any, and once for the portable ones alone.
 template <class Exec, class Body>
 void for_tuned_and_portable(Exec const& exec, Body const& body) {
-  if (are_tested("tuned")) body(exec);
 #if KTOPK_ENABLE_CUDA_TUNED
+  if (are_tested("tuned")) body(exec);
   if (!are_tested("portable")) return;
   ktopk::detail::ForcePortable const portable;
-  UNSCOPED_INFO("portable implementations alone");
-  body(exec);
+  INFO("portable implementations alone");
 #endif
+  body(exec);
 }
 
 /// Calls `body` with the default instance of every enabled execution space. Where there is a device, of

@@ -51,7 +51,6 @@ struct backend_for {
 struct Device {
   bool host = true;
   int concurrency = 1;
-  int id = 0;  ///< among those of its kind
 };
 
 template <class Exec>
@@ -61,9 +60,7 @@ inline constexpr bool is_host_space =
 
 template <class Exec>
 Device device_of(Exec const& exec) {
-  Device device{is_host_space<Exec>, static_cast<int>(exec.concurrency())};
-  if constexpr (requires { exec.cuda_device(); }) device.id = exec.cuda_device();
-  return device;
+  return {is_host_space<Exec>, static_cast<int>(exec.concurrency())};
 }
 
 /// What every implementation offers. `workspace_bytes` and `run` may count on `supports`.
