@@ -17,7 +17,7 @@ namespace {
 
 constexpr BisectionTuning tuning = bisection_tuning;
 
-template <int Lanes, int Keys, class Bits>
+template <int Lanes, int Keys, Form form, class Bits>
 __device__ __forceinline__ void select_batch(Work<Bits> const& w, WarpMemory<Bits> const& memory,
                                              std::int64_t first) {
   auto const& problem = w.problem;
@@ -25,12 +25,12 @@ __device__ __forceinline__ void select_batch(Work<Bits> const& w, WarpMemory<Bit
   std::int64_t const row = first + place;
   int k = 0;
   if (row < problem.shape.rows) {
-    k = problem.wanted ? static_cast<int>(problem.winners(row)) : w.k();
+    k = form != Form::regular && problem.wanted ? static_cast<int>(problem.winners(row)) : w.k();
     if (problem.counts && threadIdx.x % Lanes == 0) problem.counts.store(row, k);
   }
-  RowSearch<Bits, Lanes, Keys> search(w, memory.row(place), k);
+  RowSearch<Bits, Lanes, Keys, form> search(w, memory.row(place), k);
   search.run();
-  RowWinners<Bits, Lanes, Keys> winners(memory, k);
+  RowWinners<Bits, Lanes, Keys, form> winners(memory, k);
   winners.list(search);
   if (w.sorted == Sorted::yes) winners.sort();
   winners.store(first);
@@ -73,11 +73,34 @@ __global__ void __launch_bounds__(32 * tuning.most_warps(Keys),
         __syncwarp();
         prefetch_rows<rows>(w, first + step + mine);
       }
-      select_batch<Lanes, Keys>(w, memory, first + mine);
+      select_batch<Lanes, Keys, Form::any>(w, memory, first + mine);
       __syncwarp();
     }
     begin_load(first + step + mine);
     if (w.loading == Loading::columns) __syncthreads();
+  }
+}
+
+template <class Bits, int Lanes, int Keys>
+__global__ void __launch_bounds__(32 * tuning.warps,
+                                  tuning.warps_of_regular(Lanes, Keys) / tuning.warps)
+    select_regular_rows(Work<Bits> const __grid_constant__ w) {
+  constexpr int rows = 32 / Lanes;
+  extern __shared__ __align__(128) unsigned char block_memory[];
+  __shared__ std::uint64_t barriers[tuning.warps];
+  auto const warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
+  WarpMemory<Bits> const memory{block_memory + warp * w.warp_bytes, w};
+  CopyBarrier const barrier(&barriers[warp]);
+  if (threadIdx.x % 32 == 0) barrier.init();
+  __syncwarp();
+  std::int64_t first = (std::int64_t{blockIdx.x} * warps + warp) * rows;
+  std::int64_t const step = std::int64_t{gridDim.x} * warps * rows;
+  begin_load_regular<rows>(memory, barrier, first);
+  for (unsigned turn = 0; first < w.problem.shape.rows; first += step, turn ^= 1) {
+    barrier.wait(turn);
+    select_batch<Lanes, Keys, Form::regular>(w, memory, first);
+    __syncwarp();
+    begin_load_regular<rows>(memory, barrier, first + step);
   }
 }
 
@@ -88,9 +111,9 @@ bool is_aligned(void const* pointer, std::size_t bytes) {
 }
 
 /// Bytes between rows in shared memory, such that what lanes access together lies in different banks.
-int row_bytes_for(int length, int ties, int key_bytes, int lanes, Loading loading) {
+int row_bytes_for(int length, int key_bytes, int lanes, Loading loading) {
   int const chunk = 4 * key_bytes, together = chunk * lanes;
-  int const bytes = round_up(length * key_bytes + 2 * ties, 16);
+  int const bytes = round_up(length * key_bytes, 16);
   int const phase = loading == Loading::columns
                         ? (chunk <= 16 ? 80 : 16)
                         : (together < 128 ? std::max(together, 16) : bytes % 128);
@@ -124,6 +147,15 @@ bool stores_quads(Problem<Bits> const& problem) {
          is_aligned(problem.values, alignof(Chunk<Bits>)) && is_aligned(problem.indices, 16);
 }
 
+template <int Lanes, int Keys, class Bits>
+Form form_of(Work<Bits> const& w) {
+  auto const& problem = w.problem;
+  bool const whole = problem.shape.n == Lanes * Keys && problem.key_row == problem.shape.n;
+  bool const floats = sizeof(Bits) == 4 && problem.rank.magnitude != 0;
+  return floats && whole && w.loading == Loading::bulk && !problem.wanted ? Form::regular
+                                                                          : Form::any;
+}
+
 template <class Bits, int Lanes, int Keys>
 Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& options) {
   constexpr int rows = 32 / Lanes;
@@ -135,11 +167,15 @@ Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& op
   w.padding = problem.worst;
   w.sorted = options.sorted;
   w.loading = loading_for(device, problem);
-  w.row_bytes = row_bytes_for(Lanes * Keys, tuning.ties(Lanes), sizeof(Bits), Lanes, w.loading);
-  w.list_begin = rows * w.row_bytes;
+  w.stores_quads = stores_quads(problem);
+  w.form = form_of<Lanes, Keys>(w);
+  w.row_bytes = w.form == Form::regular
+                    ? Lanes * Keys * static_cast<int>(sizeof(Bits))
+                    : row_bytes_for(Lanes * Keys, sizeof(Bits), Lanes, w.loading);
+  w.ties_begin = rows * w.row_bytes;
+  w.list_begin = round_up(w.ties_begin + rows * 2 * tuning.ties(Lanes), 16);
   w.warp_bytes = round_up(w.list_begin + rows * k * 2, 128);
   w.fold = fold_for(n, w.groups_for(k), Lanes, Keys / 4);
-  w.stores_quads = stores_quads(problem);
   w.slot_reciprocal = ((1u << 24) + k - 1) / k;
   return w;
 }
@@ -155,7 +191,9 @@ void launch(int device, cudaStream_t stream, Problem<Bits> const& problem, Optio
   while (warps > 1 && (warps * w.warp_bytes > most_bytes / 2 || batches <= all * warps / 2))
     warps /= 2;
   int const bytes = warps * w.warp_bytes;
-  auto const kernel = select_rows<Bits, Lanes, Keys>;
+  auto kernel = select_rows<Bits, Lanes, Keys>;
+  if constexpr (sizeof(Bits) == 4)
+    if (w.form == Form::regular) kernel = select_regular_rows<Bits, Lanes, Keys>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "memory");
   int blocks = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32 * warps, bytes),

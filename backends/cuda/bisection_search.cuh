@@ -20,7 +20,7 @@ struct Cut {
 
 __device__ __forceinline__ unsigned twice(unsigned code) { return code * 0x10001u; }
 
-template <class Bits, int Lanes, int Keys>
+template <class Bits, int Lanes, int Keys, Form form>
 class RowSearch {
  public:
   using Rank = RankOf<Bits>;
@@ -32,7 +32,14 @@ class RowSearch {
         m_row(reinterpret_cast<Chunk<Bits> const*>(row)),
         m_lane(kept(static_cast<int>(threadIdx.x) % Lanes)),
         m_k(k),
-        m_multiplier(kept(QuadAdder::multiplier<Lanes>())) {}
+        m_multiplier(kept(QuadAdder::multiplier<Lanes>())) {
+    m_first[0] = m_lane;
+    int const row_of_warp = static_cast<int>(threadIdx.x) % 32 / Lanes;
+    if constexpr (turns > 1)
+#pragma unroll
+      for (int i = 0; i < turns; ++i)
+        m_first[i] = kept(m_lane + ((i ^ row_of_warp) % turns - i) * Lanes);
+  }
 
   /// Finds the k-th key, or the few that it ties with.
   __device__ __forceinline__ void run() {
@@ -62,10 +69,12 @@ class RowSearch {
   /// \param zero  no constant, lest columns be kept in registers from one visit to the next
   template <class Visit>
   __device__ __forceinline__ void each_pair(int zero, Visit const& visit) const {
-    int const first = column_of(0) + zero;
+    int first[turns];
+#pragma unroll
+    for (int i = 0; i < turns; ++i) first[i] = 4 * m_first[i] + zero;
 #pragma unroll
     for (int j = 0; j < chunks; ++j) {
-      int const column = first + 4 * Lanes * j;
+      int const column = first[j % turns] + 4 * Lanes * j;
       visit(m_codes[2 * j], column);
       visit(m_codes[2 * j + 1], column + 2);
     }
@@ -84,7 +93,14 @@ class RowSearch {
   }
 
  private:
-  __device__ __forceinline__ int column_of(int chunk) const { return 4 * (m_lane + chunk * Lanes); }
+  /// Rows that begin in the same bank take their chunks in turns, each row with another one first.
+  static constexpr int turns = form == Form::regular && Lanes < 8 ? 8 / Lanes : 1;
+
+  /// Where a lane's chunk lies in its row.
+  __device__ __forceinline__ int place_of(int chunk) const {
+    return m_first[chunk % turns] + chunk * Lanes;
+  }
+  __device__ __forceinline__ int column_of(int chunk) const { return 4 * place_of(chunk); }
   __device__ __forceinline__ bool first_wins() const { return m_work.map.flip != 0; }
 
   /// visit(number, chunk). Keys are read anew: there are no registers to keep them in.
@@ -92,13 +108,20 @@ class RowSearch {
   __device__ __forceinline__ void each_chunk(Visit const& visit) const {
     asm volatile("" ::: "memory");
 #pragma unroll
-    for (int j = 0; j < chunks; ++j) visit(j, m_row[m_lane + j * Lanes]);
+    for (int j = 0; j < chunks; ++j) visit(j, load_chunk(m_row + place_of(j)));
   }
-  /// Likewise in a loop, for what is seldom done.
+  /// Likewise by narrow loads, which need fewer registers, for what is seldom done.
+  template <class Visit>
+  __device__ __forceinline__ void each_chunk_by_key(Visit const& visit) const {
+    asm volatile("" ::: "memory");
+#pragma unroll
+    for (int j = 0; j < chunks; ++j) visit(j, m_row[place_of(j)]);
+  }
+  /// Likewise in a loop.
   template <class Visit>
   __device__ __forceinline__ void each_chunk_in_turn(Visit const& visit) const {
 #pragma unroll 2
-    for (int j = 0; j < chunks; ++j) visit(j, m_row[m_lane + j * Lanes]);
+    for (int j = 0; j < chunks; ++j) visit(j, m_row[place_of(j)]);
   }
 
   /// Kept in a register, not computed anew.
@@ -120,7 +143,9 @@ class RowSearch {
       else
         set_pair_codes(PairReader<Bits, PairKind::bfloat>(rank));
     } else {
-      if (rank.magnitude == 0)
+      if constexpr (form == Form::regular)
+        set_float_codes();
+      else if (rank.magnitude == 0)
         set_rank_codes(FlipReader<Bits>(rank));
       else if constexpr (sizeof(Bits) == 4)
         set_float_codes();
@@ -137,7 +162,7 @@ class RowSearch {
     using T = typename Reader::T;
     int const fold = fold_of_warp();
     int const behind = divide_up(m_work.n(), 4) - m_lane;
-    auto const exists = [&](int j) { return j * Lanes < behind; };
+    auto const exists = [&](int j) { return form == Form::regular || j * Lanes < behind; };
     T best[chunks], low = read.none();
     each_chunk([&](int j, Chunk<Bits> const& chunk) {
       T keys[4];
@@ -254,7 +279,7 @@ class RowSearch {
                                                     float high, bool known) {
     constexpr float greatest = 1.0009765625f;  // nan_code
     float const of_nan = m_work.map.rank.nan_rank != 0 ? greatest : 0;
-    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+    each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
       float numbers[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -305,7 +330,7 @@ class RowSearch {
   __device__ __forceinline__ void set_rank_codes(Reader const& read, typename Reader::T low,
                                                  typename Reader::T high) {
     RankScale<typename Reader::T> const scale(low, high);
-    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+    each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
       typename Reader::T keys[4];
       read(chunk, keys);
       m_codes[2 * j] = scale(keys[0]) | scale(keys[1]) << 16;
@@ -480,7 +505,7 @@ class RowSearch {
   template <class Visit>
   __device__ __forceinline__ void each_in_interval(Visit const& visit) const {
     unsigned const from = m_low.pair, end = m_high.pair;
-    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+    each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         unsigned const pair = m_codes[2 * j + i / 2];
@@ -565,7 +590,7 @@ class RowSearch {
 
   Work<Bits> const& m_work;
   Chunk<Bits> const* m_row;
-  int m_lane, m_k;
+  int m_lane, m_k, m_first[turns];
   bool m_linear = false, m_equal = false;
   unsigned m_least = 0;
   unsigned m_multiplier;

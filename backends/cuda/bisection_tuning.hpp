@@ -8,7 +8,7 @@ namespace ktopk::detail::cuda {
 /// What may be tuned in the CUDA bisection.
 struct BisectionTuning {
   int warps = 4;    ///< of a block
-  int rounds = 10;  ///< of halving, after which what is left is ranked or gets new codes
+  int rounds = 16;  ///< of halving, after which what is left is ranked or gets new codes
   int batches_of_processor = 8;  ///< fewer batches than this are spread over more lanes a row
   int stretch = 16;  ///< the best key this many times as far away as others counts as an outlier
 
@@ -16,6 +16,9 @@ struct BisectionTuning {
   constexpr int most_warps(int keys) const { return keys > 64 ? 4 : 8; }
   /// Warps that a processor shall hold, where a lane holds so many keys.
   constexpr int warps_of_processor(int keys) const { return keys > 64 ? 12 : keys > 32 ? 24 : 32; }
+  constexpr int warps_of_regular(int lanes, int keys) const {
+    return keys > 32 && lanes < 8 ? 20 : warps_of_processor(keys);
+  }
   /// Keys with the code of the k-th that are ranked among themselves.
   constexpr int ties(int lanes) const { return lanes < 2 ? 4 : lanes < 8 ? 4 * lanes : 32; }
 

@@ -38,7 +38,7 @@ __device__ __forceinline__ void append_between(unsigned& address, unsigned pair,
 }
 
 /// The winners of a warp's rows.
-template <class Bits, int Lanes, int Keys>
+template <class Bits, int Lanes, int Keys, Form form>
 class RowWinners {
  public:
   using Item = typename Work<Bits>::Item;
@@ -55,7 +55,7 @@ class RowWinners {
         m_list(memory.list() + m_place * memory.work.problem.shape.k) {}
 
   /// Lists the columns of the row's k best.
-  __device__ __forceinline__ void list(RowSearch<Bits, Lanes, Keys> const& search) {
+  __device__ __forceinline__ void list(RowSearch<Bits, Lanes, Keys, form> const& search) {
     Cut const sure = search.sure();
     int const before = search.before(sure);
     unsigned address = shared_address(m_list + before);
@@ -94,10 +94,11 @@ class RowWinners {
   }
 
   /// Ranks the few keys that share the code of the k-th, and lists the best of them.
-  __device__ __forceinline__ void rank_ties(RowSearch<Bits, Lanes, Keys> const& search, bool open) {
+  __device__ __forceinline__ void rank_ties(RowSearch<Bits, Lanes, Keys, form> const& search,
+                                            bool open) {
     int const above = static_cast<int>(search.high().reaching);
     int const count = open ? static_cast<int>(search.low().reaching) - above : 0;
-    auto* const ties = reinterpret_cast<std::uint16_t*>(m_memory.row(m_place) + Lanes * Keys);
+    auto* const ties = m_memory.ties(m_place, bisection_tuning.ties(Lanes));
     int const start = search.before(search.low()) - search.before(search.high());
     if (open) {
       unsigned address = shared_address(ties + start);

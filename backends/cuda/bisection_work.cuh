@@ -18,12 +18,24 @@ namespace ktopk::detail::cuda {
 /// neighboring rows are neighbors in memory.
 enum class Loading { bulk, rows, columns };
 
+/// `regular`: rows of exactly the floats that their lanes hold, one after the other in memory, all with the same k.
+enum class Form { any, regular };
+
 /// Neighboring keys that a lane reads together.
 template <class Bits>
 struct alignas(sizeof(Bits) < 4 ? 4 * sizeof(Bits) : 16) Chunk {
   static constexpr int size = 4;
   Bits keys[size];
 };
+
+/// The compiler would load one key after the other.
+template <class Bits>
+__device__ __forceinline__ Chunk<Bits> load_chunk(Chunk<Bits> const* from) {
+  if constexpr (sizeof(Bits) != 4) return *from;
+  Chunk<Bits> chunk;
+  *reinterpret_cast<uint4*>(&chunk) = *reinterpret_cast<uint4 const*>(from);
+  return chunk;
+}
 
 /// Which keys share a maximum, of which the bracket takes the least.
 struct Fold {
@@ -55,9 +67,10 @@ struct Work {
   Bits padding;  // behind a row's end
   Sorted sorted;
   Loading loading;
+  Form form;
   int row_bytes;   // from one row to the next in shared memory
-  int warp_bytes;  // of a warp's shared memory: keys, the list of winners
-  int list_begin;
+  int warp_bytes;  // of a warp's shared memory: keys, ties, the list of winners
+  int ties_begin, list_begin;
   int fold;                  // where all rows have the same k
   bool stores_quads;         // outputs can be stored four at a time
   unsigned slot_reciprocal;  // 2^24 / k, rounded up
@@ -68,13 +81,17 @@ struct Work {
   KTOPK_FUNCTION static int groups_for(int k) { return sizeof(Bits) == 2 ? divide_up(k, 2) : k; }
 };
 
-/// The shared memory of a warp. A row is filled up to `Lanes * Keys` keys, behind which its ties lie.
+/// The shared memory of a warp. A row is filled up to `Lanes * Keys` keys.
 template <class Bits>
 struct WarpMemory {
   unsigned char* base;
   Work<Bits> const& work;
 
   __device__ Bits* row(int r) const { return reinterpret_cast<Bits*>(base + r * work.row_bytes); }
+  /// The columns of a row's ties, if each row has `most` of them.
+  __device__ std::uint16_t* ties(int r, int most) const {
+    return reinterpret_cast<std::uint16_t*>(base + work.ties_begin) + r * most;
+  }
   /// The columns of winners, k places a row.
   __device__ std::uint16_t* list() const {
     return reinterpret_cast<std::uint16_t*>(base + work.list_begin);
@@ -103,6 +120,18 @@ __device__ __forceinline__ void begin_bulk_load(WarpMemory<Bits> const& memory,
   if (lane == 0) barrier.expect(bytes * rows);
   __syncwarp();
   if (lane < rows) barrier.copy(memory.row(lane), problem.row_keys(first + lane), bytes);
+}
+
+/// Begins the copy of a warp's regular rows.
+template <int Rows, class Bits>
+__device__ __forceinline__ void begin_load_regular(WarpMemory<Bits> const& memory,
+                                                   CopyBarrier const& barrier, std::int64_t first) {
+  auto const& problem = memory.work.problem;
+  std::int64_t const rest = problem.shape.rows - first;
+  if (rest <= 0 || threadIdx.x % 32 != 0) return;
+  auto const bytes = static_cast<unsigned>((rest < Rows ? rest : Rows) * memory.work.row_bytes);
+  barrier.expect(bytes);
+  barrier.copy(memory.row(0), problem.keys + first * problem.shape.n, bytes);
 }
 
 /// Begins to copy a key to shared memory; where the device cannot, copies it.
