@@ -147,11 +147,15 @@ bool stores_quads(Problem<Bits> const& problem) {
          is_aligned(problem.values, alignof(Chunk<Bits>)) && is_aligned(problem.indices, 16);
 }
 
+/// Rows on two lanes would take their chunks in four turns, which costs more than copies of their own.
+template <class Bits, int Lanes>
+constexpr bool may_be_regular = sizeof(Bits) == 4 && Lanes >= 4;
+
 template <int Lanes, int Keys, class Bits>
 Form form_of(Work<Bits> const& w) {
   auto const& problem = w.problem;
   bool const whole = problem.shape.n == Lanes * Keys && problem.key_row == problem.shape.n;
-  bool const floats = sizeof(Bits) == 4 && problem.rank.magnitude != 0;
+  bool const floats = may_be_regular<Bits, Lanes> && problem.rank.magnitude != 0;
   return floats && whole && w.loading == Loading::bulk && !problem.wanted ? Form::regular
                                                                           : Form::any;
 }
@@ -192,7 +196,7 @@ void launch(int device, cudaStream_t stream, Problem<Bits> const& problem, Optio
     warps /= 2;
   int const bytes = warps * w.warp_bytes;
   auto kernel = select_rows<Bits, Lanes, Keys>;
-  if constexpr (sizeof(Bits) == 4)
+  if constexpr (may_be_regular<Bits, Lanes>)
     if (w.form == Form::regular) kernel = select_regular_rows<Bits, Lanes, Keys>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "memory");
   int blocks = 0;

@@ -17,7 +17,7 @@ struct BisectionTuning {
   /// Warps that a processor shall hold, where a lane holds so many keys.
   constexpr int warps_of_processor(int keys) const { return keys > 64 ? 12 : keys > 32 ? 24 : 32; }
   constexpr int warps_of_regular(int lanes, int keys) const {
-    return keys > 32 && lanes < 8 ? 20 : warps_of_processor(keys);
+    return keys <= 32 ? 24 : lanes < 8 ? 20 : warps_of_processor(keys);
   }
   /// Keys with the code of the k-th that are ranked among themselves.
   constexpr int ties(int lanes) const { return lanes < 2 ? 4 : lanes < 8 ? 4 * lanes : 32; }

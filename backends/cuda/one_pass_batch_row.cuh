@@ -580,7 +580,8 @@ class RowSelection {
       Passed passed = passing<NanWins>(tile, quick, tie);
       if (first + RowTile::size > end) passed &= before(first, end);
       bool full = false;
-      if (passed != 0) full = !(first == ties.cut ? offer(passed, first) : keep(passed, first));
+      if (passed != 0)
+        full = !(first == ties.cut ? offer(passed, first) : keep(passed, first, tile));
       if (__any_sync(full_warp, full)) break;  // a lane that left alone would be waited for
     }
   }
@@ -597,6 +598,11 @@ class RowSelection {
       hits = tile.template hits<NanWins>(quick, NanTest<Bits>(rank));
       if (hits == 0) return 0;
     }
+    if constexpr (NanWins && sizeof(Bits) == 4) {
+      Bits const best = QuickTest<Bits>::best_infinity(rank);
+      if (quick.least <= rank.ordered(best))
+        return passing_floats(tile, quick.least ^ quick.flip, best == rank.infinity ? 1.0f : -1.0f);
+    }
     bool const nan_passes = NanWins || (tie && m_batch.map.rank_of(notes().filter.threshold) == 0);
     Passed passed = 0;
 #pragma unroll
@@ -606,6 +612,20 @@ class RowSelection {
         bool const nan = static_cast<Bits>(key & rank.magnitude) > rank.infinity;
         return NanWins ? nan || quick(key) : nan ? nan_passes : quick(key);
       });
+      passed |= static_cast<Passed>(bits) << (v * RowTile::width);
+    }
+    return passed;
+  }
+
+  /// Likewise of floats where NaN wins: no NaN is less than a number.
+  /// \param sign  -1 where the smallest keys are wanted
+  __device__ static Passed passing_floats(RowTile const& tile, Bits least_key, float sign) {
+    float const least = __uint_as_float(least_key) * sign;
+    Passed passed = 0;
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v) {
+      unsigned const bits =
+          tile.vectors[v].passing([&](Bits key) { return !(__uint_as_float(key) * sign < least); });
       passed |= static_cast<Passed>(bits) << (v * RowTile::width);
     }
     return passed;
@@ -632,14 +652,31 @@ class RowSelection {
   }
 
   /// Keeps the keys whose bit is set as they are: settle() makes items of them. False where there is no room for all.
-  __device__ bool keep(Passed passed, int first) const {
+  __device__ bool keep(Passed passed, int first, RowTile const& tile) const {
     auto const found = static_cast<unsigned>(__popcll(passed));
-    unsigned slot = atomicAdd(&count(), found);
+    unsigned const slot = atomicAdd(&count(), found);
     if (slot + found > static_cast<unsigned>(m_batch.capacity)) return false;
     auto const head = static_cast<unsigned>(notes().head);
-    each_passed(passed, first,
-                [&](int i) { kept()[slot++] = raw(key(i), head + static_cast<unsigned>(i)); });
+    Item* to = kept() + slot;
+    if constexpr (sizeof(Bits) < 4)
+      each_passed(passed, first,
+                  [&](int i) { *to++ = raw(key(i), head + static_cast<unsigned>(i)); });
+    else
+      keep_loaded(passed, head, first, tile, to);
     return true;
+  }
+
+  /// From registers: a warp would wait for keys that are read again.
+  __device__ static void keep_loaded(Passed passed, unsigned head, int first, RowTile const& tile,
+                                     Item* to) {
+#pragma unroll
+    for (int v = 0; v < RowTile::in_flight; ++v) {
+      unsigned const at = head + static_cast<unsigned>(RowTile::place(first, v)) * RowTile::width;
+#pragma unroll
+      for (int i = 0; i < RowTile::width; ++i)
+        if ((passed >> (v * RowTile::width + i) & 1) != 0)
+          *to++ = raw(tile.vectors[v].key(i), at + static_cast<unsigned>(i));
+    }
   }
 
   /// Likewise for a tile of which only a part wins ties.
