@@ -138,6 +138,7 @@ TEST_CASE("no tuned implementation serves where the portable ones are forced", "
 #endif
 
 TEST_CASE("what one thread does alone is a kernel of its instance too", "[labels]") {
+  detail::ForcePortable const portable;
   for_each_space([](auto const& space) {
     using Exec = std::decay_t<decltype(space)>;
     using Memory = typename Exec::memory_space;
@@ -154,6 +155,7 @@ TEST_CASE("what one thread does alone is a kernel of its instance too", "[labels
 }
 
 TEST_CASE("what is seen is not nothing", "[labels]") {
+  detail::ForcePortable const portable;
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     Scene<Exec> const scene;

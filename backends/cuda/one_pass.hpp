@@ -29,16 +29,16 @@ struct OnePass<Cuda> {
                   void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     int const device = exec.cuda_device();
-    if (!is_batch(problem.shape))
-      cuda::one_pass(device, exec.cuda_stream(), problem, options, workspace);
-    else if (cuda::one_pass_cluster_supports(device, problem.shape))
+    if (cuda::one_pass_cluster_supports(device, problem.shape))
       cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
-    else
+    else if (is_batch(problem.shape))
       cuda::one_pass_batch(device, exec.cuda_stream(), problem, options);
+    else
+      cuda::one_pass(device, exec.cuda_stream(), problem, options, workspace);
   }
 
  private:
-  /// Few long rows are worth the launches of the kernels that share the device.
+  /// Few long rows are worth the launches of the kernels that share the device, unless clusters serve them.
   static bool is_batch(Shape const& shape) {
     if (!cuda::one_pass_batch_supports(shape)) return false;
     std::int64_t const shared_from = shape.rows < 8 ? 1 << 20 : 1 << 22;

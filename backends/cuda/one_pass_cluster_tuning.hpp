@@ -8,7 +8,7 @@ struct OnePassClusterTuning {
   int threads = 256;  ///< of a block: all warps do much alike, so that more of them take longer
   int bytes_in_flight = 128;  ///< that a thread loads before it looks at any, where a row is long
   int bytes_of_short = 32;    ///< likewise where it is short
-  int most_batches = 2;       ///< of such loads
+  int most_batches = 8;       ///< of such loads
   int least_parts = 4;        ///< blocks that share a row
   int least_part = 2048;      ///< keys that are worth a block
   float most_order =
