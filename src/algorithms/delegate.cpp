@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "delegate.hpp"
 
-#include "../../backends/host/best_two.hpp"
 #include "../arrange.hpp"
 #include "../counters.hpp"
-#include "../host_scan.hpp"
+#include "../group.hpp"
 #include "../instantiate.hpp"
 #include "../list_selection.hpp"
 
 namespace ktopk::detail {
-
-static_assert(DelegatePlan::lanes == best_two_lanes);
 
 /// What the steps hand on.
 template <class Item>
@@ -30,8 +27,6 @@ struct BuildDelegates {
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  HostLoops<Bits> loops;
-  BestTwoLoop<Bits> best_two;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -42,73 +37,49 @@ struct BuildDelegates {
       lists.delegate_counts[row] = {static_cast<Count64>(plan.delegates()), true};
       lists.candidate_counts[row] = {0, true};
     }
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((build_blocks(row, blocks, out);))
-    } else {
-      each(group, blocks.begin * plan.lanes, blocks.end * plan.lanes,
-           [&](std::int64_t subrange) { build_subrange(row, subrange, out); });
-    }
-  }
-
-  void build_blocks(std::int64_t row, Range blocks, Item* out) const {
-    if (blocks.begin == blocks.end) return;
-    KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, map};
-    for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
-      BestTwo<Bits> best;
-      std::int64_t const begin = b * plan.block_keys();
-      scan.blocks(begin, plan.block_end(b),
-                  [&](Stored<Bits> const* from, std::int64_t first, int count) {
-                    best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
-                             map.flip == 0, best);
-                  });
-      store(best, b, out);
-    }
+    constexpr int width = Group::neighbors;
+    static_assert(DelegatePlan::lanes % width == 0);
+    each(group, blocks.begin * plan.lanes / width, blocks.end * plan.lanes / width,
+         [&](std::int64_t i) { build<width>(row, i * width, out); });
+    if (group.rank() > 0 || blocks.begin == blocks.end) return;
     tally(Count::keys_read, plan.block_end(blocks.end - 1) - blocks.begin * plan.block_keys());
     tally(Count::delegates, (blocks.end - blocks.begin) * 2 * plan.lanes);
   }
 
-  void store(BestTwo<Bits> const& best, std::int64_t block, Item* out) const {
-    std::int64_t const begin = block * plan.block_keys();
-    for (int place = 0; place < 2; ++place) {
-      Item* const to = out + place * plan.subranges() + block * plan.lanes;
-      for (int lane = 0; lane < plan.lanes; ++lane)
-        to[lane] = map.join(
-            best.ranks[place][lane],
-            static_cast<std::uint64_t>(begin + best.steps[place][lane] * plan.lanes + lane));
-    }
-  }
-
-  KOKKOS_FUNCTION void build_subrange(std::int64_t row, std::int64_t subrange, Item* out) const {
+  /// The delegates of `width` subranges that lie side by side.
+  template <int width>
+  KOKKOS_FUNCTION void build(std::int64_t row, std::int64_t subrange, Item* out) const {
     std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
+    std::int64_t const begin = block * plan.block_keys() + lane, end = plan.block_end(block);
     Stored<Bits> const* const keys = problem.row_keys(row);
     auto const item = [&](std::int64_t i) {
       return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
     };
-    std::int64_t const begin = block * plan.block_keys() + lane;
-    Item best = item(begin), second = item(begin + plan.lanes);
-    if (second > best) swap(best, second);
-    for (std::int64_t i = begin + 2 * plan.lanes; i < plan.block_end(block); i += plan.lanes) {
-      Item next = item(i);
-      if (next > best) swap(best, next);
-      second = next > second ? next : second;
+    Item best[width], second[width];
+    for (int l = 0; l < width; ++l) {
+      Item const a = item(begin + l), b = item(begin + plan.lanes + l);
+      best[l] = a > b ? a : b;
+      second[l] = a > b ? b : a;
     }
-    out[subrange] = best;
-    out[plan.subranges() + subrange] = second;
+    for (std::int64_t i = begin + 2 * plan.lanes; i < end; i += plan.lanes)
+      for (int l = 0; l < width && i + l < end; ++l) offer(item(i + l), best[l], second[l]);
+    for (int l = 0; l < width; ++l) {
+      out[subrange + l] = best[l];
+      out[plan.subranges() + subrange + l] = second[l];
+    }
   }
 
-  KOKKOS_FUNCTION static void swap(Item& a, Item& b) {
-    Item const c = a;
-    a = b;
-    b = c;
+  KOKKOS_FUNCTION static void offer(Item item, Item& best, Item& second) {
+    if (item <= second) return;
+    second = item > best ? best : item;
+    best = item > best ? item : best;
   }
 };
 
 /// How many chosen delegates a group takes before the next one's turn comes: those of which a subrange is
-/// looked at lie side by side. On a host neighbors among them share lines of the cache.
-inline std::int64_t chosen_stripe(bool host, std::int64_t k, std::int64_t parts) {
-  std::int64_t const share = k / parts;
-  return host ? std::max<std::int64_t>(16, share / 32)
-              : std::clamp<std::int64_t>(share / 64 * 64, 64, team_size);
+/// looked at lie side by side.
+inline std::int64_t chosen_stripe(std::int64_t k, std::int64_t parts) {
+  return std::clamp<std::int64_t>(k / parts / 64 * 64, 64, team_size);
 }
 
 /// Lists the chosen delegates and, of subranges that sent both their delegates (Rule 3), what else
@@ -263,17 +234,16 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
     DelegatePieces<Item> const work(workspace, device_of(exec), shape, options);
     DelegateLists<Item> const& lists = work.lists;
     launch("ktopk::delegate::build", exec, shape.rows * work.parts, 0,
-           BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists,
-                                      pick_host_loops<Bits>(), pick_best_two<Bits>()});
+           BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists});
     list_select(exec,
                 ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
                                        lists.delegate_counts},
                 work.first, WinnerSink<Bits, Item>{problem, map, lists.chosen});
-    launch("ktopk::delegate::concatenate", exec, shape.rows * work.parts,
-           appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
-           Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists,
-                                   ListFloor<Item>(work.first),
-                                   chosen_stripe(is_host_space<Exec>, shape.k, work.parts)});
+    launch(
+        "ktopk::delegate::concatenate", exec, shape.rows * work.parts,
+        appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
+        Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists,
+                                ListFloor<Item>(work.first), chosen_stripe(shape.k, work.parts)});
     list_select(exec,
                 ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
                                        lists.candidate_counts},
