@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "algorithms/bitonic.hpp"
-#include "algorithms/bucket.hpp"
 #include "algorithms/radix.hpp"
 #include "narrow.hpp"
 #include "part_lists.hpp"
@@ -61,9 +60,8 @@ struct ListSelection {
                 std::int64_t longest, bool buffered)
       : by(by_) {
     if (by == Algorithm::bucket) {
-      bucket =
-          NarrowWork<Item>(pieces, device, {shape.rows, longest, longest}, Bucket<Generic>::ways,
-                           {pieces, device, shape.rows, longest, 0, false});
+      bucket = NarrowWork<Item>(pieces, device, {shape.rows, longest, longest}, EqualParts::ways,
+                                {pieces, device, shape.rows, longest, 0, false});
       bucket.scratch.unmoved = pieces.take<Verdict>(shape.rows);
     } else if (by == Algorithm::bitonic) {
       bitonic =

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
-
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
 #include "group.hpp"
@@ -84,17 +82,6 @@ struct NarrowWholeRow {
   }
 };
 
-template <class Item>
-bool all_settled(NarrowScratch<Item> const& scratch, std::int64_t rows) {
-  return std::all_of(scratch.states, scratch.states + rows,
-                     [](NarrowRow<Item> const& state) { return state.settled; });
-}
-
-/// Labels of an implementation's kernels.
-struct NarrowLabels {
-  char const *begin, *start, *pass, *finish, *rows;
-};
-
 /// Narrows all rows and stores the winners of those that are settled.
 template <class Exec, class Work>
 void narrow(Exec const& exec, Work const& work, int most_passes, NarrowLabels const& labels) {
@@ -106,11 +93,8 @@ void narrow(Exec const& exec, Work const& work, int most_passes, NarrowLabels co
   }
   launch_each(labels.begin, exec, rows, NarrowBegin<Work>{work});
   launch(labels.start, exec, groups, Work::shared_bytes, NarrowStart<Work>{work});
-  for (int pass = 0; pass < most_passes; ++pass) {
-    if constexpr (runs_at_once<Exec>)
-      if (all_settled(work.scratch, rows)) break;
+  for (int pass = 0; pass < most_passes; ++pass)
     launch(labels.pass, exec, groups, Work::shared_bytes, NarrowPass<Work>{work});
-  }
   launch(labels.finish, exec, groups, Work::shared_bytes, NarrowFinish<Work>{work});
 }
 
@@ -149,8 +133,6 @@ void narrow_select(Exec const& exec, Source const& source, NarrowWork<Item> cons
   NarrowScratch<Item> const& scratch = work.scratch;
   narrow(exec, Narrowing<Splitting, Source, Bits, Item>{source, scratch, sink}, Splitting::passes,
          Splitting::labels);
-  if constexpr (runs_at_once<Exec>)
-    if (all_settled(scratch, sink.problem.shape.rows)) return;
   Problem<Bits> rest = sink.problem;
   rest.wanted = {scratch.rest, 1, sizeof(std::int64_t)};
   radix_select(exec,

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 
-#include "../backends/host/loops.hpp"
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
 #include "counters.hpp"
@@ -30,7 +28,8 @@ struct NarrowScratch {
   NarrowScratch() = default;
   NarrowScratch(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways_)
       : ways(ways_),
-        parts(parts_of_row(device, sizes.rows, sizes.longest)),
+        parts(std::max(parts_of_row(device, sizes.rows, sizes.longest),
+                       sizes.longest / most_counted + 1)),
         capacity(sizes.average / 8 + 64),
         states(pieces.take<NarrowRow<Item>>(sizes.rows)),
         splitters(pieces.take<Item>(sizes.rows * ways)),
@@ -38,6 +37,9 @@ struct NarrowScratch {
         lists(pieces.take<Item>(sizes.rows * 2 * capacity)),
         verdicts(pieces.take<Verdict>(sizes.rows)),
         rest(pieces.take<std::int64_t>(sizes.rows)) {}
+
+  /// Of a part, so that threads count by 32 bits, whose room is half that of 64.
+  static constexpr std::int64_t most_counted = std::int64_t{1} << 31;
 
   KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
     return lists + (2 * row + which) * capacity;
@@ -69,7 +71,6 @@ struct PutFromEnd {
 template <class Item>
 struct ListReader {
   Item const* items;
-  static constexpr bool reads_keys = false;
   KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
 };
 
@@ -89,11 +90,9 @@ struct Narrowing {
       std::max(Splitting::most_probes * static_cast<int>(sizeof(Item)), 2 * appender_bytes<Item>());
 
   template <class Group>
-  using Counter = std::conditional_t<Group::is_host, Count64, unsigned>;
-
-  template <class Group>
   KOKKOS_FUNCTION static int* flag(Group const& group) {
-    return group.template shared<int>(ways * sizeof(Counter<Group>) * group.size());
+    auto const counts = ways * sizeof(unsigned) * static_cast<std::size_t>(group.size());
+    return group.template shared<int>((counts + 15) / 16 * 16);
   }
   template <class Group>
   KOKKOS_FUNCTION static Item* probes(Group const& group) {
@@ -105,8 +104,8 @@ struct Narrowing {
   }
   /// A thread's count for way w is at [w * group.size()].
   template <class Group>
-  KOKKOS_FUNCTION static Counter<Group>* own_counts(Group const& group) {
-    return group.template shared<Counter<Group>>() + group.rank();
+  KOKKOS_FUNCTION static unsigned* own_counts(Group const& group) {
+    return group.template shared<unsigned>() + group.rank();
   }
 
   KOKKOS_FUNCTION NarrowRow<Item>& state_of(std::int64_t row) const { return scratch.states[row]; }
@@ -130,32 +129,17 @@ struct Narrowing {
     if constexpr (Splitting::surveys) {
       Range const range = part_of(state.size, part, scratch.parts);
       if (state.settled || range.begin == range.end) return;
-      Extremes<Bits> extremes;
-      if constexpr (Group::is_host && Source::Reader::reads_keys) {
-        KOKKOS_IF_ON_HOST((extremes = extremes_of(row, range);))
-      } else {
-        auto const read = source.reader(row);
-        each(group, range.begin, range.end, [&](std::int64_t i) {
-          Bits const rank = map().rank_of(read(i));
-          extremes.least = rank < extremes.least ? rank : extremes.least;
-          extremes.most = rank > extremes.most ? rank : extremes.most;
-        });
-      }
-      Kokkos::atomic_min(&state.least, static_cast<Count64>(extremes.least));
-      Kokkos::atomic_max(&state.most, static_cast<Count64>(extremes.most));
+      auto const read = source.reader(row);
+      Bits least = std::numeric_limits<Bits>::max(), most = 0;
+      each(group, range.begin, range.end, [&](std::int64_t i) {
+        Bits const bits = map().rank_of(read(i));
+        least = bits < least ? bits : least;
+        most = bits > most ? bits : most;
+      });
+      Kokkos::atomic_min(&state.least, static_cast<Count64>(least));
+      Kokkos::atomic_max(&state.most, static_cast<Count64>(most));
       if (group.rank() == 0) tally(reads(state), range.end - range.begin);
     }
-  }
-
-  Extremes<Bits> extremes_of(std::int64_t row, Range range) const {
-    Extremes<Bits> extremes;
-    Bits ranks[filter_block];
-    source.reader(row).scan().blocks(range.begin, range.end,
-                                     [&](Stored<Bits> const* from, std::int64_t, int count) {
-                                       source.loops.ranks(from, count, map().rank, ranks);
-                                       source.loops.extremes(ranks, count, extremes);
-                                     });
-    return extremes;
   }
 
   /// The first splitters; by one group, after the survey.
@@ -212,7 +196,7 @@ struct Narrowing {
     else
       read_part(group, row, reader(row, state.list), range, counts);
     group.barrier();
-    auto const* const all = group.template shared<Counter<Group>>();
+    auto const* const all = group.template shared<unsigned>();
     each(group, 0, ways, [&](std::int64_t w) {
       Count64 sum = 0;
       for (int t = 0; t < group.size(); ++t) sum += all[w * group.size() + t];
@@ -223,52 +207,14 @@ struct Narrowing {
 
   template <class Group, class Reader>
   KOKKOS_FUNCTION void read_part(Group const& group, std::int64_t row, Reader const& read,
-                                 Range range, Counter<Group>* counts) const {
+                                 Range range, unsigned* counts) const {
     Item splitters[ways] = {};
     for (int w = 1; w < ways; ++w) splitters[w] = splitters_of(row)[w];
     auto const count = [&](Item item) { ++counts[way_of(item, splitters) * group.size()]; };
-    if (state_of(row).moves) {
+    if (state_of(row).moves)
       move(group, row, read, range, count);
-    } else if constexpr (Group::is_host && Reader::reads_keys) {
-      KOKKOS_IF_ON_HOST((count_keys(read.scan(), range, splitters, counts);))
-    } else {
+    else
       each(group, range.begin, range.end, [&](std::int64_t i) { count(read(i)); });
-    }
-  }
-
-  /// Counts by SIMD, splitter after splitter, while a block's ranks are in the cache.
-  template <class Scan>
-  void count_keys(Scan const& scan, Range range, Item const* splitters, Count64* counts) const {
-    ThreadArray<Bits> const memory(filter_block);
-    Bits* const ranks = memory.get();
-    Count64 reaching[ways + 1] = {};
-    scan.blocks(range.begin, range.end,
-                [&](Stored<Bits> const* from, std::int64_t first, int count) {
-                  scan.loops.ranks(from, count, map().rank, ranks);
-                  for (int w = 1; w < ways; ++w)
-                    reaching[w] +=
-                        static_cast<unsigned>(reaching_in(scan, ranks, first, count, splitters[w]));
-                });
-    reaching[0] = static_cast<Count64>(range.end - range.begin);
-    for (int w = 0; w < ways; ++w) counts[w] = reaching[w] - reaching[w + 1];
-  }
-
-  template <class Scan>
-  int reaching_in(Scan const& scan, Bits const* ranks, std::int64_t first, int count,
-                  Item splitter) const {
-    Bits const rank = map().rank_of(splitter);
-    auto const place = static_cast<std::uint64_t>(first);
-    bool const begins = map().join(rank, place) >= splitter;
-    bool const ends = map().join(rank, place + static_cast<unsigned>(count - 1)) >= splitter;
-    if (begins && ends) return scan.loops.reaching(ranks, count, rank);
-    int reaching = rank < std::numeric_limits<Bits>::max()
-                       ? scan.loops.reaching(ranks, count, static_cast<Bits>(rank + 1))
-                       : 0;
-    if (begins == ends) return reaching;
-    for (int i = 0; i < count; ++i)
-      reaching +=
-          ranks[i] == rank && map().join(rank, place + static_cast<unsigned>(i)) >= splitter;
-    return reaching;
   }
 
   /// Moves the interval's items to the other list and what is above it to the winners.
@@ -288,39 +234,13 @@ struct Narrowing {
       list.add_if(true, item);
       count(item);
     };
-    visit_from(group, row, read, range, low, high, visit,
-               [&] { flush_fuller(group, list, winners); });
+    each_together(group, range, 0, read, visit, [&] { flush_fuller(group, list, winners); });
     list.flush();
     winners.flush();
   }
 
   template <class Group>
   using Taker = Appender<Item, Group, PutFromEnd<Bits, Item>>;
-
-  /// Calls visit(item) for all items from `low` on, and for some others; a host takes what is surely
-  /// above `high` by whole blocks instead. settle() ends each stride of a team.
-  template <class Group, class Reader, class Visit, class Settle>
-  KOKKOS_FUNCTION void visit_from(Group const& group, [[maybe_unused]] std::int64_t row,
-                                  Reader const& read, Range range, [[maybe_unused]] Item low,
-                                  [[maybe_unused]] Item high, Visit const& visit,
-                                  Settle const& settle) const {
-    if constexpr (Group::is_host && Reader::reads_keys) {
-      KOKKOS_IF_ON_HOST((read.scan().split(
-          range.begin, range.end, low, high, visit,
-          [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-            take_hits(row, from, hits, found, first);
-          });))
-    } else {
-      each_together(group, range, 0, read, visit, settle);
-    }
-  }
-
-  void take_hits(std::int64_t row, Stored<Bits> const* from, std::uint16_t const* hits, int found,
-                 std::int64_t first) const {
-    auto const before = static_cast<std::int64_t>(
-        Kokkos::atomic_fetch_add(&state_of(row).taken, static_cast<Count64>(found)));
-    sink.put_hits(row, source.wanted(row) - before - found, from, hits, found, first);
-  }
 
   /// Ends a pass: the way that holds the k-th item is the next interval.
   template <class Group>
@@ -403,8 +323,8 @@ struct Narrowing {
     Item const low = state_of(row).low;
     Taker<Group> winners(group, buffer(group, 0), {sink, row, source.wanted(row)},
                          &state_of(row).taken, source.wanted(row));
-    visit_from(
-        group, row, read, range, low, low, [&](Item item) { winners.add_if(item >= low, item); },
+    each_together(
+        group, range, 0, read, [&](Item item) { winners.add_if(item >= low, item); },
         [&] { flush_fuller(group, winners); });
     winners.flush();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
+#include "algorithms/bitonic_network.hpp"
 #include "group.hpp"
 #include "key_numbers.hpp"
 
@@ -58,38 +58,54 @@ KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Ite
   return splitters[ways - 1] > low;
 }
 
-/// Takes every so-many-th of the probes above low as a splitter; false where there is no such probe.
-template <class Item>
-bool split_probes_alone(Item* probes, int count, int ways, Item* splitters) {
-  Item* const last = std::remove(probes, probes + count, Item{0});
-  if (last == probes) return false;
-  std::sort(probes, last);
-  for (int s = 1; s < ways; ++s) splitters[s] = probes[s * (last - probes) / ways];
-  return true;
-}
-
-/// The same by a team: each thread finds out where its probe would stand.
+/// Takes every so-many-th of the probes that are not 0 as a splitter; false where all are.
+/// \param probes  `length`, a power of two, that the group shares
 template <class Group, class Item>
-KOKKOS_FUNCTION bool split_probes_together(Group const& group, Item const* probes, int count,
-                                           int ways, Item* splitters) {
+KOKKOS_FUNCTION bool split_at_probes(Group const& group, Item* probes, int length, int ways,
+                                     Item* splitters) {
+  local_sort(TeamSteps<Group>{group}, Runs<Item>{probes, length, 1});
   int valid = 0;
-  for (int j = 0; j < count; ++j) valid += probes[j] != 0 ? 1 : 0;
-  each(group, 0, count, [&](std::int64_t i) {
-    if (probes[i] == 0) return;
-    int place = 0;
-    for (int j = 0; j < count; ++j)
-      place += probes[j] != 0 && (probes[j] < probes[i] || (probes[j] == probes[i] && j < i));
-    for (int s = 1; s < ways; ++s)
-      if (s * valid / ways == place) splitters[s] = probes[i];
-  });
+  for (int half = length; half > 0; half /= 2)
+    if (valid + half <= length && probes[valid + half - 1] != 0) valid += half;
+  each(group, 1, valid > 0 ? ways : 1,
+       [&](std::int64_t s) { splitters[s] = probes[valid - 1 - s * valid / ways]; });
   return valid > 0;
 }
+
+/// Labels of an implementation's kernels.
+struct NarrowLabels {
+  char const *begin, *start, *pass, *finish, *rows;
+};
+
+/// Equal parts of numbers. Of items, which are spread as the keys' exponents are and tell equal keys
+/// apart, where numbers have left more than half of the source, and from the sixth pass on.
+struct EqualParts {
+  static constexpr int ways = 16;
+  static constexpr int passes = 8;
+  static constexpr int most_probes = 0;
+  static constexpr bool surveys = true;
+  static constexpr NarrowLabels labels{"ktopk::bucket::begin", "ktopk::bucket::ends",
+                                       "ktopk::bucket::pass", "ktopk::bucket::finish",
+                                       "ktopk::bucket::rows"};
+
+  template <class Group, class Reader, class Bits, class Item>
+  KOKKOS_FUNCTION static void choose(Group const& group, NarrowRow<Item> const& state,
+                                     Reader const&, ItemMap<Bits, Item> const& map, Item* splitters,
+                                     Item*) {
+    if (group.rank() != 0) return;
+    bool const stuck = state.pass > 0 && 2 * (state.reaching - state.above) > state.size;
+    bool const by_numbers = !stuck && state.pass < 5;
+    if (by_numbers && split_numbers(map, state.low, state.high, ways, splitters)) return;
+    split_equally(state.low, state.high, ways, splitters);
+  }
+};
 
 /// Splitters from a sample of the source; where none of it is in the interval, equal parts.
 template <int Ways, int MostProbes>
 struct SampleSplitting {
   static constexpr int ways = Ways;
   static constexpr int most_probes = MostProbes;
+  static_assert((MostProbes & (MostProbes - 1)) == 0);
   static constexpr bool surveys = false;
 
   template <class Group, class Reader, class Bits, class Item>
@@ -98,18 +114,15 @@ struct SampleSplitting {
                                      Item* splitters, Item* probes) {
     int const count = probe_count(state.size);
     Strata const strata(state.size, count);
-    each(group, 0, count, [&](std::int64_t i) {
-      Item const item = read(strata.place(i, state.pass));
+    int length = 1;
+    while (length < count) length *= 2;
+    each(group, 0, length, [&](std::int64_t i) {
+      Item const item = i < count ? read(strata.place(i, state.pass)) : Item{0};
       probes[i] = item > state.low && item <= state.high ? item : Item{0};
     });
     group.barrier();
-    bool split = false;
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((split = split_probes_alone(probes, count, ways, splitters);))
-    } else {
-      split = split_probes_together(group, probes, count, ways, splitters);
-    }
-    if (!split && group.rank() == 0) split_equally(state.low, state.high, ways, splitters);
+    if (!split_at_probes(group, probes, length, ways, splitters) && group.rank() == 0)
+      split_equally(state.low, state.high, ways, splitters);
   }
 
   /// A sixteenth of a short source, and all of a very short one, where every item may be a splitter.
@@ -118,6 +131,20 @@ struct SampleSplitting {
     std::int64_t const most = part < most_probes ? part : most_probes;
     return static_cast<int>(most < size ? most : size);
   }
+};
+
+struct SampledSplitters : SampleSplitting<16, 256> {
+  static constexpr int passes = 8;
+  static constexpr NarrowLabels labels{"ktopk::sample::begin", "ktopk::sample::start",
+                                       "ktopk::sample::pass", "ktopk::sample::finish",
+                                       "ktopk::sample::rows"};
+};
+
+struct OnePivot : SampleSplitting<2, 32> {
+  static constexpr int passes = 32;
+  static constexpr NarrowLabels labels{"ktopk::quick::begin", "ktopk::quick::start",
+                                       "ktopk::quick::pass", "ktopk::quick::finish",
+                                       "ktopk::quick::rows"};
 };
 
 }  // namespace ktopk::detail

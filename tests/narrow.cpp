@@ -2,13 +2,17 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/recorder.hpp"
+#include <vector>
+
+#include "src/narrow.hpp"
 #include "support/run.hpp"
 
 // bucket, sample and quick on rows that several groups share, where the search continues in lists and in radix.
 
-namespace ktopk::testing {
+namespace ktopk::detail {
 namespace {
+
+using namespace ktopk::testing;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, std::int32_t, float, double>;
 
@@ -16,7 +20,7 @@ constexpr Algorithm algorithms[] = {Algorithm::bucket, Algorithm::sample, Algori
 
 template <class T>
 void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
-                 Validation& validation) {
+                 testing::Validation& validation) {
   auto const all = all_options<T>();
   auto const question = uniform_question(make_keys<T>(input, rows * n, 9), rows, n, k);
   Options options = all[random_bits(11, n + 100 * k + static_cast<int>(input)) % all.size()];
@@ -37,7 +41,7 @@ void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
 
 TEMPLATE_LIST_TEST_CASE("implementations that narrow, on long rows of every input", "[narrow]",
                         Widths) {
-  Validation validation;
+  testing::Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t rows : {1, 2}) {
       std::int64_t const n = 70'001;
@@ -49,7 +53,7 @@ TEMPLATE_LIST_TEST_CASE("implementations that narrow, on long rows of every inpu
 
 TEMPLATE_LIST_TEST_CASE("implementations that narrow, on rows of a group each", "[narrow]",
                         Widths) {
-  Validation validation;
+  testing::Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {70, 3000, 20'000})
       for (std::int64_t k : {std::int64_t{1}, n / 20, n / 2})
@@ -57,22 +61,59 @@ TEMPLATE_LIST_TEST_CASE("implementations that narrow, on rows of a group each", 
   validation.close();
 }
 
+namespace {
+
+/// Whether a search over one row of floats comes to its end without radix.
+template <class Splitting, class Exec>
+bool settles(Exec const& exec, std::vector<float> const& keys, std::int64_t k) {
+  using Bits = std::uint32_t;
+  Options const options{.sorted = Sorted::no};
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(k));
+  Problem<Bits> problem{};
+  problem.shape = make_shape<float>(1, std::ssize(keys), k);
+  problem.rank = make_rank_map<float>(options);
+  problem.keys = reinterpret_cast<Bits const*>(keys.data());
+  problem.indices = positions.data();
+  KeySource<Bits, Item64> source{};
+  source.problem = problem;
+  source.map = make_item_map<Item64>(problem.rank, problem.shape.n, options.ties);
+  NarrowSizes const sizes{1, problem.shape.n, problem.shape.n};
+  Pieces all;
+  NarrowScratch<Item64>(all, device_of(exec), sizes, Splitting::ways);
+  std::vector<std::byte> memory(all.bytes());
+  Pieces pieces(memory.data());
+  NarrowScratch<Item64> const scratch(pieces, device_of(exec), sizes, Splitting::ways);
+  WinnerSink<Bits, Item64> const sink{problem, source.map, nullptr};
+  narrow(exec, Narrowing<Splitting, KeySource<Bits, Item64>, Bits, Item64>{source, scratch, sink},
+         Splitting::passes, Splitting::labels);
+  exec.fence();
+  return scratch.states[0].settled;
+}
+
+}  // namespace
+
 /// Inputs on which a fixed number of passes suffices; others may be left to radix.
-TEST_CASE("implementations that narrow seldom need radix on a host", "[narrow]") {
-  std::int64_t const n = 200'000, k = 5000;
+TEMPLATE_TEST_CASE("implementations that narrow seldom need radix", "[narrow]", EqualParts,
+                   SampledSplitters, OnePivot) {
   for (Input input : {Input::uniform, Input::normal, Input::ascending, Input::all_equal})
-    for (Algorithm algorithm : algorithms)
+    for (std::int64_t n : {20'000, 200'000})
       for_each_space([&](auto const& exec) {
         using Exec = std::decay_t<decltype(exec)>;
-        if constexpr (std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>) {
-          UniformCall<Exec, float> call(exec, make_keys<float>(input, n, 9), 1, n, k);
-          Recorder const record;
-          call(k, {.algorithm = algorithm});
-          CAPTURE(exec.name(), name(input), name(algorithm));
-          CHECK(record.ran(std::string("ktopk::") + name(algorithm)));
-          CHECK_FALSE(record.ran("ktopk::radix"));
+        if constexpr (is_host_space<Exec>) {
+          CAPTURE(exec.name(), name(input), n);
+          CHECK(settles<TestType>(exec, make_keys<float>(input, n, 9), n / 40));
         }
       });
 }
 
-}  // namespace ktopk::testing
+TEST_CASE("a thread counts no more keys of a part than 32 bits hold", "[narrow]") {
+  for (int threads : {1, 64})
+    for (std::int64_t rows : {1, 1000})
+      for (std::int64_t n : {std::int64_t{1} << 20, std::int64_t{1} << 33, std::int64_t{1} << 40}) {
+        Pieces pieces;
+        NarrowScratch<Item64> const scratch(pieces, {true, threads}, {rows, n, n}, 16);
+        CHECK(part_of(n, 0, scratch.parts).end < std::int64_t{1} << 32);
+      }
+}
+
+}  // namespace ktopk::detail

@@ -6,13 +6,6 @@
 
 namespace ktopk::detail {
 
-struct OnePivot : SampleSplitting<2, 32> {
-  static constexpr int passes = 32;
-  static constexpr NarrowLabels labels{"ktopk::quick::begin", "ktopk::quick::start",
-                                       "ktopk::quick::pass", "ktopk::quick::finish",
-                                       "ktopk::quick::rows"};
-};
-
 KTOPK_INLINE std::size_t Quick<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
   return narrow_bytes<OnePivot>(device, shape, options);

@@ -6,13 +6,6 @@
 
 namespace ktopk::detail {
 
-struct SampledSplitters : SampleSplitting<16, 256> {
-  static constexpr int passes = 8;
-  static constexpr NarrowLabels labels{"ktopk::sample::begin", "ktopk::sample::start",
-                                       "ktopk::sample::pass", "ktopk::sample::finish",
-                                       "ktopk::sample::rows"};
-};
-
 KTOPK_INLINE std::size_t Sample<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                           Options const& options) {
   return narrow_bytes<SampledSplitters>(device, shape, options);
