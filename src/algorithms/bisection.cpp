@@ -11,11 +11,11 @@
 
 namespace ktopk::detail {
 
-/// The thresholds in question: at least k ranks reach `low`, fewer are above `most`.
+/// The interval of thresholds: at least k keys reach `low`, fewer are above `most`, both ordered bits.
 template <class Bits>
-struct Thresholds {
+struct Interval {
   Bits low, most;
-  int reaching;  // how many ranks reach low
+  int reaching;  // how many keys reach low
   int above;     // how many are above most
 };
 
@@ -24,28 +24,28 @@ struct BisectionLimits {
   double epsilon;
 };
 
-/// Where to cut the interval, and when it is narrow enough.
+/// Where to halve the interval, and when it is narrow enough.
 template <class Bits>
 class Bisector {
  public:
   KOKKOS_FUNCTION Bisector(RankMap<Bits> const& rank, BisectionLimits const& limits, Bits best)
       : m_numbers{rank}, m_limits(limits), m_narrow(limits.epsilon * size(m_numbers(best))) {}
 
-  KOKKOS_FUNCTION bool is_done(Thresholds<Bits> const& in, int k, int step) const {
+  KOKKOS_FUNCTION bool is_done(Interval<Bits> const& in, int k, int step) const {
     if (in.reaching <= k || in.low >= in.most) return true;
     if (m_limits.max_iterations > 0 && step >= m_limits.max_iterations) return true;
     return m_limits.epsilon > 0 && KeyNumbers<Bits>::is_finite(m_narrow) &&
            size(m_numbers(in.most) - m_numbers(in.low)) <= m_narrow;
   }
 
-  /// Above in.low and not above in.most. Halves the interval between floating-point numbers, as long as
-  /// these are finite and other than its ends; after as many steps as a rank has bits, that of ranks.
-  KOKKOS_FUNCTION Bits middle(Thresholds<Bits> const& in, int step) const {
+  /// Above in.low and not above in.most: the middle of floating-point numbers, as long as it is finite and
+  /// in the interval; after as many steps as a key has bits, that of ordered bits.
+  KOKKOS_FUNCTION Bits middle(Interval<Bits> const& in, int step) const {
     if (m_numbers.floating() && step < std::numeric_limits<Bits>::digits) {
       double const low = m_numbers(in.low), most = m_numbers(in.most);
       double const middle = low + (most - low) / 2;
-      Bits const rank = m_numbers.rank_of(middle);
-      if (KeyNumbers<Bits>::is_finite(middle) && rank > in.low && rank <= in.most) return rank;
+      Bits const bits = m_numbers.rank_of(middle);
+      if (KeyNumbers<Bits>::is_finite(middle) && bits > in.low && bits <= in.most) return bits;
     }
     return static_cast<Bits>(in.low + static_cast<Bits>(in.most - in.low) / 2 + 1);
   }
@@ -58,10 +58,10 @@ class Bisector {
   double m_narrow;
 };
 
-/// Narrows `in` until k ranks reach it, one rank is left, or the limits say so; count(rank) tells how
-/// many reach a rank. At most twice as many steps as a rank has bits.
+/// Halves `in` until k keys reach it, one threshold is left, or the limits are met; count(threshold) returns how
+/// many keys reach it. At most twice as many steps as a key has bits.
 template <class Bits, class CountReaching>
-KOKKOS_FUNCTION void bisect(Thresholds<Bits>& in, int k, RankMap<Bits> const& rank,
+KOKKOS_FUNCTION void bisect(Interval<Bits>& in, int k, RankMap<Bits> const& rank,
                             BisectionLimits const& limits, CountReaching const& count) {
   Bisector<Bits> const bisector(rank, limits, in.most);
   int step = 0;
@@ -108,7 +108,7 @@ class RowBits {
                                              : nullptr) {}
 
   /// Reads the row for the first interval: all thresholds between its minimum and its maximum.
-  KOKKOS_FUNCTION Thresholds<Bits> read() {
+  KOKKOS_FUNCTION Interval<Bits> read() {
     auto* const extremes = m_group.template shared<Count64>();
     if (m_group.rank() == 0) {
       extremes[0] = ~0ull;
@@ -136,7 +136,7 @@ class RowBits {
   }
 
   /// The second stage: of the keys in the interval those that reach this place are selected.
-  KOKKOS_FUNCTION Item last_place(Thresholds<Bits> const& in, int k) {
+  KOKKOS_FUNCTION Item last_place(Interval<Bits> const& in, int k) {
     Item low = 0;
     if (in.reaching <= k) return low;
     Item most = static_cast<Item>(m_map.position_mask);
@@ -153,8 +153,8 @@ class RowBits {
     return low;
   }
 
-  KOKKOS_FUNCTION void emit(WinnerSink<Bits, Item> const& sink, std::int64_t row,
-                            Thresholds<Bits> const& in, Item last) const {
+  KOKKOS_FUNCTION void store(WinnerSink<Bits, Item> const& sink, std::int64_t row,
+                             Interval<Bits> const& in, Item last) const {
     visit([&](Bits bits, std::int64_t i) {
       if (bits > in.most || (bits >= in.low && place(i) >= last))
         sink.put(row, m_group.fetch_add(slots(), 1u),
@@ -220,25 +220,25 @@ struct BisectRows {
     auto const k = static_cast<int>(sink.problem.winners(row));
     if (k == 0) return;
     RowBits<Group, Bits, Item> bits(group, sink.problem, sink.map, row);
-    Thresholds<Bits> in = bits.read();
+    Interval<Bits> in = bits.read();
     bisect(in, k, sink.map.rank, limits, [&](Bits threshold) { return bits.reaching(threshold); });
     Item const last = bits.last_place(in, k);
-    bits.emit(sink, row, in, last);
+    bits.store(sink, row, in, last);
   }
 };
 
 template <class Item>
-struct BisectionPieces {
-  BisectionPieces(void* workspace, Device const&, Shape const& shape, Options const& options)
-      : pieces(workspace), winners(pieces, shape, options) {}
+struct BisectionLayout {
+  BisectionLayout(void* workspace, Device const&, Shape const& shape, Options const& options)
+      : pieces(workspace), selected(pieces, shape, options) {}
   Pieces pieces;
-  Winners<Item> winners;
+  Winners<Item> selected;
 };
 
 KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& device,
                                                              Shape const& shape,
                                                              Options const& options) {
-  return bytes_of<BisectionPieces>(device, shape, options);
+  return bytes_of<BisectionLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
@@ -248,11 +248,11 @@ void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opt
     using Item = decltype(item);
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    BisectionPieces<Item> const work(workspace, device_of(exec), shape, options);
+    BisectionLayout<Item> const work(workspace, device_of(exec), shape, options);
     launch("ktopk::bisection::rows", exec, shape.rows, bisection_shared_bytes<Bits>(shape.n),
-           BisectRows<Bits, Item>{{problem, map, work.winners.items},
+           BisectRows<Bits, Item>{{problem, map, work.selected.items},
                                   {options.max_iterations, options.epsilon}});
-    arrange(exec, problem, map, work.winners);
+    arrange(exec, problem, map, work.selected);
   });
 }
 

@@ -9,16 +9,16 @@
 
 namespace ktopk::detail {
 
-inline constexpr int bitonic_vector = 1024;  // items in a group's shared memory
+inline constexpr int bitonic_vector = 1024;  // composite keys in a group's scratch memory
 
-/// As many runs as a vector has room for, but no more than `count` items fill.
+/// How many runs fit a vector, but no more than `count` composite keys fill.
 KOKKOS_INLINE_FUNCTION int bitonic_columns(std::int64_t count, int length) {
   int columns = bitonic_vector / length;
   while (columns > 1 && columns / 2 * length >= count) columns /= 2;
   return columns;
 }
 
-/// Selects from a group's part of a row, whose items read(i) returns.
+/// Selects from a group's part of a row, whose composite keys read(i) returns.
 template <class Group, class Bits, class Item, class Read>
 KOKKOS_FUNCTION void select_part(Group const& group, PartLists<Bits, Item> const& lists,
                                  RowPart const& part, Read const& read) {
@@ -58,7 +58,7 @@ struct BitonicParts {
   }
 };
 
-/// Parts of lists of items.
+/// Parts of lists of composite keys.
 template <class Bits, class Item>
 struct BitonicLists {
   PartLists<Bits, Item> lists;
@@ -76,19 +76,19 @@ struct BitonicLists {
 };
 
 template <class Item>
-struct BitonicPieces {
-  BitonicPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+struct BitonicLayout {
+  BitonicLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace),
         lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)),
-        winners(pieces, shape, options) {}
+        selected(pieces, shape, options) {}
   Pieces pieces;
   PartListPieces<Item> lists;
-  Winners<Item> winners;
+  Winners<Item> selected;
 };
 
 KTOPK_INLINE std::size_t Bitonic<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
-  return bytes_of<BitonicPieces>(device, shape, options);
+  return bytes_of<BitonicLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
@@ -98,12 +98,12 @@ void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     using Item = decltype(item);
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    BitonicPieces<Item> const work(workspace, device_of(exec), shape, options);
-    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    BitonicLayout<Item> const work(workspace, device_of(exec), shape, options);
+    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.selected.items});
     launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts, bitonic_shared_bytes<Item>,
            BitonicParts<Bits, Item>{lists});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
-    arrange(exec, problem, map, work.winners);
+    arrange(exec, problem, map, work.selected);
   });
 }
 

@@ -3,7 +3,7 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// Short sorted runs of k, merged pair by pair, of which the better half goes on: local sort, merge, rebuild.
+// Sorted runs of k are merged pair by pair, and the better half of each pair is kept: local sort, merge, rebuild.
 // Reads the input once, whatever the keys are; k up to 256.
 // After bitonic top-k (Shanbhag et al., SIGMOD '18, sections 3.2 and 4.3).
 // Prefer it for small k where the time must not depend on the keys.

@@ -13,7 +13,7 @@
 
 namespace ktopk::detail {
 
-/// Item i of run j is at items[i * columns + j].
+/// Composite key i of run j is at items[i * columns + j].
 template <class Item>
 struct Runs {
   Item* items;
@@ -22,8 +22,8 @@ struct Runs {
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return length * columns; }
 };
 
-/// Makes sorted stretches of `length` items out of bitonic ones, best first in every other stretch and
-/// last in the rest. Two steps at a time, as section 4.3 combines them.
+/// Sorts bitonic sequences of `length`, best first in every other sequence and last in the rest. Two steps at
+/// a time, as section 4.3 combines them.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION void sort_bitonic(Steps const& steps, Runs<Item> const& runs,
                                               int length) {
@@ -56,7 +56,7 @@ KOKKOS_FORCEINLINE_FUNCTION void rebuild(Steps const& steps, Runs<Item> const& r
   sort_bitonic(steps, runs, runs.length);
 }
 
-/// Of sorted runs the best one, sorted. `other` has room for half of the items.
+/// The best run of all columns, sorted. `other` has memory for half of them.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION Item const* merge_columns(Steps const& steps, Runs<Item> kept,
                                                       Runs<Item> other) {
@@ -71,9 +71,9 @@ KOKKOS_FORCEINLINE_FUNCTION Item const* merge_columns(Steps const& steps, Runs<I
   return kept.items;
 }
 
-/// The best `length` of `count` items, best first. load(first, runs) fills runs from the first-th item
-/// on, and with 0 what is behind the last.
-/// \param best, next  length * columns items each; the result is in one of them
+/// The best `length` of `count` composite keys, best first. load(first, runs) fills runs from the first-th
+/// one on, and with 0 behind the last.
+/// \param best, next  length * columns each; the result is in one of them
 /// \param columns     a power of two
 template <class Steps, class Item, class Load>
 KOKKOS_FORCEINLINE_FUNCTION Item const* best_run(Steps const& steps, std::int64_t count, Item* best,
@@ -98,7 +98,7 @@ KOKKOS_FORCEINLINE_FUNCTION void order(Item& better, Item& worse) {
   worse = x < y ? x : y;
 }
 
-/// Two steps on four items.
+/// Two steps on four composite keys.
 template <class Item>
 KOKKOS_FORCEINLINE_FUNCTION void order_four(Item& a, Item& b, Item& c, Item& d) {
   Item w = a, x = b, y = c, z = d;
@@ -117,7 +117,7 @@ template <class Group>
 struct TeamSteps {
   Group const& group;
 
-  /// Compares each item with the one at `distance` from it; in every other stretch of `turn` items the
+  /// Compares each composite key with the one at `distance` from it; in every other sequence of `turn` of them the
   /// better one comes first, in the rest the worse one.
   template <class Item>
   KOKKOS_FUNCTION void exchange(Item* items, int size, int distance, int turn) const {
@@ -143,7 +143,7 @@ struct TeamSteps {
     });
     group.barrier();
   }
-  /// The better of each item of a run at `a` and its counterpart, from the other end, of the run at `b`.
+  /// Of each composite key of a run at `a` and its counterpart from the other end of the run at `b` the better one.
   template <class Item>
   KOKKOS_FUNCTION void keep_better(Item const* a, Item const* b, int stride,
                                    Runs<Item> const& out) const {

@@ -8,7 +8,7 @@ namespace ktopk::detail {
 
 KTOPK_INLINE std::size_t Bucket<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                           Options const& options) {
-  return narrow_bytes<EqualParts>(device, shape, options);
+  return refinement_bytes<EqualParts>(device, shape, options);
 }
 
 template <class Exec, class Bits>
@@ -19,13 +19,13 @@ void Bucket<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Option
 
 template <class Exec, class Item>
 void bucket_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
-                   NarrowWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink) {
-  narrow_select<EqualParts>(exec, source, work, sink);
+                   RefinementWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink) {
+  refine_and_select<EqualParts>(exec, source, work, sink);
 }
 
 #define KTOPK_BUCKET(Space)            \
   KTOPK_RUN_ON(Bucket<Generic>, Space) \
-  KTOPK_LIST_SELECT(bucket_select, NarrowWork, Space)
+  KTOPK_LIST_SELECT(bucket_select, RefinementWork, Space)
 KTOPK_INSTANTIATE(KTOPK_BUCKET)
 #undef KTOPK_BUCKET
 

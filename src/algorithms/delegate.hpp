@@ -10,9 +10,9 @@
 
 #include "../group.hpp"
 
-// Every subrange of 2^alpha keys sends its two best as delegates; the k best delegates tell which subranges
-// can hold more winners, and only those are looked at again. Any keys, the same work: k up to n / 16.
-// Reads the input once, plus some 4 k keys of it, and a delegate vector of about sqrt(n k / 2) items.
+// Every subrange of 2^alpha keys has its two best as delegates; the k best delegates show which subranges can hold
+// more of the k best keys, and only those are read again. The work does not depend on the keys. k up to n / 16.
+// Reads the input once, plus some 4 k keys of it, and a delegate vector of about sqrt(n k / 2) composite keys.
 // After Dr. Top-k (Gaihre et al., SC '21, 4.1-4.3 and 5.2: Rules 1 to 4, beta = 2), with Options::inner.
 // Prefer it for long rows and k well below n where work must not depend on the keys or on a sample.
 
@@ -24,9 +24,9 @@ inline int rule_4(std::int64_t n, std::int64_t k, double constant = 3) {
   return std::max(1, static_cast<int>(std::floor((constant + ratio) / 2)));
 }
 
-/// How a row is cut up: into blocks of 64 subranges that lie interleaved, so that the keys which a SIMD
-/// register or neighboring threads read side by side belong to as many subranges. It is the strided
-/// compute of section 5.3 without its detour by shared memory, and needs no shuffle at any alpha.
+/// How a row is divided: into blocks of 64 interleaved subranges, so that the keys which neighboring threads read
+/// side by side belong to as many subranges. It is the strided compute of section 5.3 without its detour through
+/// shared memory, and needs no shuffle at any alpha.
 struct DelegatePlan {
   static constexpr std::int64_t lanes = 64;
 

@@ -2,13 +2,13 @@
 #include "quick.hpp"
 
 #include "../instantiate.hpp"
-#include "../narrow.hpp"
+#include "../refinement.hpp"
 
 namespace ktopk::detail {
 
 KTOPK_INLINE std::size_t Quick<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
-  return narrow_bytes<OnePivot>(device, shape, options);
+  return refinement_bytes<OnePivot>(device, shape, options);
 }
 
 template <class Exec, class Bits>

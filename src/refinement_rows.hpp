@@ -8,37 +8,37 @@
 #include "arrange.hpp"
 #include "counters.hpp"
 #include "group.hpp"
-#include "narrow_splitting.hpp"
+#include "refinement_splitters.hpp"
 
-// What a group does with a row, or a part of it, in a search that narrows: it counts what reaches each splitter,
-// moves what is left to a list where that is little, and stores the winners.
+// What a group does with a row, or a part of it, in a partition refinement: it counts the composite keys that reach each
+// splitter, moves those that are left to a list where they are few, and stores the selected ones.
 
 namespace ktopk::detail {
 
-/// What the memory of a search depends on.
-struct NarrowSizes {
+/// What the memory of a refinement depends on.
+struct RefinementSizes {
   std::int64_t rows;
   std::int64_t longest;  // row, or the number of all keys where rows are ragged
   std::int64_t average;
 };
 
-/// Memory of a search.
+/// Memory of a refinement.
 template <class Item>
-struct NarrowScratch {
-  NarrowScratch() = default;
-  NarrowScratch(Pieces& pieces, Device const& device, NarrowSizes const& sizes, int ways_)
+struct RefinementScratch {
+  RefinementScratch() = default;
+  RefinementScratch(Pieces& pieces, Device const& device, RefinementSizes const& sizes, int ways_)
       : ways(ways_),
         parts(std::max(parts_of_row(device, sizes.rows, sizes.longest),
                        sizes.longest / most_counted + 1)),
         capacity(sizes.average / 8 + 64),
-        states(pieces.take<NarrowRow<Item>>(sizes.rows)),
+        states(pieces.take<RefinementState<Item>>(sizes.rows)),
         splitters(pieces.take<Item>(sizes.rows * ways)),
         counts(pieces.take<Count64>(sizes.rows * ways)),
         lists(pieces.take<Item>(sizes.rows * 2 * capacity)),
         verdicts(pieces.take<Verdict>(sizes.rows)),
         rest(pieces.take<std::int64_t>(sizes.rows)) {}
 
-  /// Of a part, so that threads count by 32 bits, whose room is half that of 64.
+  /// In a part: a thread counts by 32 bits, which take half the scratch memory of 64.
   static constexpr std::int64_t most_counted = std::int64_t{1} << 31;
 
   KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
@@ -48,16 +48,16 @@ struct NarrowScratch {
   int ways = 0;
   std::int64_t parts = 0;
   std::int64_t capacity = 0;  // of each of a row's two lists
-  NarrowRow<Item>* states = nullptr;
+  RefinementState<Item>* states = nullptr;
   Item* splitters = nullptr;  // of each row: the first unused, then ways - 1, ascending
-  Count64* counts = nullptr;  // of each row: items from each splitter up to the next
+  Count64* counts = nullptr;  // of each row: composite keys from each splitter up to the next
   Item* lists = nullptr;
   Verdict* verdicts = nullptr;   // where what is left lies: proven in list 0, else in the source
-  std::int64_t* rest = nullptr;  // how many winners are still to be taken from there
+  std::int64_t* rest = nullptr;  // how many are still to be selected there
   Verdict* unmoved = nullptr;    // of a source of lists: proven where what is left lies there
 };
 
-/// Puts winners in from the last slot on, so that whoever finishes has the first ones.
+/// Puts selected keys from the last slot on, so that radix, if it finishes the row, has the first slots.
 template <class Bits, class Item>
 struct PutFromEnd {
   WinnerSink<Bits, Item> sink;
@@ -67,27 +67,28 @@ struct PutFromEnd {
   }
 };
 
-/// The items of a list, as KeySource::Reader gives those of the keys.
+/// The composite keys of a list, as KeySource::Reader gives those of the keys.
 template <class Item>
 struct ListReader {
   Item const* items;
   KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
 };
 
-/// What the implementations do with a row, or a part of it. Splitting::choose(group, ...) finds splitters.
-template <class Splitting, class Source, class Bits, class Item>
-struct Narrowing {
-  static constexpr int ways = Splitting::ways;
+/// The steps of a row, or of a part of it. Splitters::choose(group, ...) finds the splitters.
+template <class Splitters, class Source, class Bits, class Item>
+struct PartitionRefinement {
+  static constexpr int ways = Splitters::ways;
 
   Source source;
-  NarrowScratch<Item> scratch;
+  RefinementScratch<Item> scratch;
   WinnerSink<Bits, Item> sink;
 
-  // What a group shares: a count for each way and thread, a flag, then the probes of Splitting or the
+  // What a group shares: a count for each way and thread, a flag, then the samples of Splitters or the
   // buffers of two Appenders.
   static constexpr int shared_bytes =
       ways * team_size * static_cast<int>(sizeof(unsigned)) + 16 +
-      std::max(Splitting::most_probes * static_cast<int>(sizeof(Item)), 2 * appender_bytes<Item>());
+      std::max(Splitters::most_samples * static_cast<int>(sizeof(Item)),
+               2 * appender_bytes<Item>());
 
   template <class Group>
   KOKKOS_FUNCTION static int* flag(Group const& group) {
@@ -95,12 +96,12 @@ struct Narrowing {
     return group.template shared<int>((counts + 15) / 16 * 16);
   }
   template <class Group>
-  KOKKOS_FUNCTION static Item* probes(Group const& group) {
+  KOKKOS_FUNCTION static Item* samples(Group const& group) {
     return reinterpret_cast<Item*>(reinterpret_cast<std::byte*>(flag(group)) + 16);
   }
   template <class Group>
   KOKKOS_FUNCTION static std::byte* buffer(Group const& group, int which) {
-    return reinterpret_cast<std::byte*>(probes(group)) + which * appender_bytes<Item>();
+    return reinterpret_cast<std::byte*>(samples(group)) + which * appender_bytes<Item>();
   }
   /// A thread's count for way w is at [w * group.size()].
   template <class Group>
@@ -108,7 +109,9 @@ struct Narrowing {
     return group.template shared<unsigned>() + group.rank();
   }
 
-  KOKKOS_FUNCTION NarrowRow<Item>& state_of(std::int64_t row) const { return scratch.states[row]; }
+  KOKKOS_FUNCTION RefinementState<Item>& state_of(std::int64_t row) const {
+    return scratch.states[row];
+  }
   KOKKOS_FUNCTION Item* splitters_of(std::int64_t row) const {
     return scratch.splitters + row * ways;
   }
@@ -122,11 +125,12 @@ struct Narrowing {
     for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
   }
 
-  /// Looks at part of a row for what the first splitters depend on.
+  /// The min/max pass over part of a row, where the first splitters depend on it.
   template <class Group>
-  KOKKOS_FUNCTION void survey(Group const& group, std::int64_t row, std::int64_t part) const {
-    NarrowRow<Item>& state = state_of(row);
-    if constexpr (Splitting::surveys) {
+  KOKKOS_FUNCTION void find_extremes(Group const& group, std::int64_t row,
+                                     std::int64_t part) const {
+    RefinementState<Item>& state = state_of(row);
+    if constexpr (Splitters::needs_extremes) {
       Range const range = part_of(state.size, part, scratch.parts);
       if (state.settled || range.begin == range.end) return;
       auto const read = source.reader(row);
@@ -142,12 +146,12 @@ struct Narrowing {
     }
   }
 
-  /// The first splitters; by one group, after the survey.
+  /// Finds the first splitters; by one group, after the min/max pass.
   template <class Group>
   KOKKOS_FUNCTION void start(Group const& group, std::int64_t row) const {
-    NarrowRow<Item>& state = state_of(row);
+    RefinementState<Item>& state = state_of(row);
     if (state.settled) return;
-    if (Splitting::surveys && group.rank() == 0) {
+    if (Splitters::needs_extremes && group.rank() == 0) {
       state.low =
           map().join(static_cast<Bits>(state.least), 0) & ~static_cast<Item>(map().position_mask);
       state.high =
@@ -159,12 +163,12 @@ struct Narrowing {
 
   template <class Group>
   KOKKOS_FUNCTION void split(Group const& group, std::int64_t row) const {
-    NarrowRow<Item> const& state = state_of(row);
+    RefinementState<Item> const& state = state_of(row);
     if (state.list < 0)
-      Splitting::choose(group, state, source.reader(row), map(), splitters_of(row), probes(group));
+      Splitters::choose(group, state, source.reader(row), map(), splitters_of(row), samples(group));
     else
-      Splitting::choose(group, state, reader(row, state.list), map(), splitters_of(row),
-                        probes(group));
+      Splitters::choose(group, state, reader(row, state.list), map(), splitters_of(row),
+                        samples(group));
     group.barrier();
   }
 
@@ -172,11 +176,11 @@ struct Narrowing {
     return {scratch.list(row, list)};
   }
 
-  KOKKOS_FUNCTION static Count reads(NarrowRow<Item> const& state) {
+  KOKKOS_FUNCTION static Count reads(RefinementState<Item> const& state) {
     return state.list < 0 && Source::Reader::reads_keys ? Count::keys_read : Count::items_read;
   }
 
-  /// How many splitters an item reaches.
+  /// How many splitters a composite key reaches.
   KOKKOS_FORCEINLINE_FUNCTION static int way_of(Item item, Item const* splitters) {
     int way = 0;
     for (int half = ways / 2; half > 0; half /= 2) way += item >= splitters[way + half] ? half : 0;
@@ -187,7 +191,7 @@ struct Narrowing {
   template <class Group>
   KOKKOS_FUNCTION void pass(Group const& group, std::int64_t row, std::int64_t part,
                             std::int64_t parts) const {
-    NarrowRow<Item>& state = state_of(row);
+    RefinementState<Item>& state = state_of(row);
     Range const range = part_of(state.size, part, parts);
     auto* const counts = own_counts(group);
     for (int w = 0; w < ways; ++w) counts[w * group.size()] = 0;
@@ -217,35 +221,35 @@ struct Narrowing {
       each(group, range.begin, range.end, [&](std::int64_t i) { count(read(i)); });
   }
 
-  /// Moves the interval's items to the other list and what is above it to the winners.
+  /// Moves the composite keys of the interval to the other list and stores those above it.
   template <class Group, class Reader, class Visit>
   KOKKOS_FUNCTION void move(Group const& group, std::int64_t row, Reader const& read, Range range,
                             Visit const& count) const {
-    NarrowRow<Item>& state = state_of(row);
+    RefinementState<Item>& state = state_of(row);
     Item const low = state.low, high = state.high;
     Appender<Item, Group> list(group, buffer(group, 0),
                                {scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
                                scratch.capacity);
-    Taker<Group> winners(group, buffer(group, 1), {sink, row, source.wanted(row)}, &state.taken,
-                         source.wanted(row));
+    Output<Group> selected(group, buffer(group, 1), {sink, row, source.wanted(row)}, &state.taken,
+                           source.wanted(row));
     auto const visit = [&](Item item) {
-      winners.add_if(item > high, item);
+      selected.add_if(item > high, item);
       if (item < low || item > high) return;
       list.add_if(true, item);
       count(item);
     };
-    each_together(group, range, 0, read, visit, [&] { flush_fuller(group, list, winners); });
+    each_together(group, range, 0, read, visit, [&] { flush_fuller(group, list, selected); });
     list.flush();
-    winners.flush();
+    selected.flush();
   }
 
   template <class Group>
-  using Taker = Appender<Item, Group, PutFromEnd<Bits, Item>>;
+  using Output = Appender<Item, Group, PutFromEnd<Bits, Item>>;
 
-  /// Ends a pass: the way that holds the k-th item is the next interval.
+  /// Ends a pass: the way that holds the k-th composite key is the next interval.
   template <class Group>
   KOKKOS_FUNCTION void advance(Group const& group, std::int64_t row) const {
-    NarrowRow<Item>& state = state_of(row);
+    RefinementState<Item>& state = state_of(row);
     group.barrier();
     if (group.rank() == 0) {
       if (state.moves) change_source(state);
@@ -261,7 +265,7 @@ struct Narrowing {
     if (!state.settled) split(group, row);
   }
 
-  KOKKOS_FUNCTION static void change_source(NarrowRow<Item>& state) {
+  KOKKOS_FUNCTION static void change_source(RefinementState<Item>& state) {
     state.list = state.list == 0 ? 1 : 0;
     state.size = state.reaching - state.above;
     state.want -= state.above;
@@ -271,7 +275,7 @@ struct Narrowing {
     tally(Count::items_written, state.size);
   }
 
-  KOKKOS_FUNCTION static void choose_way(NarrowRow<Item>& state, Item const* splitters,
+  KOKKOS_FUNCTION static void choose_way(RefinementState<Item>& state, Item const* splitters,
                                          Count64 const* counts) {
     std::int64_t reached = 0;
     int w = ways - 1;
@@ -289,11 +293,11 @@ struct Narrowing {
     state.above = reached;
   }
 
-  /// Stores the winners of a settled row; says what is left of another to radix, which reads list 0 or
-  /// the source.
+  /// Stores the selected keys of a settled row; of another, states what is left to radix, which reads list 0
+  /// or the source.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
-    NarrowRow<Item>& state = state_of(row);
+    RefinementState<Item>& state = state_of(row);
     if (part == 0 && group.rank() == 0) {
       bool const in_list = state.list >= 0 || state.settled;
       bool const done = state.settled;
@@ -321,16 +325,16 @@ struct Narrowing {
   KOKKOS_FUNCTION void take(Group const& group, std::int64_t row, Reader const& read,
                             Range range) const {
     Item const low = state_of(row).low;
-    Taker<Group> winners(group, buffer(group, 0), {sink, row, source.wanted(row)},
-                         &state_of(row).taken, source.wanted(row));
+    Output<Group> selected(group, buffer(group, 0), {sink, row, source.wanted(row)},
+                           &state_of(row).taken, source.wanted(row));
     each_together(
-        group, range, 0, read, [&](Item item) { winners.add_if(item >= low, item); },
-        [&] { flush_fuller(group, winners); });
-    winners.flush();
+        group, range, 0, read, [&](Item item) { selected.add_if(item >= low, item); },
+        [&] { flush_fuller(group, selected); });
+    selected.flush();
   }
 
   KOKKOS_FUNCTION bool goes_on(std::int64_t row) const {
-    return !state_of(row).settled && state_of(row).pass < Splitting::passes;
+    return !state_of(row).settled && state_of(row).pass < Splitters::passes;
   }
 };
 

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "src/narrow.hpp"
+#include "src/refinement.hpp"
 #include "support/run.hpp"
 
-// bucket, sample and quick on rows that several groups share, where the search continues in lists and in radix.
+// bucket, sample and quick on rows that several groups share, where the refinement continues in lists and in radix.
 
 namespace ktopk::detail {
 namespace {
@@ -39,8 +39,8 @@ void select_each(std::int64_t rows, std::int64_t n, std::int64_t k, Input input,
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("implementations that narrow, on long rows of every input", "[narrow]",
-                        Widths) {
+TEMPLATE_LIST_TEST_CASE("implementations that refine partitions, on long rows of every input",
+                        "[refinement]", Widths) {
   testing::Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t rows : {1, 2}) {
@@ -51,8 +51,8 @@ TEMPLATE_LIST_TEST_CASE("implementations that narrow, on long rows of every inpu
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("implementations that narrow, on rows of a group each", "[narrow]",
-                        Widths) {
+TEMPLATE_LIST_TEST_CASE("implementations that refine partitions, on rows of a group each",
+                        "[refinement]", Widths) {
   testing::Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {70, 3000, 20'000})
@@ -63,8 +63,8 @@ TEMPLATE_LIST_TEST_CASE("implementations that narrow, on rows of a group each", 
 
 namespace {
 
-/// Whether a search over one row of floats comes to its end without radix.
-template <class Splitting, class Exec>
+/// Whether one row of floats is finished without radix.
+template <class Splitters, class Exec>
 bool settles(Exec const& exec, std::vector<float> const& keys, std::int64_t k) {
   using Bits = std::uint32_t;
   Options const options{.sorted = Sorted::no};
@@ -77,15 +77,17 @@ bool settles(Exec const& exec, std::vector<float> const& keys, std::int64_t k) {
   KeySource<Bits, Item64> source{};
   source.problem = problem;
   source.map = make_item_map<Item64>(problem.rank, problem.shape.n, options.ties);
-  NarrowSizes const sizes{1, problem.shape.n, problem.shape.n};
+  RefinementSizes const sizes{1, problem.shape.n, problem.shape.n};
   Pieces all;
-  NarrowScratch<Item64>(all, device_of(exec), sizes, Splitting::ways);
+  RefinementScratch<Item64>(all, device_of(exec), sizes, Splitters::ways);
   std::vector<std::byte> memory(all.bytes());
   Pieces pieces(memory.data());
-  NarrowScratch<Item64> const scratch(pieces, device_of(exec), sizes, Splitting::ways);
+  RefinementScratch<Item64> const scratch(pieces, device_of(exec), sizes, Splitters::ways);
   WinnerSink<Bits, Item64> const sink{problem, source.map, nullptr};
-  narrow(exec, Narrowing<Splitting, KeySource<Bits, Item64>, Bits, Item64>{source, scratch, sink},
-         Splitting::passes, Splitting::labels);
+  refine(
+      exec,
+      PartitionRefinement<Splitters, KeySource<Bits, Item64>, Bits, Item64>{source, scratch, sink},
+      Splitters::passes, Splitters::labels);
   exec.fence();
   return scratch.states[0].settled;
 }
@@ -93,8 +95,8 @@ bool settles(Exec const& exec, std::vector<float> const& keys, std::int64_t k) {
 }  // namespace
 
 /// Inputs on which a fixed number of passes suffices; others may be left to radix.
-TEMPLATE_TEST_CASE("implementations that narrow seldom need radix", "[narrow]", EqualParts,
-                   SampledSplitters, OnePivot) {
+TEMPLATE_TEST_CASE("implementations that refine partitions seldom need radix", "[refinement]",
+                   EqualParts, FifteenSplitters, OnePivot) {
   for (Input input : {Input::uniform, Input::normal, Input::ascending, Input::all_equal})
     for (std::int64_t n : {20'000, 200'000})
       for_each_space([&](auto const& exec) {
@@ -106,12 +108,12 @@ TEMPLATE_TEST_CASE("implementations that narrow seldom need radix", "[narrow]", 
       });
 }
 
-TEST_CASE("a thread counts no more keys of a part than 32 bits hold", "[narrow]") {
+TEST_CASE("a thread counts no more keys of a part than 32 bits hold", "[refinement]") {
   for (int threads : {1, 64})
     for (std::int64_t rows : {1, 1000})
       for (std::int64_t n : {std::int64_t{1} << 20, std::int64_t{1} << 33, std::int64_t{1} << 40}) {
         Pieces pieces;
-        NarrowScratch<Item64> const scratch(pieces, {true, threads}, {rows, n, n}, 16);
+        RefinementScratch<Item64> const scratch(pieces, {true, threads}, {rows, n, n}, 16);
         CHECK(part_of(n, 0, scratch.parts).end < std::int64_t{1} << 32);
       }
 }
