@@ -2,6 +2,8 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "src/refinement.hpp"
@@ -63,50 +65,90 @@ TEMPLATE_LIST_TEST_CASE("implementations that refine partitions, on rows of a gr
 
 namespace {
 
-/// Whether one row of floats is finished without radix.
-template <class Splitters, class Exec>
-bool settles(Exec const& exec, std::vector<float> const& keys, std::int64_t k) {
+/// The refinement of one row of floats, inspected: it writes the positions of selected keys.
+template <class Splitters>
+class OneRow {
   using Bits = std::uint32_t;
-  Options const options{.sorted = Sorted::no};
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(k));
-  Problem<Bits> problem{};
-  problem.shape = make_shape<float>(1, std::ssize(keys), k);
-  problem.rank = make_rank_map<float>(options);
-  problem.keys = reinterpret_cast<Bits const*>(keys.data());
-  problem.indices = positions.data();
-  KeySource<Bits, Item64> source{};
-  source.problem = problem;
-  source.map = make_item_map<Item64>(problem.rank, problem.shape.n, options.ties);
-  RefinementSizes const sizes{1, problem.shape.n, problem.shape.n};
-  Pieces all;
-  RefinementScratch<Item64>(all, device_of(exec), sizes, Splitters::ways);
-  std::vector<std::byte> memory(all.bytes());
-  Pieces pieces(memory.data());
-  RefinementScratch<Item64> const scratch(pieces, device_of(exec), sizes, Splitters::ways);
-  WinnerSink<Bits, Item64> const sink{problem, source.map, nullptr};
-  refine(
-      exec,
-      PartitionRefinement<Splitters, KeySource<Bits, Item64>, Bits, Item64>{source, scratch, sink},
-      Splitters::passes, Splitters::labels);
-  exec.fence();
-  return scratch.states[0].settled;
-}
+
+ public:
+  using Work = PartitionRefinement<Splitters, KeySource<Bits, Item64>, Bits, Item64>;
+
+  OneRow(std::vector<float> keys, std::int64_t k, Device const& device)
+      : m_keys(std::move(keys)), m_positions(static_cast<std::size_t>(k)) {
+    std::int64_t const n = std::ssize(m_keys);
+    Problem<Bits> problem{};
+    problem.shape = make_shape<float>(1, n, k);
+    problem.rank = make_rank_map<float>(m_options);
+    problem.keys = reinterpret_cast<Bits const*>(m_keys.data());
+    problem.indices = m_positions.data();
+    m_source.problem = problem;
+    m_source.map = make_item_map<Item64>(problem.rank, n, m_options.ties);
+    Pieces sizes;
+    RefinementScratch<Item64>(sizes, device, {1, n, n}, Splitters::ways);
+    m_memory.resize(sizes.bytes());
+    Pieces pieces(m_memory.data());
+    m_scratch = RefinementScratch<Item64>(pieces, device, {1, n, n}, Splitters::ways);
+  }
+
+  Work work() const { return {m_source, m_scratch, {m_source.problem, m_source.map, nullptr}}; }
+  bool is_settled() const { return m_scratch.states[0].settled; }
+  bool is_right() {
+    auto best =
+        best_positions(m_keys.data(), std::ssize(m_keys), std::ssize(m_positions), m_options);
+    std::sort(best.begin(), best.end());
+    std::sort(m_positions.begin(), m_positions.end());
+    return m_positions == best;
+  }
+
+ private:
+  Options m_options{.sorted = Sorted::no};
+  std::vector<float> m_keys;
+  std::vector<std::int64_t> m_positions;
+  std::vector<std::byte> m_memory;
+  KeySource<Bits, Item64> m_source{};
+  RefinementScratch<Item64> m_scratch;
+};
+
+/// On which a fixed number of passes suffices; others may be left to radix.
+constexpr Input easy_inputs[] = {Input::uniform, Input::normal, Input::ascending, Input::all_equal};
 
 }  // namespace
 
-/// Inputs on which a fixed number of passes suffices; others may be left to radix.
-TEMPLATE_TEST_CASE("implementations that refine partitions seldom need radix", "[refinement]",
-                   EqualParts, FifteenSplitters, OnePivot) {
-  for (Input input : {Input::uniform, Input::normal, Input::ascending, Input::all_equal})
+TEMPLATE_TEST_CASE("partitions are refined without radix", "[refinement]", EqualParts,
+                   FifteenSplitters, OnePivot) {
+  for (Input input : easy_inputs)
     for (std::int64_t n : {20'000, 200'000})
       for_each_space([&](auto const& exec) {
-        using Exec = std::decay_t<decltype(exec)>;
-        if constexpr (is_host_space<Exec>) {
+        if constexpr (is_host_space<std::decay_t<decltype(exec)>>) {
+          OneRow<TestType> row(make_keys<float>(input, n, 9), n / 40, device_of(exec));
+          refine(exec, row.work(), TestType::passes, TestType::labels);
+          exec.fence();
           CAPTURE(exec.name(), name(input), n);
-          CHECK(settles<TestType>(exec, make_keys<float>(input, n, 9), n / 40));
+          CHECK(row.is_settled());
+          CHECK(row.is_right());
         }
       });
 }
+
+#if defined(KOKKOS_ENABLE_OPENMP)
+TEMPLATE_TEST_CASE("a team refines partitions as a thread does", "[refinement]", EqualParts,
+                   FifteenSplitters, OnePivot) {
+  Kokkos::OpenMP const exec;
+  for (Input input : easy_inputs)
+    for (std::int64_t n : {100, 3000, 20'000}) {
+      using Body = RefineWholeRow<typename OneRow<TestType>::Work>;
+      OneRow<TestType> row(make_keys<float>(input, n, 9), n / 40, device_of(exec));
+      constexpr int shared = OneRow<TestType>::Work::shared_bytes;
+      Kokkos::TeamPolicy<Kokkos::OpenMP> policy(exec, 1, std::min(2, exec.concurrency()));
+      policy.set_scratch_size(0, Kokkos::PerTeam(shared + 16));
+      Kokkos::parallel_for("test::team", policy, OnTeams<Body>{{row.work()}, shared});
+      exec.fence();
+      CAPTURE(name(input), n);
+      CHECK(row.is_settled());
+      CHECK(row.is_right());
+    }
+}
+#endif
 
 TEST_CASE("a thread counts no more keys of a part than 32 bits hold", "[refinement]") {
   for (int threads : {1, 64})
