@@ -12,7 +12,7 @@ add_library(ktopk)
 add_library(ktopk::ktopk ALIAS ktopk)
 ktopk_kokkos_sources(ktopk ${sources})
 # The loops of hosts include no Kokkos header, and the host's own compiler translates them.
-target_sources(ktopk PRIVATE backends/host/loops.cpp backends/host/best_two.cpp)
+target_sources(ktopk PRIVATE backends/host/loops.cpp)
 # Else how fast they are, by a tenth, is up to what code comes before them.
 check_cxx_compiler_flag(-falign-loops=64 KTOPK_ALIGNS_LOOPS)
 if(KTOPK_ALIGNS_LOOPS)

@@ -34,6 +34,8 @@ inline constexpr int team_size = 256;
 class ThreadGroup {
  public:
   static constexpr bool is_host = true;
+  /// How many neighbors in memory a thread had better take side by side. On a device neighboring threads do so.
+  static constexpr int neighbors = 64;
 
   KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared, int shared_bytes)
       : m_index(index), m_shared(shared), m_shared_bytes(shared_bytes) {}
@@ -65,6 +67,7 @@ template <class Member>
 class TeamGroup {
  public:
   static constexpr bool is_host = false;
+  static constexpr int neighbors = 1;
 
   KOKKOS_FUNCTION TeamGroup(Member const& member, std::int64_t first, std::byte* shared)
       : m_member(member), m_first(first), m_shared(shared) {}

@@ -3,7 +3,6 @@
 
 // All of the library for ktopk::header_only.
 
-#include "../backends/host/best_two.cpp"
 #include "../backends/host/loops.cpp"
 #include "algorithms/bisection.cpp"
 #include "algorithms/bitonic.cpp"

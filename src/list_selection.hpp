@@ -4,22 +4,21 @@
 #include <type_traits>
 
 #include "algorithms/bitonic.hpp"
-#include "algorithms/bucket.hpp"
 #include "algorithms/radix.hpp"
-#include "narrow.hpp"
 #include "part_lists.hpp"
+#include "refinement.hpp"
 
-// The k best items of lists whose lengths lie in device memory, by radix, bucket or bitonic, as a caller
-// names them. Bucket and bitonic put them into a list and know of keys only what the item tells, so that
-// they are compiled for each type of item and not for each type of key.
+// The k best composite keys of lists whose lengths lie in device memory, by radix, bucket or bitonic, as a caller
+// names them. Bucket and bitonic put them into a list and know of keys only what composite keys contain, so they are
+// compiled for each type of composite key and not for each type of key.
 
 namespace ktopk::detail {
 
-/// The keys of which an item's ranks are taken to be.
+/// The type of the ordered bits in a composite key of a list.
 template <class Item>
 using ListBits = std::conditional_t<sizeof(Item) == sizeof(Item64), std::uint32_t, std::uint64_t>;
 
-/// Narrower keys go on as the unsigned integers that their ranks are.
+/// Narrower keys continue as the unsigned integers that their ordered bits are.
 template <class Bits, class Item>
 ItemMap<ListBits<Item>, Item> list_map(ItemMap<Bits, Item> const& map) {
   ItemMap<ListBits<Item>, Item> out{{}, map.position_bits, map.position_mask, map.flip};
@@ -27,7 +26,7 @@ ItemMap<ListBits<Item>, Item> list_map(ItemMap<Bits, Item> const& map) {
   return out;
 }
 
-/// How many are wanted of each row; the keys are not looked at again.
+/// How many are wanted of each row; the keys are not read again.
 template <class Item, class Bits>
 Problem<ListBits<Item>> list_problem(Problem<Bits> const& problem) {
   Problem<ListBits<Item>> out{};
@@ -36,17 +35,17 @@ Problem<ListBits<Item>> list_problem(Problem<Bits> const& problem) {
   return out;
 }
 
-/// Puts the k best items of every list into the sink's list, in any order.
+/// Puts the k best composite keys of every list into the sink's list, in any order.
 template <class Exec, class Item>
 void bucket_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
-                   NarrowWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink);
+                   RefinementWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink);
 
 /// The same for k up to Bitonic's largest; best first where a list is one part.
 template <class Exec, class Item>
 void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
                     PartListPieces<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink);
 
-/// What serves where `asked` of radix, bucket, bitonic and automatic is asked for.
+/// The algorithm that runs where `asked`, one of radix, bucket, bitonic and automatic, is asked for.
 inline Algorithm list_algorithm(Algorithm asked, std::int64_t k) {
   if (asked == Algorithm::bitonic && k <= Bitonic<Generic>::largest_k) return asked;
   return asked == Algorithm::bucket ? asked : Algorithm::radix;
@@ -55,15 +54,15 @@ inline Algorithm list_algorithm(Algorithm asked, std::int64_t k) {
 /// Memory of one of the three.
 template <class Item>
 struct ListSelection {
-  /// \param longest   list, in items
+  /// \param longest   how many composite keys the longest list has
   /// \param buffered  whether radix has a buffer of a quarter of all lists
   ListSelection(Pieces& pieces, Device const& device, Shape const& shape, Algorithm by_,
                 std::int64_t longest, bool buffered)
       : by(by_) {
     if (by == Algorithm::bucket) {
       bucket =
-          NarrowWork<Item>(pieces, device, {shape.rows, longest, longest}, Bucket<Generic>::ways,
-                           {pieces, device, shape.rows, longest, 0, false});
+          RefinementWork<Item>(pieces, device, {shape.rows, longest, longest}, EqualParts::ways,
+                               {pieces, device, shape.rows, longest, 0, false});
       bucket.scratch.unmoved = pieces.take<Verdict>(shape.rows);
     } else if (by == Algorithm::bitonic) {
       bitonic =
@@ -76,29 +75,29 @@ struct ListSelection {
 
   Algorithm by;
   RadixScratch<Item> radix{};
-  NarrowWork<Item> bucket{};
+  RefinementWork<Item> bucket{};
   PartListPieces<Item> bitonic{};
 };
 
-/// From where on the chosen items of a list are, or not far below: what a selection leaves behind.
+/// The threshold that a selection leaves behind: all selected composite keys of a list reach it, and few others.
 template <class Item>
-struct ListFloor {
-  explicit ListFloor(ListSelection<Item> const& work)
+struct ListThreshold {
+  explicit ListThreshold(ListSelection<Item> const& work)
       : radix(work.by == Algorithm::bitonic ? work.bitonic.scratch.row_states
                                             : work.radix.row_states),
         bucket(work.bucket.scratch.states) {}
 
   RadixRow<Item> const* radix;
-  NarrowRow<Item> const* bucket;
+  RefinementState<Item> const* bucket;
 
-  /// \param last  the last item chosen, which is the k-th where only bitonic knows it
+  /// \param last  the last one selected, which is the k-th after bitonic on lists of one part
   KOKKOS_FUNCTION Item operator()(std::int64_t row, Item last) const {
     if (bucket != nullptr) return bucket[row].low;
     return radix != nullptr ? radix[row].floor : last;
   }
 };
 
-/// Puts the k best items of every list into `sink`, in any order. Only radix can do without its list.
+/// Puts the k best composite keys of every list into `sink`, in any order. Only radix needs no list in the sink.
 template <class Exec, class Bits, class Item>
 void list_select(Exec const& exec, ListSource<Bits, Item> const& source,
                  ListSelection<Item> const& work, WinnerSink<Bits, Item> const& sink) {
@@ -113,7 +112,7 @@ void list_select(Exec const& exec, ListSource<Bits, Item> const& source,
     bitonic_select(exec, items, work.bitonic, list);
 }
 
-// For both types of item on one space.
+// For both types of composite key on one space.
 #define KTOPK_LIST_SELECT(select, Work, Space)                                            \
   template void select(Space const&, ListSource<ListBits<Item64>, Item64> const&,         \
                        Work<Item64> const&, WinnerSink<ListBits<Item64>, Item64> const&); \

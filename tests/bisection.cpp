@@ -8,7 +8,7 @@
 #include "support/algorithm.hpp"
 #include "support/recorder.hpp"
 
-// Bisection where it differs from the other implementations: its limits, and rows longer than its cache.
+// Bisection where it differs from the other implementations: its limits, and rows longer than its scratch memory.
 
 namespace ktopk::testing {
 namespace {
@@ -128,9 +128,11 @@ TEMPLATE_LIST_TEST_CASE("early stops of every input are valid, and many steps ar
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("rows longer than the cache holds", "[bisection]", KeyTypes) {
+TEMPLATE_LIST_TEST_CASE("rows that just fit scratch memory, and longer ones", "[bisection]",
+                        KeyTypes) {
   Validation validation;
-  for (std::int64_t n : {8193, 65536})
+  auto const fitting = static_cast<std::int64_t>(32 * 1024 / sizeof(TestType));
+  for (std::int64_t n : {fitting, fitting + 1, std::int64_t{65536}})
     for (Input input : inputs_for<TestType>())
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n})
         expect_algorithm<TestType>(Algorithm::bisection, input, 1, n, k, validation);

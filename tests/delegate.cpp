@@ -26,13 +26,13 @@ TEST_CASE("alpha is that of Rule 4", "[algorithms]") {
   CHECK(alpha(4, 4) == 1);
 }
 
-TEST_CASE("dearer subranges are longer, dearer candidates make them shorter", "[algorithms]") {
-  std::int64_t const n = 1 << 26, k = 1 << 10;
-  CHECK(choose_alpha(n, k, {8, 1, 0}) == 12);
-  CHECK(choose_alpha(n, k, {64, 1, 0}) == 13);
-  CHECK(choose_alpha(n, k, {1, 64, 0}) == 9);
-  CHECK(choose_alpha(n, n / 16, {1, 64, 0}) == 1);
-  CHECK(choose_alpha(n, k, {8, 1, 1}) == 14);
+TEST_CASE("alpha is smaller where subranges of Rule 4 would leave threads idle", "[algorithms]") {
+  Shape const shape{1, 1 << 20, 1, 4};
+  CHECK(delegate_plan({true, 2}, shape).alpha == 11);
+  CHECK(delegate_plan({true, 128}, shape).alpha == 10);  // of 32 parts of the row
+  CHECK(delegate_plan({false, 1 << 10}, shape).alpha == 10);
+  CHECK(delegate_plan({false, 1 << 18}, shape).alpha == 2);
+  CHECK(delegate_plan({false, 1 << 18}, {1 << 10, 1 << 20, 1, 4}).alpha == 11);
 }
 
 /// Checks that blocks cover the row, and that every subrange has two keys and no more than its share of candidates.

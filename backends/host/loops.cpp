@@ -429,10 +429,6 @@ template <class Bits>
     slots_plain(ranks, count, slots);                                                            \
   }                                                                                              \
   template <class Bits>                                                                          \
-  attribute void extremes_##suffix(Bits const* ranks, int count, Extremes<Bits>& extremes) {     \
-    extremes_plain(ranks, count, extremes);                                                      \
-  }                                                                                              \
-  template <class Bits>                                                                          \
   attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                    \
     return reaching_plain(ranks, count, least);                                                  \
   }                                                                                              \
@@ -460,7 +456,6 @@ template <class Bits>
                           ranks_##suffix<Bits>,                                                  \
                           kth_##suffix<Bits>,                                                    \
                           slots_##suffix<Bits>,                                                  \
-                          extremes_##suffix<Bits>,                                               \
                           reaching_##suffix<Bits>,                                               \
                           best_##suffix<Bits>,                                                   \
                           course_##suffix<Bits>,                                                 \

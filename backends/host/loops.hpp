@@ -101,8 +101,6 @@ struct HostLoops {
   /// Sorts by counting, without a branch: slots[i] is how many of the ranks come before ranks[i], larger
   /// ones and equal ones further forward. \param count  at most most_counted_slots
   void (*slots)(Bits const* ranks, int count, Bits* slots);
-  /// Widens `extremes` to take in the ranks.
-  void (*extremes)(Bits const* ranks, int count, Extremes<Bits>& extremes);
   /// How many ranks reach `least`.
   int (*reaching)(Bits const* ranks, int count, Bits least);
   /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0

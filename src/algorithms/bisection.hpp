@@ -3,11 +3,11 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// Bisection between a row's least and greatest key, until exactly k reach the threshold; then ties, by
-// position. Stops early where Options::max_iterations or epsilon say so. Rows up to 2^16, any k.
-// Reads a row once and counts in the cache, some log2(n) times; rows of more than 8192 keys more often.
+// Bisection between a row's minimum and maximum until exactly k keys reach the threshold; positions decide
+// ties. Options::max_iterations and epsilon stop it early. Rows up to 2^16, any k.
+// Reads a row of up to 32 KB once and counts in shared memory, some log2(n) times; a longer one at every count.
 // After RTop-K (Xie et al., ICLR '25, section 3.1, Algorithms 1 and 2, and section 3.2).
-// Prefer it for very many rows of some hundred keys, and where a stated part of the winners will do.
+// Prefer it for very many rows of some hundred keys, and where a stated recall is enough.
 
 namespace ktopk::detail {
 

@@ -3,10 +3,9 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// Short sorted runs of k, merged pair by pair, of which the better half goes on: local sort, merge, rebuild.
-// Reads the input once on a device, twice on a host, whatever the keys are; k up to 256.
-// After bitonic top-k (Shanbhag et al., SIGMOD '18, sections 3.2 and 4.3; on a host appendix C: vectors
-// of 2048 ranks in the first cache, compared by SIMD, then the keys from the k-th rank on).
+// Sorted runs of k are merged pair by pair, and the better half of each pair is kept: local sort, merge, rebuild.
+// Reads the input once, whatever the keys are; k up to 256.
+// After bitonic top-k (Shanbhag et al., SIGMOD '18, sections 3.2 and 4.3).
 // Prefer it for small k where the time must not depend on the keys.
 
 namespace ktopk::detail {
@@ -15,7 +14,9 @@ template <>
 struct Bitonic<Generic> {
   static constexpr char const* label = "ktopk::bitonic";
   static constexpr std::int64_t largest_k = 256;
-  static bool supports(Device const&, Shape const& shape, Options const&) { return shape.k <= largest_k; }
+  static bool supports(Device const&, Shape const& shape, Options const&) {
+    return shape.k <= largest_k;
+  }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

@@ -3,18 +3,17 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// Bucket selection: 16 equal parts between the least and the greatest key, the one that holds the k-th is
-// cut into 16 again, and so on. Any k up to n.
-// Reads the input three times: for its ends, to count, to move a sixteenth of it to a list; then the list.
+// Bucket selection: 16 equal parts between the least and the greatest key; the part that holds the k-th is
+// divided into 16 again, and so on. Any k up to n.
+// Reads the input three times: for minimum and maximum, to count, to move a sixteenth of it to a list; then the list.
 // After Dr. Top-k (Gaihre et al., SC '21, section 2.2) and bitonic-topk (SIGMOD '18, sections 2.3 and 4.2).
-// Prefer it to radix where very many keys are equal; radix serves after eight passes.
+// Prefer it for evenly distributed keys; radix selects from what eight passes leave.
 
 namespace ktopk::detail {
 
 template <>
 struct Bucket<Generic> {
   static constexpr char const* label = "ktopk::bucket";
-  static constexpr int ways = 16;
   static bool supports(Device const&, Shape const&, Options const&) { return true; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

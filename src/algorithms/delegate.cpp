@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "delegate.hpp"
 
-#include "../../backends/host/best_two.hpp"
 #include "../arrange.hpp"
 #include "../counters.hpp"
-#include "../host_scan.hpp"
+#include "../group.hpp"
 #include "../instantiate.hpp"
 #include "../list_selection.hpp"
 
 namespace ktopk::detail {
 
-static_assert(DelegatePlan::lanes == best_two_lanes);
-
-/// What the steps hand on.
+/// What the steps pass to each other.
 template <class Item>
 struct DelegateLists {
   Item* delegates;  // of a row first the best of each subrange, then the second best of each
@@ -30,8 +27,6 @@ struct BuildDelegates {
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  HostLoops<Bits> loops;
-  BestTwoLoop<Bits> best_two;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -42,78 +37,53 @@ struct BuildDelegates {
       lists.delegate_counts[row] = {static_cast<Count64>(plan.delegates()), true};
       lists.candidate_counts[row] = {0, true};
     }
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((build_blocks(row, blocks, out);))
-    } else {
-      each(group, blocks.begin * plan.lanes, blocks.end * plan.lanes,
-           [&](std::int64_t subrange) { build_subrange(row, subrange, out); });
-    }
-  }
-
-  void build_blocks(std::int64_t row, Range blocks, Item* out) const {
-    if (blocks.begin == blocks.end) return;
-    KeyScan<Bits, Item> const scan{loops, problem.row_keys(row), problem.key_step, map};
-    for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
-      BestTwo<Bits> best;
-      std::int64_t const begin = b * plan.block_keys();
-      scan.blocks(begin, plan.block_end(b),
-                  [&](Stored<Bits> const* from, std::int64_t first, int count) {
-                    best_two(from, count, map.rank, static_cast<int>((first - begin) / plan.lanes),
-                             map.flip == 0, best);
-                  });
-      store(best, b, out);
-    }
+    constexpr int width = Group::neighbors;
+    static_assert(DelegatePlan::lanes % width == 0);
+    each(group, blocks.begin * plan.lanes / width, blocks.end * plan.lanes / width,
+         [&](std::int64_t i) { build<width>(row, i * width, out); });
+    if (group.rank() > 0 || blocks.begin == blocks.end) return;
     tally(Count::keys_read, plan.block_end(blocks.end - 1) - blocks.begin * plan.block_keys());
     tally(Count::delegates, (blocks.end - blocks.begin) * 2 * plan.lanes);
   }
 
-  void store(BestTwo<Bits> const& best, std::int64_t block, Item* out) const {
-    std::int64_t const begin = block * plan.block_keys();
-    for (int place = 0; place < 2; ++place) {
-      Item* const to = out + place * plan.subranges() + block * plan.lanes;
-      for (int lane = 0; lane < plan.lanes; ++lane)
-        to[lane] = map.join(
-            best.ranks[place][lane],
-            static_cast<std::uint64_t>(begin + best.steps[place][lane] * plan.lanes + lane));
-    }
-  }
-
-  KOKKOS_FUNCTION void build_subrange(std::int64_t row, std::int64_t subrange, Item* out) const {
+  /// The delegates of `width` subranges that lie side by side.
+  template <int width>
+  KOKKOS_FUNCTION void build(std::int64_t row, std::int64_t subrange, Item* out) const {
     std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
+    std::int64_t const begin = block * plan.block_keys() + lane, end = plan.block_end(block);
     Stored<Bits> const* const keys = problem.row_keys(row);
     auto const item = [&](std::int64_t i) {
       return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
     };
-    std::int64_t const begin = block * plan.block_keys() + lane;
-    Item best = item(begin), second = item(begin + plan.lanes);
-    if (second > best) swap(best, second);
-    for (std::int64_t i = begin + 2 * plan.lanes; i < plan.block_end(block); i += plan.lanes) {
-      Item next = item(i);
-      if (next > best) swap(best, next);
-      second = next > second ? next : second;
+    Item best[width], second[width];
+    for (int l = 0; l < width; ++l) {
+      Item const a = item(begin + l), b = item(begin + plan.lanes + l);
+      best[l] = a > b ? a : b;
+      second[l] = a > b ? b : a;
     }
-    out[subrange] = best;
-    out[plan.subranges() + subrange] = second;
+    for (std::int64_t i = begin + 2 * plan.lanes; i < end; i += plan.lanes)
+      for (int l = 0; l < width && i + l < end; ++l) offer(item(i + l), best[l], second[l]);
+    for (int l = 0; l < width; ++l) {
+      out[subrange + l] = best[l];
+      out[plan.subranges() + subrange + l] = second[l];
+    }
   }
 
-  KOKKOS_FUNCTION static void swap(Item& a, Item& b) {
-    Item const c = a;
-    a = b;
-    b = c;
+  KOKKOS_FUNCTION static void offer(Item item, Item& best, Item& second) {
+    if (item <= second) return;
+    second = item > best ? best : item;
+    best = item > best ? item : best;
   }
 };
 
-/// How many chosen delegates a group takes before the next one's turn comes: those of which a subrange is
-/// looked at lie side by side. On a host neighbors among them share lines of the cache.
-inline std::int64_t chosen_stripe(bool host, std::int64_t k, std::int64_t parts) {
-  std::int64_t const share = k / parts;
-  return host ? std::max<std::int64_t>(16, share / 32)
-              : std::clamp<std::int64_t>(share / 64 * 64, 64, team_size);
+/// How many chosen delegates a group takes at a time: those whose subranges are read again lie side by side
+/// among them.
+inline std::int64_t chosen_chunk(std::int64_t k, std::int64_t parts) {
+  return std::clamp<std::int64_t>(k / parts / 64 * 64, 64, team_size);
 }
 
-/// Lists the chosen delegates and, of subranges that sent both their delegates (Rule 3), what else
-/// reaches the k-th delegate, or what is known to be not far below it (Rule 2; as in section 4.3, its last
-/// digits are not looked for).
+/// Lists the chosen delegates and, of subranges of which both delegates are chosen (Rule 3), what else reaches the
+/// k-th delegate, or a threshold not far below it (Rule 2; as in section 4.3, its last digits are not computed).
 template <class Bits, class Item>
 struct Concatenate {
   Problem<Bits> problem;
@@ -121,61 +91,61 @@ struct Concatenate {
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
-  ListFloor<Item> floor;
-  std::int64_t stripe;
+  ListThreshold<Item> of_list;
+  std::int64_t chunk;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index() / parts, part = group.index() % parts;
     std::int64_t const chosen = problem.winners(row);
-    if (part * stripe >= chosen) return;
+    if (part * chunk >= chosen) return;
     Item* const queue = group.template shared<Item>(appender_bytes<Item>());
     int* const queued = reinterpret_cast<int*>(queue + group.size());
     Appender<Item, Group> out(group, group.template shared<std::byte>(),
                               {lists.candidates + row * lists.candidate_stride},
                               &lists.candidate_counts[row].kept, lists.candidate_stride);
-    LookedAt looked;
-    for (std::int64_t begin = part * stripe; begin < chosen; begin += parts * stripe)
-      for (std::int64_t first = begin; first < begin + stripe; first += group.size())
-        looked += add_stride(group, row, {first, end_of(begin, chosen)}, queue, queued, out);
+    ReadAgain again;
+    for (std::int64_t begin = part * chunk; begin < chosen; begin += parts * chunk)
+      for (std::int64_t first = begin; first < begin + chunk; first += group.size())
+        again += add_stride(group, row, {first, end_of(begin, chosen)}, queue, queued, out);
     out.flush();
-    tally(Count::candidates, looked.wanted);
-    if (group.rank() == 0) tally(Count::keys_read, looked.keys);
+    tally(Count::candidates, again.wanted);
+    if (group.rank() == 0) tally(Count::keys_read, again.keys);
   }
 
   KOKKOS_FUNCTION std::int64_t end_of(std::int64_t begin, std::int64_t chosen) const {
-    return begin + stripe < chosen ? begin + stripe : chosen;
+    return begin + chunk < chosen ? begin + chunk : chosen;
   }
 
-  /// What is counted once for a group, for it would take longer than the work.
-  struct LookedAt {
+  /// Added to the counters once for a group, because that would take longer than the work.
+  struct ReadAgain {
     std::int64_t keys = 0, wanted = 0;
-    KOKKOS_FUNCTION void operator+=(LookedAt const& more) {
+    KOKKOS_FUNCTION void operator+=(ReadAgain const& more) {
       keys += more.keys;
       wanted += more.wanted;
     }
   };
 
-  /// A stride of the chosen, and what their subranges hold beside them.
+  /// Adds a stride of the chosen, and what their subranges hold beside them.
   template <class Group, class Out>
-  KOKKOS_FUNCTION LookedAt add_stride(Group const& group, std::int64_t row, Range range,
-                                      Item* queue, int* queued, Out& out) const {
+  KOKKOS_FUNCTION ReadAgain add_stride(Group const& group, std::int64_t row, Range range,
+                                       Item* queue, int* queued, Out& out) const {
     if (range.begin >= range.end) return {};
     Item const* const chosen = lists.chosen + row * problem.shape.k;
-    LookedAt looked;
+    ReadAgain again;
     if (group.rank() == 0) *queued = 0;
     group.barrier();
     std::int64_t const i = range.begin + group.rank();
     if (i < range.end) {
-      ++looked.wanted;
+      ++again.wanted;
       out.add_if(true, chosen[i]);
       if (is_second(row, chosen[i])) queue[group.fetch_add(queued, 1)] = chosen[i];
     }
     group.barrier();
     flush_fuller(group, out);
-    for (int q = 0; q < *queued; ++q) looked += add_rest(group, row, queue[q], out);
+    for (int q = 0; q < *queued; ++q) again += add_rest(group, row, queue[q], out);
     group.barrier();
-    return looked;
+    return again;
   }
 
   KOKKOS_FUNCTION std::int64_t subrange_of(Item item) const {
@@ -186,20 +156,20 @@ struct Concatenate {
     return seconds[subrange_of(item)] == item;
   }
   KOKKOS_FUNCTION Item threshold(std::int64_t row) const {
-    return floor(row, lists.chosen[row * problem.shape.k + problem.winners(row) - 1]);
+    return of_list(row, lists.chosen[row * problem.shape.k + problem.winners(row) - 1]);
   }
 
-  /// What follows the two delegates of a subrange.
+  /// Adds what follows the two delegates of a subrange.
   template <class Group, class Out>
-  KOKKOS_FUNCTION LookedAt add_rest(Group const& group, std::int64_t row, Item second,
-                                    Out& out) const {
+  KOKKOS_FUNCTION ReadAgain add_rest(Group const& group, std::int64_t row, Item second,
+                                     Out& out) const {
     std::int64_t const subrange = subrange_of(second);
     std::int64_t const block = subrange / plan.lanes, lane = subrange % plan.lanes;
     std::int64_t const begin = block * plan.block_keys() + lane;
     std::int64_t const steps = (plan.block_end(block) - begin + plan.lanes - 1) / plan.lanes;
     Stored<Bits> const* const keys = problem.row_keys(row);
     Item const least = threshold(row);
-    LookedAt looked{steps, 0};
+    ReadAgain again{steps, 0};
     auto const read = [&](std::int64_t step) {
       std::int64_t const i = begin + step * plan.lanes;
       return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
@@ -207,18 +177,18 @@ struct Concatenate {
     auto const visit = [&](Item item) {
       bool const wanted = item >= least && item < second;
       out.add_if(wanted, item);
-      looked.wanted += wanted;
+      again.wanted += wanted;
     };
     each_together(group, {0, steps}, 0, read, visit, [&] { flush_fuller(group, out); });
-    return looked;
+    return again;
   }
 };
 
 template <class Item>
-struct DelegatePieces {
-  DelegatePieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+struct DelegateLayout {
+  DelegateLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace),
-        winners(pieces, shape, options),
+        selected(pieces, shape, options),
         plan(delegate_plan(device, shape)),
         parts(parts_of_row(device, shape.rows, shape.n)),
         lists{pieces.take<Item>(shape.rows * plan.delegates()),
@@ -230,12 +200,12 @@ struct DelegatePieces {
         inner(list_algorithm(options.inner, shape.k)),
         first(pieces, device, shape, inner, plan.delegates(), true),
         second(pieces, device, shape, inner, plan.candidates(shape.k), false) {
-    // These are read no more when the second selection puts its winners there.
-    if (inner != Algorithm::radix && winners.items == nullptr) winners.items = lists.chosen;
+    // These are no longer read when the second selection overwrites them.
+    if (inner != Algorithm::radix && selected.items == nullptr) selected.items = lists.chosen;
   }
 
   Pieces pieces;
-  Winners<Item> winners;
+  Winners<Item> selected;
   DelegatePlan plan;
   std::int64_t parts;
   DelegateLists<Item> lists;
@@ -247,12 +217,11 @@ struct DelegatePieces {
 KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device,
                                                             Shape const& shape,
                                                             Options const& options) {
-  return bytes_of<DelegatePieces>(device, shape, options);
+  return bytes_of<DelegateLayout>(device, shape, options);
 }
 
 /// Radix selects in place but for a buffer of the last few: reading a digit's prefix is the flag of section
-/// 5.1. Where Rule 3 leaves no subrange to look at, the second selection finds k candidates for k winners, and
-/// radix and bucket only copy them.
+/// 5.1. Where Rule 3 leaves no subrange to read again, there are k candidates, which radix and bucket only copy.
 template <class Exec, class Bits>
 void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                             void* workspace) {
@@ -260,11 +229,10 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
     using Item = decltype(item);
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    DelegatePieces<Item> const work(workspace, device_of(exec), shape, options);
+    DelegateLayout<Item> const work(workspace, device_of(exec), shape, options);
     DelegateLists<Item> const& lists = work.lists;
     launch("ktopk::delegate::build", exec, shape.rows * work.parts, 0,
-           BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists,
-                                      pick_host_loops<Bits>(), pick_best_two<Bits>()});
+           BuildDelegates<Bits, Item>{problem, map, work.plan, work.parts, lists});
     list_select(exec,
                 ListSource<Bits, Item>{problem, lists.delegates, work.plan.delegates(),
                                        lists.delegate_counts},
@@ -272,13 +240,13 @@ void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opti
     launch("ktopk::delegate::concatenate", exec, shape.rows * work.parts,
            appender_bytes<Item>() + static_cast<int>((team_size + 1) * sizeof(Item)),
            Concatenate<Bits, Item>{problem, map, work.plan, work.parts, lists,
-                                   ListFloor<Item>(work.first),
-                                   chosen_stripe(is_host_space<Exec>, shape.k, work.parts)});
+                                   ListThreshold<Item>(work.first),
+                                   chosen_chunk(shape.k, work.parts)});
     list_select(exec,
                 ListSource<Bits, Item>{problem, lists.candidates, lists.candidate_stride,
                                        lists.candidate_counts},
-                work.second, WinnerSink<Bits, Item>{problem, map, work.winners.items});
-    arrange(exec, problem, map, work.winners);
+                work.second, WinnerSink<Bits, Item>{problem, map, work.selected.items});
+    arrange(exec, problem, map, work.selected);
   });
 }
 

@@ -249,7 +249,7 @@ class TeamHeaps {
     if (!in_registers()) local_sort(steps, second);
     merge(steps, first.items, second.items, second.columns, first);
     rebuild(steps, first);
-    return merge_columns(steps, first, second, first.length);
+    return merge_columns(steps, first, second);
   }
 
   Group const& m_group;

@@ -2,20 +2,13 @@
 #include "quick.hpp"
 
 #include "../instantiate.hpp"
-#include "../narrow.hpp"
+#include "../refinement.hpp"
 
 namespace ktopk::detail {
 
-struct OnePivot : SampleSplitting<2, 32> {
-  static constexpr int passes = 32;
-  static constexpr NarrowLabels labels{"ktopk::quick::begin", "ktopk::quick::start",
-                                       "ktopk::quick::pass", "ktopk::quick::finish",
-                                       "ktopk::quick::rows"};
-};
-
 KTOPK_INLINE std::size_t Quick<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
-  return narrow_bytes<OnePivot>(device, shape, options);
+  return refinement_bytes<OnePivot>(device, shape, options);
 }
 
 template <class Exec, class Bits>

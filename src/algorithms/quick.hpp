@@ -3,11 +3,11 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// QuickSelect: the median of a small sample is the pivot, the side that holds the k-th goes on. Any k up
+// QuickSelect: the median of a small sample is the pivot, and the side that holds the k-th is next. Any k up
 // to n.
 // Reads the input some four times, until an eighth of it is left; then lists that halve each time.
 // After AIR Top-K (Zhang et al., SC '23, section 2.2 and table 1), there for selecting the k-th alone.
-// Prefer it to see what more than one pivot is worth; radix serves after 32 passes.
+// Prefer it to measure the value of more than one pivot; radix selects from what 32 passes leave.
 
 namespace ktopk::detail {
 

@@ -2,26 +2,19 @@
 #include "sample.hpp"
 
 #include "../instantiate.hpp"
-#include "../narrow.hpp"
+#include "../refinement.hpp"
 
 namespace ktopk::detail {
 
-struct SampledSplitters : SampleSplitting<16, 256> {
-  static constexpr int passes = 8;
-  static constexpr NarrowLabels labels{"ktopk::sample::begin", "ktopk::sample::start",
-                                       "ktopk::sample::pass", "ktopk::sample::finish",
-                                       "ktopk::sample::rows"};
-};
-
 KTOPK_INLINE std::size_t Sample<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                           Options const& options) {
-  return narrow_bytes<SampledSplitters>(device, shape, options);
+  return refinement_bytes<FifteenSplitters>(device, shape, options);
 }
 
 template <class Exec, class Bits>
 void Sample<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                           void* workspace) {
-  select_by<SampledSplitters>(exec, problem, options, workspace);
+  select_by<FifteenSplitters>(exec, problem, options, workspace);
 }
 
 #define KTOPK_SAMPLE(Space) KTOPK_RUN_ON(Sample<Generic>, Space)

@@ -3,11 +3,11 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// SampleSelect: the ordered sample of a row gives 15 splitters, the part that holds the k-th is sampled
-// again, and so on. Any k up to n.
+// SampleSelect: 15 quantiles of a sample are the splitters; the part that holds the k-th is sampled again,
+// and so on. Any k up to n.
 // Reads the input twice: to count, and to move a sixteenth of it to a list; then the list.
 // After AIR Top-K (Zhang et al., SC '23, section 2.2 and table 1), there for selecting the k-th alone.
-// Prefer it to bucket where a few keys lie far from the others; radix serves after eight passes.
+// Prefer it to bucket where a few keys lie far from the others; radix selects from what eight passes leave.
 
 namespace ktopk::detail {
 

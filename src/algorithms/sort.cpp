@@ -16,7 +16,7 @@ struct WholeRows {
 };
 
 template <class Bits, class Item>
-struct LoadItems {
+struct LoadCompositeKeys {
   WholeRows<Bits> rows;
   ItemMap<Bits, Item> map;
   Item* items;
@@ -42,31 +42,31 @@ template <class Bits, class Item>
 struct TakeFirst {
   WholeRows<Bits> rows;
   Item const* sorted;
-  Item* winners;
+  Item* selected;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::int64_t const k = rows.problem.shape.k;
     std::int64_t const row = i / k, slot = i % k;
-    if (slot < rows.problem.winners(row)) winners[i] = sorted[rows.first(row) + slot];
+    if (slot < rows.problem.winners(row)) selected[i] = sorted[rows.first(row) + slot];
   }
 };
 
 template <class Item>
-struct SortPieces {
-  SortPieces(void* workspace, Device const&, Shape const& shape, Options const&)
+struct SortLayout {
+  SortLayout(void* workspace, Device const&, Shape const& shape, Options const&)
       : pieces(workspace),
         items(pieces.take<Item>(shape.keys())),
         spare(pieces.take<Item>(shape.keys())) {
-    winners.items = pieces.take<Item>(shape.rows * shape.k);
+    selected.items = pieces.take<Item>(shape.rows * shape.k);
   }
   Pieces pieces;
   Item* items;
   Item* spare;
-  Winners<Item> winners;
+  Winners<Item> selected;
 };
 
 KTOPK_INLINE std::size_t Sort<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                         Options const& options) {
-  return bytes_of<SortPieces>(device, shape, options);
+  return bytes_of<SortLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
@@ -76,15 +76,15 @@ void Sort<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     using Item = decltype(item);
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    SortPieces<Item> const work(workspace, device_of(exec), shape, options);
+    SortLayout<Item> const work(workspace, device_of(exec), shape, options);
     WholeRows<Bits> const rows{problem};
     std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
     launch("ktopk::sort::load", exec, shape.rows * parts, 0,
-           LoadItems<Bits, Item>{rows, map, work.items, parts});
+           LoadCompositeKeys<Bits, Item>{rows, map, work.items, parts});
     Item const* const sorted = sort_items(exec, rows, shape.rows, shape.n, work.items, work.spare);
     launch_each("ktopk::sort::take", exec, shape.rows * shape.k,
-                TakeFirst<Bits, Item>{rows, sorted, work.winners.items});
-    arrange(exec, problem, map, work.winners);
+                TakeFirst<Bits, Item>{rows, sorted, work.selected.items});
+    arrange(exec, problem, map, work.selected);
   });
 }
 

@@ -3,10 +3,10 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// Sort and choose: all items of a row are sorted, the first k are the winners. Any k up to n.
-// Writes and reads the input's items log2(n / tile) times.
+// Sort and choose: all composite keys of a row are sorted, and the first k are selected. Any k up to n.
+// Writes and reads as many composite keys as the input has keys log2(n / tile) times.
 // The baseline of all five papers (bitonic-topk section 3, "Sort and Choose").
-// Prefer it where nearly all keys are wanted in order, and to compare others with.
+// Prefer it where nearly all keys are wanted in order, and as a baseline.
 
 namespace ktopk::detail {
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "algorithms/radix.hpp"
+#include "arrange.hpp"
+#include "group.hpp"
+#include "refinement_rows.hpp"
+
+// Partition refinement, which bucket, sample and quick share. The k-th composite key of a row, of keys or of a list,
+// lies in an interval. A few splitters divide it, a read counts the composite keys that reach each of them, and the
+// part that holds the k-th is the next interval. When few are left in it, the read that counts also moves them to a
+// list and stores those above it as selected. The three algorithms differ in their splitters alone. After a fixed
+// number of passes radix selects from what is left.
+
+namespace ktopk::detail {
+
+template <class Work>
+struct RefinementBegin {
+  Work work;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const { work.begin(row); }
+};
+
+/// Rows that several groups share: the last group of a row completes the step for the whole row.
+template <class Work>
+struct RefinementStart {
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const parts = work.scratch.parts, row = group.index() / parts;
+    work.find_extremes(group, row, group.index() % parts);
+    if (last_to_arrive(group, &work.state_of(row).arrived, parts, work.flag(group)))
+      work.start(group, row);
+  }
+};
+
+template <class Work>
+struct RefinementPass {
+  static constexpr std::int64_t small = 8192;
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const parts = work.scratch.parts, row = group.index() / parts;
+    auto& state = work.state_of(row);
+    if (!work.goes_on(row)) return;
+    work.pass(group, row, group.index() % parts, parts);
+    if (!last_to_arrive(group, &state.arrived, parts, work.flag(group))) return;
+    work.advance(group, row);
+    while (work.goes_on(row) && state.list >= 0 && state.size <= small) {
+      work.pass(group, row, 0, 1);
+      work.advance(group, row);
+    }
+  }
+};
+
+template <class Work>
+struct RefinementFinish {
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const parts = work.scratch.parts;
+    work.finish(group, group.index() / parts, group.index() % parts);
+  }
+};
+
+/// All passes of a row that one group has to itself.
+template <class Work>
+struct RefineWholeRow {
+  Work work;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index();
+    if (group.rank() == 0) work.begin(row);
+    group.barrier();
+    work.find_extremes(group, row, 0);
+    group.barrier();
+    work.start(group, row);
+    while (work.goes_on(row)) {
+      work.pass(group, row, 0, 1);
+      work.advance(group, row);
+    }
+    work.finish(group, row, 0);
+  }
+};
+
+/// Refines all rows and stores the selected keys of those that are settled.
+template <class Exec, class Work>
+void refine(Exec const& exec, Work const& work, int most_passes, RefinementLabels const& labels) {
+  std::int64_t const rows = work.sink.problem.shape.rows;
+  std::int64_t const groups = rows * work.scratch.parts;
+  if (work.scratch.parts == 1) {
+    launch(labels.rows, exec, rows, Work::shared_bytes, RefineWholeRow<Work>{work});
+    return;
+  }
+  launch_each(labels.begin, exec, rows, RefinementBegin<Work>{work});
+  launch(labels.start, exec, groups, Work::shared_bytes, RefinementStart<Work>{work});
+  for (int pass = 0; pass < most_passes; ++pass)
+    launch(labels.pass, exec, groups, Work::shared_bytes, RefinementPass<Work>{work});
+  launch(labels.finish, exec, groups, Work::shared_bytes, RefinementFinish<Work>{work});
+}
+
+/// Memory of a refinement and of what radix may have to finish.
+template <class Item>
+struct RefinementWork {
+  RefinementWork() = default;
+  RefinementWork(Pieces& pieces, Device const& device, RefinementSizes const& sizes, int ways,
+                 RadixScratch<Item> const& of_source)
+      : scratch(pieces, device, sizes, ways),
+        finish(pieces, device, sizes.rows, scratch.capacity, 0, false),
+        fallback(of_source) {}
+
+  RefinementScratch<Item> scratch;
+  RadixScratch<Item> finish;
+  RadixScratch<Item> fallback;
+};
+
+/// The rows of a source of which what is left still lies there.
+template <class Bits, class Item>
+KeySource<Bits, Item> unmoved(KeySource<Bits, Item> keys, RefinementScratch<Item> const& scratch) {
+  keys.verdicts = scratch.verdicts;
+  return keys;
+}
+template <class Bits, class Item>
+ListSource<Bits, Item> unmoved(ListSource<Bits, Item> lists,
+                               RefinementScratch<Item> const& scratch) {
+  lists.verdicts = scratch.unmoved;
+  return lists;
+}
+
+/// Puts the k best composite keys of every active row of `source` into `sink`, in any order: refines, and leaves
+/// the rest to radix.
+template <class Splitters, class Exec, class Source, class Bits, class Item>
+void refine_and_select(Exec const& exec, Source const& source, RefinementWork<Item> const& work,
+                       WinnerSink<Bits, Item> const& sink) {
+  RefinementScratch<Item> const& scratch = work.scratch;
+  refine(exec, PartitionRefinement<Splitters, Source, Bits, Item>{source, scratch, sink},
+         Splitters::passes, Splitters::labels);
+  Problem<Bits> rest = sink.problem;
+  rest.wanted = {scratch.rest, 1, sizeof(std::int64_t)};
+  radix_select(exec,
+               ListSource<Bits, Item>{rest, scratch.lists, 2 * scratch.capacity, scratch.verdicts},
+               work.finish, sink);
+  radix_select(exec, unmoved(source, scratch), work.fallback, sink);
+}
+
+template <class Item>
+struct RefinementLayout {
+  RefinementLayout(void* workspace, Device const& device, Shape const& shape,
+                   Options const& options, int ways)
+      : pieces(workspace),
+        selected(pieces, shape, options),
+        work(pieces, device, {shape.rows, shape.n, shape.keys() / shape.rows}, ways,
+             {pieces, device, shape, false}) {}
+
+  Pieces pieces;
+  Winners<Item> selected;
+  RefinementWork<Item> work;
+};
+
+/// The whole of an implementation: select, arrange.
+template <class Splitters, class Exec, class Bits>
+void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+               void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    RefinementLayout<Item> const layout(workspace, device_of(exec), problem.shape, options,
+                                        Splitters::ways);
+    refine_and_select<Splitters>(
+        exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()}, layout.work,
+        WinnerSink<Bits, Item>{problem, map, layout.selected.items});
+    arrange(exec, problem, map, layout.selected);
+  });
+}
+
+template <class Splitters>
+std::size_t refinement_bytes(Device const& device, Shape const& shape, Options const& options) {
+  return bytes_of<RefinementLayout>(device, shape, options, Splitters::ways);
+}
+
+}  // namespace ktopk::detail

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/bitonic_network.hpp"
+#include "group.hpp"
+#include "key_numbers.hpp"
+
+// The state of a row's partition refinement, and the splitters that divide the interval of its k-th composite key:
+// at equal distances of composite keys or of their keys' numbers, or at the composite keys of a sample.
+
+namespace ktopk::detail {
+
+/// The state of a row. A pass reads the source, or one of two lists.
+template <class Item>
+struct RefinementState {
+  Item low, high;         // the k-th composite key is one of low .. high
+  std::int64_t want;      // how many of them are still to be selected
+  std::int64_t size;      // composite keys to read
+  std::int64_t reaching;  // how many of them reach low ...
+  std::int64_t above;     // ... and are above high
+  int list;               // 0 or 1: what a pass reads; -1: the source
+  int pass;               // how many are over
+  bool settled;           // all that reach low are selected
+  bool moves;             // the pass moves the interval to the other list
+  unsigned arrived;       // groups done with the pass
+  Count64 moved;          // composite keys in the other list
+  Count64 taken;          // selected keys stored
+  Count64 least, most;    // ordered bits of the row, where the splitters need them
+};
+
+/// Divides low .. high into equal parts; some splitter is above `low` and none above `high`.
+template <class Item>
+KOKKOS_FUNCTION void split_equally(Item low, Item high, int ways, Item* splitters) {
+  Item const width = high - low;
+  auto const parts = static_cast<Item>(ways);
+  Item const step = width / parts, rest = width % parts;
+  for (int s = 1; s < ways; ++s) {
+    auto const here = static_cast<Item>(s);
+    splitters[s] = low + step * here + (here < rest ? here : rest);
+  }
+}
+
+/// Divides it into equal parts of the numbers that its keys stand for; false where that is impossible.
+template <class Bits, class Item>
+KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Item high, int ways,
+                                   Item* splitters) {
+  KeyNumbers<Bits> const numbers{map.rank};
+  double const first = numbers(map.rank_of(low));
+  double const width = numbers(map.rank_of(high)) - first;
+  if (!numbers.floating() || !KeyNumbers<Bits>::is_finite(width)) return false;
+  for (int s = 1; s < ways; ++s) {
+    Bits const bits = numbers.rank_of(first + width * s / ways);
+    Item const splitter = static_cast<Item>(bits) << map.position_bits;
+    splitters[s] = splitter < low ? low : splitter > high ? high : splitter;
+  }
+  return splitters[ways - 1] > low;
+}
+
+/// Makes quantiles of the samples that are not 0 the splitters; false where all are 0.
+/// \param samples  `length`, a power of two, that the group shares
+template <class Group, class Item>
+KOKKOS_FUNCTION bool split_at_samples(Group const& group, Item* samples, int length, int ways,
+                                      Item* splitters) {
+  local_sort(TeamSteps<Group>{group}, Runs<Item>{samples, length, 1});
+  int valid = 0;
+  for (int half = length; half > 0; half /= 2)
+    if (valid + half <= length && samples[valid + half - 1] != 0) valid += half;
+  each(group, 1, valid > 0 ? ways : 1,
+       [&](std::int64_t s) { splitters[s] = samples[valid - 1 - s * valid / ways]; });
+  return valid > 0;
+}
+
+/// Labels of an implementation's kernels.
+struct RefinementLabels {
+  char const *begin, *start, *pass, *finish, *rows;
+};
+
+/// The splitters of bucket: equal parts of the keys' numbers. Of composite keys, which are spread as the keys' exponents
+/// are and differ for equal keys, where numbers have left more than half of the source, and from the sixth pass on.
+struct EqualParts {
+  static constexpr int ways = 16;
+  static constexpr int passes = 8;
+  static constexpr int most_samples = 0;
+  static constexpr bool needs_extremes = true;
+  static constexpr RefinementLabels labels{"ktopk::bucket::begin", "ktopk::bucket::ends",
+                                           "ktopk::bucket::pass", "ktopk::bucket::finish",
+                                           "ktopk::bucket::rows"};
+
+  template <class Group, class Reader, class Bits, class Item>
+  KOKKOS_FUNCTION static void choose(Group const& group, RefinementState<Item> const& state,
+                                     Reader const&, ItemMap<Bits, Item> const& map, Item* splitters,
+                                     Item*) {
+    if (group.rank() != 0) return;
+    bool const stuck = state.pass > 0 && 2 * (state.reaching - state.above) > state.size;
+    bool const by_numbers = !stuck && state.pass < 5;
+    if (by_numbers && split_numbers(map, state.low, state.high, ways, splitters)) return;
+    split_equally(state.low, state.high, ways, splitters);
+  }
+};
+
+/// Quantiles of a sample of the source; where none of it is in the interval, equal parts.
+template <int Ways, int MostSamples>
+struct SplittersFromSample {
+  static constexpr int ways = Ways;
+  static constexpr int most_samples = MostSamples;
+  static_assert((MostSamples & (MostSamples - 1)) == 0);
+  static constexpr bool needs_extremes = false;
+
+  template <class Group, class Reader, class Bits, class Item>
+  KOKKOS_FUNCTION static void choose(Group const& group, RefinementState<Item> const& state,
+                                     Reader const& read, ItemMap<Bits, Item> const&,
+                                     Item* splitters, Item* samples) {
+    int const count = sample_count(state.size);
+    Strata const strata(state.size, count);
+    int length = 1;
+    while (length < count) length *= 2;
+    each(group, 0, length, [&](std::int64_t i) {
+      Item const sample = i < count ? read(strata.place(i, state.pass)) : Item{0};
+      samples[i] = sample > state.low && sample <= state.high ? sample : Item{0};
+    });
+    group.barrier();
+    if (!split_at_samples(group, samples, length, ways, splitters) && group.rank() == 0)
+      split_equally(state.low, state.high, ways, splitters);
+  }
+
+  /// A sixteenth of a short source, and all of a very short one, where every composite key may be a splitter.
+  KOKKOS_FUNCTION static int sample_count(std::int64_t size) {
+    std::int64_t const part = size / 16 > 64 ? size / 16 : 64;
+    std::int64_t const most = part < most_samples ? part : most_samples;
+    return static_cast<int>(most < size ? most : size);
+  }
+};
+
+/// Those of sample.
+struct FifteenSplitters : SplittersFromSample<16, 256> {
+  static constexpr int passes = 8;
+  static constexpr RefinementLabels labels{"ktopk::sample::begin", "ktopk::sample::start",
+                                           "ktopk::sample::pass", "ktopk::sample::finish",
+                                           "ktopk::sample::rows"};
+};
+
+/// That of quick.
+struct OnePivot : SplittersFromSample<2, 32> {
+  static constexpr int passes = 32;
+  static constexpr RefinementLabels labels{"ktopk::quick::begin", "ktopk::quick::start",
+                                           "ktopk::quick::pass", "ktopk::quick::finish",
+                                           "ktopk::quick::rows"};
+};
+
+}  // namespace ktopk::detail
