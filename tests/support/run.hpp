@@ -3,6 +3,8 @@
 
 /// From host vectors through the API and back.
 
+#include <ktopk/config.hpp>
+#include <ktopk/detail/backend.hpp>
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/ktopk.hpp>
 
@@ -49,16 +51,29 @@ inline bool are_tested(std::string_view implementations) {
   return implementations == name;
 }
 
+/// Whether this build has tuned implementations for an execution space.
+template <class Exec>
+inline constexpr bool has_tuned =
+    ktopk::detail::is_host_space<Exec> ? KTOPK_ENABLE_HOST_TUNED : KTOPK_ENABLE_CUDA_TUNED;
+
+/// Whether tuned implementations serve where they support the shape: not while the portable ones are forced.
+template <class Exec>
+bool serves_tuned(Exec const&) {
+  return has_tuned<Exec> && !ktopk::detail::portable_alone;
+}
+
 /// Calls `body` once for the tuned implementations, where there are any, and once for the portable ones alone.
 template <class Exec, class Body>
 void for_tuned_and_portable(Exec const& exec, Body const& body) {
-#if KTOPK_ENABLE_CUDA_TUNED
-  if (are_tested("tuned")) body(exec);
-  if (!are_tested("portable")) return;
-  ktopk::detail::ForcePortable const portable;
-  INFO("portable implementations alone");
-#endif
-  body(exec);
+  if constexpr (has_tuned<Exec>) {
+    if (are_tested("tuned")) body(exec);
+    if (!are_tested("portable")) return;
+    ktopk::detail::ForcePortable const portable;
+    INFO("portable implementations alone");
+    body(exec);
+  } else {
+    body(exec);
+  }
 }
 
 /// Calls `body` with the default instance of every enabled execution space. Where there is a device, of
@@ -68,16 +83,16 @@ void for_each_space(Body const& body) {
 #if defined(KOKKOS_ENABLE_CUDA)
   for_tuned_and_portable(Kokkos::Cuda(), body);
 #elif defined(KOKKOS_ENABLE_HIP)
-  body(Kokkos::HIP());
+  for_tuned_and_portable(Kokkos::HIP(), body);
 #else
 #ifdef KOKKOS_ENABLE_SERIAL
-  body(Kokkos::Serial());
+  for_tuned_and_portable(Kokkos::Serial(), body);
 #endif
 #ifdef KOKKOS_ENABLE_OPENMP
-  body(Kokkos::OpenMP());
+  for_tuned_and_portable(Kokkos::OpenMP(), body);
 #endif
 #ifdef KOKKOS_ENABLE_THREADS
-  body(Kokkos::Threads());
+  for_tuned_and_portable(Kokkos::Threads(), body);
 #endif
 #endif
 }

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <ktopk/detail/counters.hpp>
+
+#include "in_order.hpp"
+#include "loops.hpp"
+#include "place_classes.hpp"
+#include "thread_memory.hpp"
+
+// How implementations traverse a row or a list: block by block, through the loops of loops.hpp.
+
+namespace ktopk::detail {
+
+/// Adds digits to a histogram of at most 2048 bins: to four in turn, so that equal digits do not wait for
+/// each other.
+class DigitCounter {
+ public:
+  DigitCounter(unsigned* histogram, unsigned bins)
+      : m_histogram(histogram), m_bins(bins), m_memory(3 * std::int64_t{bins}) {
+    std::fill(m_other, m_other + 3 * bins, 0u);
+  }
+  ~DigitCounter() {
+    for (unsigned b = 0; b < m_bins; ++b)
+      m_histogram[b] += m_other[b] + m_other[m_bins + b] + m_other[2 * m_bins + b];
+  }
+  DigitCounter(DigitCounter const&) = delete;
+  DigitCounter& operator=(DigitCounter const&) = delete;
+
+  void add(std::uint16_t const* digits, int count) {
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+      ++m_histogram[digits[i]];
+      ++m_other[digits[i + 1]];
+      ++m_other[m_bins + digits[i + 2]];
+      ++m_other[2 * m_bins + digits[i + 3]];
+    }
+    for (; i < count; ++i) ++m_histogram[digits[i]];
+  }
+
+ private:
+  unsigned* m_histogram;
+  unsigned m_bins;
+  ThreadArray<unsigned> m_memory;
+  unsigned* const m_other = m_memory.get();
+};
+
+/// Room for copies of a block's keys, where they are `step` apart.
+template <class Bits>
+ThreadArray<Bits> room_for_block(std::int64_t step) {
+  return ThreadArray<Bits>(step == 1 ? 0 : filter_block);
+}
+
+/// `count` > 0 keys that are `step` apart, or a copy of them, one behind the other.
+template <class Bits>
+Stored<Bits> const* neighbors(Stored<Bits> const* keys, std::int64_t step, int count,
+                              Bits* packed) {
+  if (step == 1) return keys;
+  int i = 0;
+  do packed[i] = keys[i * step];
+  while (++i < count);
+  return packed;
+}
+
+/// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
+template <class Bits, class Item>
+struct KeyScan {
+  HostLoops<Bits> loops;
+  Stored<Bits> const* keys;
+  std::int64_t step;
+  ItemMap<Bits, Item> map;
+
+  /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    ThreadArray<Bits> const packed = room_for_block<Bits>(step);
+    for (std::int64_t first = begin; first < end; first += filter_block) {
+      int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
+      body(neighbors(keys + first * step, step, count, packed.get()), first, count);
+    }
+  }
+
+  /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as where it was
+  /// aimed, only the others are looked at one by one.
+  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
+                    unsigned* histogram) const {
+    DigitCounter counter(histogram, digit.last + 1);
+    std::uint16_t digits[filter_block + 1];
+    ThreadArray<Bits> const memory(filter_block);
+    Bits* const ranks = memory.get();
+    Bits const width = static_cast<Bits>(Bits(digit.last) << digit.shift);
+    Bits const inner = static_cast<Bits>(digit.base + (Bits{1} << digit.shift));
+    Bits const upper = static_cast<Bits>(digit.base + width);
+    bool aimed = static_cast<unsigned>(width >> digit.shift) == digit.last && upper > inner &&
+                 inner > digit.base;
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
+      if (count_equals(from, count, digit, digits, histogram)) return;
+      if (aimed) {
+        loops.ranks(from, count, map.rank, ranks);
+        RankRange<Bits> const inside{inner, static_cast<Bits>(upper - inner - 1)};
+        int const others = loops.filter(ranks, count, {}, inside, digits);
+        int const higher = loops.reaching(ranks, count, upper);
+        for (int h = 0; h < others; ++h) ++histogram[digit(ranks[digits[h]])];
+        histogram[digit.last] += static_cast<unsigned>(higher);
+        histogram[0] += static_cast<unsigned>(count - others - higher);
+        aimed = others < count / 8;
+      } else {
+        loops.digits(from, count, map.rank, digit, digits);
+        counter.add(digits, count);
+      }
+    });
+  }
+
+  /// Adds the digits of the ranks in `range` alone. Where many are, a block's digits are told together.
+  void count_digits_in(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
+                       RankRange<Bits> range, unsigned* histogram) const {
+    DigitCounter counter(histogram, digit.last + 1);
+    std::uint16_t hits[filter_block + 1], digits[filter_block + 1];
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      if (found < count / 8) {
+        for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
+        return;
+      }
+      loops.digits(from, count, map.rank, digit, digits);
+      for (int h = 0; h < found; ++h) digits[h] = digits[hits[h]];
+      counter.add(digits, found);
+    });
+  }
+
+  /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of
+  /// them tell of most.
+  bool count_equals(Stored<Bits> const* from, int count, RankDigits<Bits> const& digit,
+                    std::uint16_t* hits, unsigned* histogram) const {
+    Bits const rank = map.rank(from[0]);
+    int alike = 0;
+    for (int i : {count - 1, count / 2, count / 4, count / 8}) alike += map.rank(from[i]) == rank;
+    if (alike < 3) return false;
+    int const equal = loops.filter(from, count, map.rank, {rank, 0}, hits);
+    if (equal < count - count / 8) return false;
+    histogram[digit(rank)] += static_cast<unsigned>(equal);
+    if (equal == count) return true;
+    auto const count_in = [&](RankRange<Bits> range) {
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
+    };
+    if (rank < std::numeric_limits<Bits>::max()) count_in(ranks_from(static_cast<Bits>(rank + 1)));
+    if (rank > 0) count_in({0, static_cast<Bits>(rank - 1)});
+    return true;
+  }
+
+  /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
+  /// `found` of its keys have this rank. The first position stands for all of the stretch.
+  template <class Body>
+  void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
+                    Body const& body) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
+      for (std::int64_t i = first, next; i < first + count; i = next) {
+        next = std::min(((i >> shift) + 1) << shift, first + count);
+        body(i, loops.filter(from + (i - first), static_cast<int>(next - i), map.rank, {rank, 0},
+                             hits));
+      }
+    });
+  }
+
+  /// The position of the `wanted`-th key of a rank, counted from either end; -1 where there are too few. No more is read
+  /// than up to its block.
+  std::int64_t place_of_tie(std::int64_t begin, std::int64_t end, Bits rank, std::int64_t wanted,
+                            bool from_end) const {
+    std::uint16_t hits[filter_block + 1];
+    std::int64_t place = -1;
+    while (begin < end && place < 0) {
+      std::int64_t const length = std::min<std::int64_t>(filter_block, end - begin);
+      std::int64_t const first = from_end ? end - length : begin;
+      blocks(first, first + length, [&](Stored<Bits> const* from, std::int64_t, int count) {
+        int const found = loops.filter(from, count, map.rank, {rank, 0}, hits);
+        if (found >= wanted) place = first + hits[from_end ? found - wanted : wanted - 1];
+        wanted -= found;
+      });
+      tally(Count::keys_read, length);
+      (from_end ? end : begin) = from_end ? first : first + length;
+    }
+    return place;
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found, first), as WinnerSink::put_hits takes it, for what is
+  /// above and not passed to edge.
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
+      auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
+      Bits least;
+      if (!map.rank_to_reach(floor, b, e, least)) return;
+      Bits const most = map.rank_of(ceiling);
+      bool const most_is_above = map.join(most, b) > ceiling && map.join(most, e - 1) > ceiling;
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        if (most_is_above || most < std::numeric_limits<Bits>::max()) {
+          Bits const sure = static_cast<Bits>(most_is_above ? most : most + 1);
+          int const found = loops.filter(from, count, map.rank, ranks_from(sure), hits);
+          if (found > 0) above(from, hits, found, first);
+        }
+      }
+      if (least > most || (least == most && most_is_above)) return;
+      RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
+      int const found = loops.filter(from, count, map.rank, range, hits);
+      for (int h = 0; h < found; ++h)
+        edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+    });
+  }
+};
+
+/// Finds winners among keys of which all win that are better than `ties`, and of these ranks the first or the last.
+/// Up to where it is known which, small blocks are looked at, so that of many ties few are.
+template <class Bits>
+class Borderline {
+ public:
+  /// \param surplus  how many of `ties` do not win; none if it is not above 0
+  /// \param wanted   how many win
+  Borderline(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
+      : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
+    if (surplus > 0) return;
+    m_last_wins = true;
+    m_ahead = 0;
+  }
+
+  /// As HostLoops::filter, of the keys that follow those of the call before.
+  int filter(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
+             int count, std::uint16_t* hits) {
+    int found = 0;
+    auto const append = [&](int begin, int end, bool with_ties) {
+      found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
+    };
+    int at = 0;
+    while (m_ahead > 0 && at < count) {
+      int const end = std::min(count, at + 256);
+      int const ties = loops.filter(from + at, end - at, rank, m_ties, hits + found);
+      int const boundary = ties > m_ahead ? at + hits[found + m_ahead] : end;
+      m_ahead -= std::min(ties, m_ahead);
+      append(at, boundary, !m_last_wins);
+      at = boundary;
+    }
+    append(at, count, m_last_wins);
+    return found;
+  }
+
+ private:
+  int append_hits(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
+                  int begin, int end, bool with_ties, std::uint16_t* hits, int found) const {
+    auto const above = static_cast<Bits>(m_ties.least + m_ties.span + 1);
+    if (begin == end || (!with_ties && above == 0)) return found;
+    int const more = loops.filter(from + begin, end - begin, rank,
+                                  ranks_from(with_ties ? m_ties.least : above), hits + found);
+    if (begin > 0)
+      for (int h = found; h < found + more; ++h)
+        hits[h] = static_cast<std::uint16_t>(hits[h] + begin);
+    return found + more;
+  }
+
+  RankRange<Bits> m_ties;
+  bool m_last_wins;
+  int m_ahead;  // ties that come before those of the other sort
+};
+
+/// Items in a list as a host reads them: those of 64 bits by the loops for keys that are their own ranks.
+template <class Item>
+struct ListScan {
+  Item const* items;
+  HostLoops<Item64> loops = pick_host_loops<Item64>();
+
+  static constexpr bool by_loops = sizeof(Item) == sizeof(Item64);
+
+  /// Adds the digits of items to `histogram`. As long as most have the first digit or the last, as where
+  /// it was aimed, only the others are looked at one by one.
+  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Item> const& digit,
+                    unsigned* histogram) const {
+    unsigned const last = digit.last;
+    DigitCounter counter(histogram, last + 1);
+    std::uint16_t found[filter_block + 1];
+    Item const width = Item{last} << digit.shift, upper = digit.base + width;
+    Item const inner = digit.base + (Item{1} << digit.shift);
+    bool aimed = width >> digit.shift == last && upper > digit.base;
+    blocks(begin, end, [&](Item const* from, int count) {
+      if (aimed) {
+        int const others = filter(from, count, inner, upper - inner - 1, found);
+        int const higher = reaching(from, count, upper);
+        for (int h = 0; h < others; ++h) ++histogram[digit(from[found[h]])];
+        histogram[last] += static_cast<unsigned>(higher);
+        histogram[0] += static_cast<unsigned>(count - others - higher);
+        aimed = others < count / 2;
+        return;
+      }
+      if constexpr (by_loops)
+        loops.digits(from, count, {}, digit, found);
+      else
+        for (int i = 0; i < count; ++i) found[i] = static_cast<std::uint16_t>(digit(from[i]));
+      counter.add(found, count);
+    });
+  }
+
+  /// Calls body(found, count) for each block: the items that reach `least`, of which about half may, so that
+  /// each is copied without a branch.
+  template <class Body>
+  void pack_reaching(std::int64_t begin, std::int64_t end, Item least, Body const& body) const {
+    ThreadArray<Item> const memory(filter_block);
+    Item* const found = memory.get();
+    blocks(begin, end, [&](Item const* from, int count) {
+      int held = 0;
+      for (int i = 0; i < count; ++i) {
+        found[held] = from[i];
+        held += from[i] >= least;
+      }
+      if (held > 0) body(found, held);
+    });
+  }
+
+  /// Calls edge(item) for every item of floor .. ceiling, in order.
+  template <class Edge>
+  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                  Edge const& edge) const {
+    split(begin, end, floor, ceiling, edge, nullptr);
+  }
+
+  /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
+  template <class Edge, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+             Above const& above) const {
+    std::uint16_t hits[filter_block + 1];
+    blocks(begin, end, [&](Item const* from, int count) {
+      if constexpr (!std::is_null_pointer_v<Above>) {
+        Item const over = ceiling + 1;
+        int const found = over == 0 ? 0 : filter(from, count, over, static_cast<Item>(~over), hits);
+        if (found > 0) above(from, hits, found);
+      }
+      int const found = filter(from, count, floor, ceiling - floor, hits);
+      for (int h = 0; h < found; ++h) edge(from[hits[h]]);
+    });
+  }
+
+ private:
+  int filter(Item const* from, int count, Item least, Item span, std::uint16_t* hits) const {
+    if constexpr (by_loops) {
+      return loops.filter(from, count, {}, {least, span}, hits);
+    } else {
+      int found = 0;
+      for (int i = 0; i < count; ++i) {
+        hits[found] = static_cast<std::uint16_t>(i);
+        found += from[i] - least <= span;
+      }
+      return found;
+    }
+  }
+
+  int reaching(Item const* from, int count, Item least) const {
+    if constexpr (by_loops) {
+      return loops.reaching(from, count, least);
+    } else {
+      int found = 0;
+      for (int i = 0; i < count; ++i) found += from[i] >= least;
+      return found;
+    }
+  }
+
+  template <class Body>
+  void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
+    for (std::int64_t first = begin; first < end; first += filter_block)
+      body(items + first,
+           static_cast<int>(end - first < filter_block ? end - first : filter_block));
+  }
+};
+
+/// Calls body(from, hits, found, first) for each block of begin .. end - 1 of which some keys may reach
+/// threshold(): those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`.
+/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, unless
+/// they are longer from the beginning. At most long_block.
+template <class Bits, class Item, class Threshold, class Body>
+void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                             std::int64_t step, ItemMap<Bits, Item> const& map, std::int64_t begin,
+                             std::int64_t end, int block, Threshold const& threshold,
+                             Body const& body) {
+  std::uint16_t hits[long_block + 1];
+  ThreadArray<Bits> const packed = room_for_block<Bits>(step);
+  int const most = step == 1 ? std::max(block, filter_block) : filter_block;
+  int next = std::min(block, most);
+  for (std::int64_t first = begin; first < end; first += block) {
+    block = next;
+    next = std::min(block * 2, most);
+    int const count = static_cast<int>(end - first < block ? end - first : block);
+    Bits least;
+    if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
+                           static_cast<std::uint64_t>(first + count), least))
+      continue;
+    Stored<Bits> const* const from = neighbors(keys + first * step, step, count, packed.get());
+    body(from, hits, loops.filter(from, count, map.rank, ranks_from(least), hits), first);
+  }
+}
+
+/// Calls body(begin, end) for the one or two stretches of a range in each of which all keys that tie with `threshold`
+/// reach it, or none: what the filter finds there need not be looked at again.
+template <class Bits, class Item, class Body>
+void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
+                           std::int64_t end, Body const& body) {
+  auto const boundary =
+      std::clamp(static_cast<std::int64_t>(map.tie_boundary(threshold)), begin, end);
+  if (begin < boundary) body(begin, boundary);
+  if (boundary < end) body(boundary, end);
+}
+
+/// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
+/// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
+/// memory are read by one stream, and so are all where the processor gains nothing by more.
+template <class Bits, class Item, class Threshold, class Body>
+void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                                  std::int64_t step, ItemMap<Bits, Item> const& map,
+                                  std::int64_t begin, std::int64_t end, Threshold const& threshold,
+                                  Body const& body) {
+  std::uint16_t hits[streams * filter_block + 1];
+  std::int64_t const apart =
+      step == 1 && loops.by_streams ? (end - begin) / (streams * filter_block) * filter_block : 0;
+  auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
+    for_each_block_reaching(
+        loops, keys, step, map, first, last, long_block, threshold,
+        [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t block) {
+          body(found, [&](int h) {
+            return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
+          });
+        });
+  };
+  bool crowded = false;
+  for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
+    std::int64_t const last = first + (streams - 1) * apart;
+    Item const bar = threshold();
+    auto const from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
+    Bits least;
+    // Among equal keys, those of one end of the row may reach it alone.
+    if (crowded && !map.is_one_rank_to_reach(bar, from, to + filter_block)) {
+      for (std::int64_t block = first; block <= last; block += apart)
+        by_blocks(block, block + filter_block);
+    } else if (map.rank_to_reach(bar, from, to + filter_block, least)) {
+      int const found =
+          loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
+      crowded = found > filter_block;
+      body(found, [&](int h) {
+        std::int64_t const at = first + hits[h] / filter_block * apart + hits[h] % filter_block;
+        return map(keys[at], static_cast<std::uint64_t>(at));
+      });
+    }
+  }
+  by_blocks(begin + streams * apart, end);
+}
+
+/// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
+template <class Bits, class Item, class Threshold, class Visit>
+void for_each_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
+                       ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                       int block, Threshold const& threshold, Visit const& visit) {
+  for_each_block_reaching(
+      loops, keys, step, map, begin, end, block, threshold,
+      [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+        for (int h = 0; h < found; ++h)
+          visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+      });
+}
+
+/// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
+/// position `first`. What is visited raises the threshold, so that now and then the rest is filtered anew:
+/// of a sorted block few are visited. `hits` is overwritten.
+template <class Bits, class Item, class Threshold, class Visit>
+void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map,
+                          Stored<Bits> const* from, std::uint16_t* hits, int found,
+                          std::int64_t first, Threshold const& threshold, Visit const& visit) {
+  auto const item = [&](int h) {
+    return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
+  };
+  for (int stride = 64; found > 0; stride *= 2) {
+    int const visits = found <= 2 * stride ? found : stride;
+    bool const from_last = item(0) < item(found - 1);
+    for (int v = 0; v < visits; ++v) visit(item(from_last ? found - 1 - v : v));
+    if (visits == found) return;
+    int const begin = from_last ? hits[0] : hits[visits];
+    int const end = (from_last ? hits[found - 1 - visits] : hits[found - 1]) + 1;
+    from += begin;
+    first += begin;
+    Bits least;
+    if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
+                           static_cast<std::uint64_t>(first + end - begin), least))
+      return;
+    found = loops.filter(from, end - begin, map.rank, ranks_from(least), hits);
+  }
+}
+
+/// An item that k of the keys of begin .. end - 1 reach; or 0 where to know one costs more than it saves: of a short
+/// range, or where the keys may be in order, so that those of one end turn away the others.
+template <class Bits, class Item>
+Item bar_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
+                    ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end, int k) {
+  PlaceClasses const classes(k);
+  std::int64_t const count = end - begin, least = PlaceClasses::most_in_class * classes.count;
+  if (step != 1 || count < least || !classes.serve(least)) return 0;
+  if (may_be_in_order(map.rank, keys + begin, count)) return 0;
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  int const length = static_cast<int>(std::min(count, most));
+  return static_cast<Item>(classes.kth(loops, map.rank, keys + begin, length).rank)
+         << map.position_bits;
+}
+
+/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of
+/// them come before the others, which they turn away where keys fall or rise: a few for few winners, then the last
+/// block. Of a long row so does the first, and what is between them is read by streams. What k others beat may be
+/// left out.
+template <class Bits, class Item, class Bar, class Visit>
+void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                                      std::int64_t step, ItemMap<Bits, Item> const& map,
+                                      std::int64_t begin, std::int64_t end, int block, int k,
+                                      Bar const& bar, Visit const& visit) {
+  Item const known = bar_by_classes(loops, keys, step, map, begin, end, k);
+  auto const threshold = [&] { return std::max(known, bar()); };
+  auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
+    for_each_block_reaching(
+        loops, keys, step, map, first, last, length, threshold,
+        [&](Stored<Bits> const* from, std::uint16_t* hits, int found, std::int64_t position) {
+          visit_best_end_first(loops, map, from, hits, found, position, threshold, visit);
+        });
+  };
+  std::int64_t const head = std::min(begin + block, end), tail = std::max(head, end - block);
+  visit_blocks(begin, head, block);
+  visit_blocks(tail, end, block);
+  std::int64_t const last = std::max(head, end - filter_block);
+  visit_blocks(last, tail, block);
+  constexpr std::int64_t worth_streams = std::int64_t{1} << 17;
+  bool const by_streams = step == 1 && last - head >= worth_streams;
+  std::int64_t const first_end = by_streams ? head + filter_block : last;
+  visit_blocks(head, first_end, filter_block);
+  if (by_streams)
+    for_each_reaching_in_streams(loops, keys, step, map, first_end, last, threshold,
+                                 [&](int found, auto const& item) {
+                                   for (int h = 0; h < found; ++h) visit(item(h));
+                                 });
+}
+
+}  // namespace ktopk::detail
