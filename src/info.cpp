@@ -23,10 +23,10 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
   constexpr bool cuda = KTOPK_ENABLE_CUDA_TUNED != 0, host = KTOPK_ENABLE_HOST_TUNED != 0;
   constexpr std::int64_t any = detail::longest_row;
   return {
-      {Algorithm::one_pass, "one_pass", "long rows, k well below n: one read of the input",
-       any / 16, cuda, host},
-      {Algorithm::radix, "radix", "any k of any row, short rows on CPUs; behind all others", any,
+      {Algorithm::one_pass, "one_pass",
+       "long rows, k well below n: one read of the input; any k of short rows on CPUs", any / 16,
        cuda, host},
+      {Algorithm::radix, "radix", "any k of any row; behind all others", any, cuda, host},
       {Algorithm::heap, "heap", "k up to 128 on CPUs", detail::Heap<detail::Generic>::largest_k,
        false, host},
       {Algorithm::bitonic, "bitonic", "small k, in a time that does not depend on the keys",
@@ -41,7 +41,7 @@ KTOPK_INLINE std::vector<AlgorithmInfo> algorithms() {
       {Algorithm::sample, "sample", "any k of long rows of any distribution", any, false, false},
       {Algorithm::quick, "quick", "any k of long rows, by one pivot at a time", any, false, false},
       {Algorithm::delegate, "delegate",
-       "long rows, k well below n: the same work whatever the keys", any / 16, cuda, host},
+       "long rows, k well below n: the same work whatever the keys", any / 16, cuda, false},
   };
 }
 

@@ -104,6 +104,21 @@ TEST_CASE("on a host queue serves long rows that have a thread each", "[choose]"
   CHECK(chosen(1, 512) == Algorithm::one_pass);
 }
 
+TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choose]") {
+  for (std::int64_t n : {2, 8192, 1 << 18})
+    for (std::int64_t k : {std::int64_t{1}, n / 2, n}) {
+      CAPTURE(n, k);
+      Shape shape = make_shape<float>(100, n, k);
+      CHECK(choose(host, shape, tuned_on_hosts) == Algorithm::one_pass);
+      shape.packed = false;
+      CHECK((choose(host, shape, tuned_on_hosts) == Algorithm::one_pass) ==
+            (n <= 8192 || (k > 512 && k <= n / 32)));
+    }
+  Shape ragged = make_shape<float>(100, 1 << 20, 100);
+  ragged.ragged = true;
+  CHECK(choose(host, ragged, tuned_on_hosts) == Algorithm::one_pass);
+}
+
 TEST_CASE("a host without tuned implementations is given what a GPU without them is", "[choose]") {
   auto const chosen = [&](std::int64_t n, std::int64_t k) {
     return choose(host, make_shape<float>(1, n, k), {});

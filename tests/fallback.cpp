@@ -27,8 +27,8 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
-// Lengths of rows that one host thread serves alone, that several threads read, and whose whole selection several
-// threads share (large k).
+// Lengths of rows that one host thread serves alone if there are gaps between their keys, that several threads read, and
+// whose whole selection several threads share (large k).
 constexpr std::int64_t one_thread = 30'011, shared_reading = 70'001, all_shared = 530'003;
 constexpr std::int64_t many = 6'000;
 
@@ -44,7 +44,8 @@ void select_with(Threshold threshold, Input input, Validation& validation,
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
           ForceThreshold const force(threshold);
-          validation.expect(question, truth, call(k, options), options, [&] {
+          auto const answer = n == one_thread ? call.with_gaps(k, options) : call(k, options);
+          validation.expect(question, truth, answer, options, [&] {
             return std::string(exec.name()) + ", " + name(input) +
                    ", rows = " + std::to_string(rows) + ", k = " + std::to_string(k);
           });
@@ -103,6 +104,19 @@ TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback
     INFO(exec.name());
     CHECK(record.ran("one_pass"));
     if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("one_pass::fallback"));
+  });
+}
+
+TEST_CASE("rows with gaps between their keys have a sample and a thread each", "[fallback]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, one_thread, 5), 1,
+                                  one_thread, 700);
+    Recorder const record;
+    call.with_gaps(700, {.algorithm = Algorithm::one_pass});
+    INFO(exec.name());
+    CHECK(record.ran("one_pass::rows"));
   });
 }
 

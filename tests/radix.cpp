@@ -224,13 +224,14 @@ std::vector<float> hidden_cluster(std::int64_t n) {
 }
 
 template <class T>
-void select_one(std::vector<T> const& keys, std::int64_t k, testing::Validation& validation) {
+void select_one(Algorithm algorithm, std::vector<T> const& keys, std::int64_t k,
+                testing::Validation& validation) {
   auto const n = static_cast<std::int64_t>(keys.size());
   auto const all = all_options<T>();
   auto const question = uniform_question(keys, 1, n, k);
   for (std::size_t o = 0; o < all.size(); o += 3) {
     Options options = all[o];
-    options.algorithm = Algorithm::radix;
+    options.algorithm = algorithm;
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
       UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, 1, n, k);
@@ -253,7 +254,7 @@ std::vector<T> make_rows(Input input, std::int64_t rows, std::int64_t n) {
 template <class T>
 void select_batch(std::vector<T> const& keys, std::int64_t rows, std::int64_t n, std::int64_t k,
                   Ties ties, testing::Validation& validation) {
-  Options const options{.ties = ties, .algorithm = Algorithm::radix};
+  Options const options{.ties = ties, .algorithm = Algorithm::one_pass};
   auto const question = uniform_question(keys, rows, n, k);
   auto const truth = solve(question, options);
   for_each_space([&](auto const& exec) {
@@ -456,8 +457,10 @@ TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths)
   std::uint64_t seed = 50;
   for (Input input : {Input::random_bits, Input::few_values, Input::all_equal, Input::descending}) {
     auto const question = unequal_rows<TestType>(input, ++seed);
-    for (Options options : {Options{}, all[random_bits(seed, 0) % all.size()]}) {
-      options.algorithm = Algorithm::radix;
+    for (Algorithm algorithm : {Algorithm::one_pass, Algorithm::radix}) {
+      auto const drawn = random_bits(seed, static_cast<std::uint64_t>(algorithm));
+      Options options = all[drawn % all.size()];
+      options.algorithm = algorithm;
       auto const truth = solve(question, options);
       for_each_space([&](auto const& exec) {
         RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
@@ -563,7 +566,8 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorit
     for (std::int64_t n :
          {std::int64_t{700}, std::int64_t{8191}, std::int64_t{8192}, std::int64_t{8193}})
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{40}, n / 3, n - 1})
-        select_one(make_keys<TestType>(input, n, 6), k, validation);
+        for (Algorithm algorithm : {Algorithm::one_pass, Algorithm::radix})
+          select_one(algorithm, make_keys<TestType>(input, n, 6), k, validation);
   validation.close();
 }
 
@@ -630,7 +634,7 @@ TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms
   for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
     for (Input input : {Input::all_equal, Input::bucket_killer, Input::few_values})
       for (std::int64_t k : {std::int64_t{90}, n / 7, n / 2, n - 1})
-        select_one(make_keys<TestType>(input, n, 6), k, validation);
+        select_one(Algorithm::radix, make_keys<TestType>(input, n, 6), k, validation);
   validation.close();
 }
 
@@ -640,9 +644,9 @@ TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algori
   std::vector<TestType> keys(150'001, TestType(1));
   std::fill_n(keys.begin(), 100'000, TestType(2));
   for (std::int64_t k : {1000, 40'000}) {
-    select_one(keys, k, validation);
+    select_one(Algorithm::radix, keys, k, validation);
     std::reverse(keys.begin(), keys.end());
-    select_one(keys, k, validation);
+    select_one(Algorithm::radix, keys, k, validation);
   }
   validation.close();
 }
@@ -655,7 +659,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
     auto keys = make_keys<TestType>(input, n, 5);
     mislead(keys);
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n - 1})
-      select_one(keys, k, validation);
+      select_one(Algorithm::radix, keys, k, validation);
   }
   validation.close();
 }
@@ -663,7 +667,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
 TEST_CASE("a cluster that the sample does not see only costs time", "[algorithms]") {
   std::int64_t const n = 400'001;
   testing::Validation validation;
-  select_one(hidden_cluster(n), n / 2, validation);
+  select_one(Algorithm::radix, hidden_cluster(n), n / 2, validation);
   validation.close();
 }
 

@@ -7,16 +7,12 @@
 
 #include <ktopk/detail/backend.hpp>
 
-#include "launch.hpp"
+#include "rows_in_cache.hpp"
 
 // The choice among the implementations for hosts. It minimizes the worst-case slowdown over the measured inputs: nothing
 // is known of the keys here. See perf/results/host-choice*.json.
 
 namespace ktopk::detail::host {
-
-/// Rows of up to so many keys are selected in the caches of one thread; without gaps between their keys, and where each
-/// has a thread to itself, longer ones too.
-inline constexpr std::int64_t longest_short_row = 8192, longest_row_in_cache = 1 << 18;
 
 /// Up to how many winners a heap or a queue of the best so far, which few keys reach, costs less than one_pass's or
 /// radix's sample. A heap's inserts are expensive, but a list of what several threads found is shorter by it.
@@ -33,13 +29,10 @@ inline std::int64_t most_in_queue(bool one_thread, std::int64_t n) {
 /// \see perf/results/host-many-winners*.json
 inline bool are_few_winners(Shape const& shape) { return shape.k * 32 <= shape.n; }
 
-inline bool are_rows_in_cache(Shape const& shape, bool one_thread) {
-  return one_thread && shape.n <= (shape.packed ? longest_row_in_cache : longest_short_row);
-}
-
 inline Algorithm fastest(Device const& device, Shape const& shape, bool one_pass_serves) {
+  if (shape.ragged || are_short_rows(shape)) return Algorithm::one_pass;
+  if (shape.packed && are_rows_in_cache(device, shape)) return Algorithm::one_pass;
   bool const one_thread = host::parts_of_row(device, shape.rows, shape.n) == 1;
-  if (shape.ragged || are_rows_in_cache(shape, one_thread)) return Algorithm::radix;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
   if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
   return are_few_winners(shape) && one_pass_serves ? Algorithm::one_pass : Algorithm::radix;

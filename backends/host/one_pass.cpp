@@ -113,7 +113,9 @@ struct OnePassPieces {
         samples(pieces.take<Item>(shape.rows * plan.samples)),
         kept(pieces, shape.rows, plan),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
-        fallback(pieces, device, shape, false) {}
+        fallback(pieces, device, shape, false) {
+    fallback.longest_in_cache = longest_row_in_cache;
+  }
 
   Pieces pieces;
   OnePassPlan plan;
@@ -122,6 +124,20 @@ struct OnePassPieces {
   Kept<Item> kept;
   RadixScratch<Item> finish;
   RadixScratch<Item> fallback;
+};
+
+/// Rows that one thread selects in its cache, and others among ragged ones, for which radix serves.
+template <class Item>
+struct RowsInCachePieces {
+  RowsInCachePieces(void* workspace, Device const& device, Shape const& shape,
+                    Options const& options)
+      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {
+    scratch.longest_in_cache = longest_row_in_cache;
+  }
+
+  Pieces pieces;
+  Winners<Item> winners;
+  RadixScratch<Item> scratch;
 };
 
 template <class Item>
@@ -205,6 +221,28 @@ void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
   host::radix_select(exec, unproven, scratch, sink);
 }
 
+template <class Exec, class Bits, class Item>
+void select_in_cache(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                     Options const& options, void* workspace) {
+  Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
+  RowsInCachePieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+  host::radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
+                     work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+  host::arrange(exec, problem, map, work.winners);
+}
+
+/// How the rows of a shape are selected.
+enum class Way { short_rows, in_cache, by_rows, shared_reading, shared };
+
+inline Way way_of(Device const& device, Shape const& shape) {
+  if (are_short_rows(shape)) return Way::short_rows;
+  bool const is_read_once = one_pass_serves(shape);
+  bool const in_cache = are_rows_in_cache(device, shape) && (shape.packed || !is_read_once);
+  if (shape.ragged || in_cache) return Way::in_cache;
+  if (!fits_one_thread(one_pass_plan(shape.n, shape.k))) return Way::shared;
+  return host::parts_of_row(device, shape.rows, shape.n) == 1 ? Way::by_rows : Way::shared_reading;
+}
+
 /// Whatever fits no single thread.
 template <class Exec, class Bits, class Item>
 void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
@@ -223,32 +261,49 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
   host::arrange(exec, problem, map, work.winners);
 }
 
+template <class Exec, class Bits, class Item>
+void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+              Options const& options, void* workspace) {
+  Shape const& shape = problem.shape;
+  Way const way = way_of(device_of(exec), shape);
+  WinnerSink<Bits, Item> const sink{problem, map, nullptr};
+  HostLoops<Bits> const loops = pick_host_loops<Bits>();
+  if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
+  if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
+  if (way == Way::short_rows)
+    return host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
+                        ShortRows<Bits, Item>{sink, loops, options.sorted});
+  OnePassRows<Bits, Item> const rows{sink, loops, one_pass_plan(shape.n, shape.k), options.sorted};
+  if (way == Way::by_rows)
+    host::launch("ktopk::host::one_pass::rows", exec, shape.rows, rows);
+  else
+    share_reading(exec, rows, workspace);
+}
+
 }  // namespace host
+
+KTOPK_INLINE bool OnePass<Host>::supports(Device const& device, Shape const& shape,
+                                          Options const&) {
+  return shape.ragged || are_rows_in_cache(device, shape) || one_pass_serves(shape);
+}
 
 KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                         Options const& options) {
-  if (host::is_one_pass_by_rows(device, shape)) return 0;
-  if (host::fits_one_thread(one_pass_plan(shape.n, shape.k)))
-    return bytes_of<host::SharedReadingPieces>(device, shape, options);
-  return bytes_of<host::OnePassPieces>(device, shape, options);
+  switch (host::way_of(device, shape)) {
+    case host::Way::in_cache: return bytes_of<host::RowsInCachePieces>(device, shape, options);
+    case host::Way::shared_reading:
+      return bytes_of<host::SharedReadingPieces>(device, shape, options);
+    case host::Way::shared: return bytes_of<host::OnePassPieces>(device, shape, options);
+    default: return 0;
+  }
 }
 
 template <class Exec, class Bits>
 void OnePass<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                         void* workspace) {
-  Shape const& shape = problem.shape;
-  with_item_type<Bits>(shape.n, [&](auto item) {
-    using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
-    if (!host::fits_one_thread(plan))
-      return host::share_all(exec, problem, map, options, workspace);
-    host::OnePassRows<Bits, Item> const rows{
-        {problem, map, nullptr}, pick_host_loops<Bits>(), plan, options.sorted};
-    if (host::is_one_pass_by_rows(device_of(exec), shape))
-      host::launch("ktopk::host::one_pass::rows", exec, shape.rows, rows);
-    else
-      host::share_reading(exec, rows, workspace);
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    auto const map = make_item_map<decltype(item)>(problem.rank, problem.shape.n, options.ties);
+    host::one_pass(exec, problem, map, options, workspace);
   });
 }
 

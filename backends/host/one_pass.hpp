@@ -2,19 +2,18 @@
 #pragma once
 
 #include <ktopk/detail/backend.hpp>
-#include <ktopk/detail/one_pass_plan.hpp>
 
-// one_pass on hosts: one thread has each of many rows to itself (one_pass_rows.hpp); threads that share a long row raise
-// its threshold by a trial (one_pass_trial.hpp). Reads the input once, plus a sample.
+// one_pass on hosts: of rows that fit the cache of a thread, and of ragged ones as far as they do, any k, by a sample, a
+// bracket and one read or two (rows_in_cache.hpp). Of longer ones small k: one thread has each of many rows to itself
+// (one_pass_rows.hpp); threads that share a row raise its threshold by a trial (one_pass_trial.hpp). Reads the input
+// once, plus a sample.
 
 namespace ktopk::detail {
 
 template <>
 struct OnePass<Host> {
   static constexpr char const* label = "ktopk::host::one_pass";
-  static bool supports(Device const&, Shape const& shape, Options const&) {
-    return one_pass_serves(shape);
-  }
+  static bool supports(Device const& device, Shape const& shape, Options const& options);
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

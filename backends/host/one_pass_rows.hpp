@@ -187,10 +187,4 @@ struct OnePassRows {
   }
 };
 
-/// Whether one thread has each row to itself, and room for it.
-inline bool is_one_pass_by_rows(Device const& device, Shape const& shape) {
-  return host::parts_of_row(device, shape.rows, shape.n) == 1 &&
-         fits_one_thread(one_pass_plan(shape.n, shape.k));
-}
-
 }  // namespace ktopk::detail::host

@@ -151,7 +151,7 @@ struct RadixSelection {
   bool select_in_cache(std::int64_t row) const {
     if constexpr (of_keys) {
       std::int64_t const size = source.size(row);
-      if (size > longest_row_in_cache) return false;
+      if (size > scratch.longest_in_cache) return false;
       auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
       if (k == 0) return true;
       return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
@@ -270,7 +270,6 @@ struct RadixPieces {
 
 KTOPK_INLINE std::size_t Radix<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                       Options const& options) {
-  if (are_short_rows(shape)) return 0;
   return bytes_of<host::RadixPieces>(device, shape, options);
 }
 
@@ -280,10 +279,6 @@ void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options co
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    if (are_short_rows(problem.shape))
-      return host::launch(
-          "ktopk::host::radix::short_rows", exec, problem.shape.rows,
-          ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
     host::RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
     host::radix_select(exec,
                        host::KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},

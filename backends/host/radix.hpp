@@ -4,7 +4,7 @@
 #include <ktopk/detail/backend.hpp>
 
 // radix on hosts: any shape. SIMD counts digits of ordered bits by blocks and finds what a digit leaves, so that few
-// composite keys are built. Reads the input two or three times, rows that fit the caches of a thread once.
+// composite keys are built. Reads the input two or three times.
 
 namespace ktopk::detail {
 

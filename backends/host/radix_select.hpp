@@ -101,8 +101,6 @@ inline std::int64_t shared_rows_from(Device const& device, std::int64_t rows, st
 /// The same of the rows of a shape. Of ragged ones those are shared that are worth two parts and longer
 /// than two equal shares of all keys; so there are no more of them than half the parts.
 inline std::int64_t shared_rows_from(Device const& device, Shape const& shape) {
-  if (!shape.ragged && shape.n <= longest_row_alone)
-    return std::numeric_limits<std::int64_t>::max();
   if (!shape.ragged || shape.rows == 1) return host::shared_rows_from(device, shape.rows, shape.n);
   std::int64_t const parts = host::parts_on(device);
   return std::max(2 * smallest_part, (2 * shape.n + parts - 1) / parts);
@@ -141,10 +139,11 @@ struct RadixScratch {
   std::int64_t groups() const { return rows == 1 ? parts : schedule.groups; }
 
   std::int64_t rows;
-  std::int64_t row_groups;   // how many at a time begin
-  std::int64_t parts;        // of the only row
-  std::int64_t shared_from;  // rows of so many items are shared
-  std::int64_t shared_rows;  // no more than these
+  std::int64_t row_groups;            // how many at a time begin
+  std::int64_t parts;                 // of the only row
+  std::int64_t shared_from;           // rows of so many items are shared
+  std::int64_t shared_rows;           // no more than these
+  std::int64_t longest_in_cache = 0;  // rows of up to so many keys are first tried in a cache
   int digit_bits;
   std::int64_t most_lines;  // of 64 keys, after which counts are added up
   bool has_totals;          // where a row may have more

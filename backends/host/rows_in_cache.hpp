@@ -9,6 +9,7 @@
 
 #include "edge.hpp"
 #include "in_order.hpp"
+#include "launch.hpp"
 #include "place_classes.hpp"
 #include "scan.hpp"
 
@@ -434,6 +435,12 @@ struct ShortRows {
 /// Whether the rows of a shape are short ones.
 inline bool are_short_rows(Shape const& shape) {
   return !shape.ragged && shape.n <= longest_short_row;
+}
+
+/// Whether each row of a shape has a thread to itself, and fits its cache.
+inline bool are_rows_in_cache(Device const& device, Shape const& shape) {
+  return !shape.ragged && shape.n <= longest_row_in_cache &&
+         host::parts_of_row(device, shape.rows, shape.n) == 1;
 }
 
 }  // namespace ktopk::detail

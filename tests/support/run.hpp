@@ -210,8 +210,11 @@ class UniformCall {
   Answer<T> operator()(std::int64_t k, Options const& options, Outputs outputs = Outputs::both);
   /// By a Plan, with another layout of keys and outputs in each call.
   Answer<T> by_plan(std::int64_t k, Options const& options);
+  /// By a Plan, with gaps between the keys of a row.
+  Answer<T> with_gaps(std::int64_t k, Options const& options);
 
  private:
+  Answer<T> by_plan_in(int way, std::int64_t k, Options const& options);
   Answer<T> fetch(std::size_t places, Outputs outputs);
   Buffer<Exec> const& keys_laid_out(int way);
 
