@@ -7,6 +7,11 @@ set(sources src/arrange.cpp src/checks.cpp src/choose.cpp src/info.cpp src/selec
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources src/algorithms/${algorithm}.cpp)
 endforeach()
+if(KTOPK_ENABLE_HOST_TUNED)
+  foreach(algorithm IN LISTS KTOPK_HOST_ALGORITHMS)
+    list(APPEND sources backends/host/${algorithm}.cpp)
+  endforeach()
+endif()
 
 add_library(ktopk)
 add_library(ktopk::ktopk ALIAS ktopk)

@@ -39,10 +39,10 @@ GROUPS = {
         ("64", "2^15", "1,32,512,4096", "f64,i32", FEW_INPUTS, LONG + ",bisection,sample"),
     ],
     "many_rows": [
-        ("2^16", "64", "1,32", "f32", INPUTS, "radix,heap,queue,bitonic,bisection"),
-        ("2^16", "256", "1,32,128", "f32", INPUTS, "radix,heap,queue,bitonic,bisection"),
-        ("2^16", "1024", "1,32,512", "f32", FEW_INPUTS, "radix,heap,queue,bitonic,bisection"),
-        ("2^16", "64,256", "1,32", "f64,i32", FEW_INPUTS, "radix,heap,queue,bitonic,bisection"),
+        ("2^16", "64", "1,32", "f32", INPUTS, "one_pass,radix,heap,queue,bitonic,bisection"),
+        ("2^16", "256", "1,32,128", "f32", INPUTS, "one_pass,radix,heap,queue,bitonic,bisection"),
+        ("2^16", "1024", "1,32,512", "f32", FEW_INPUTS, "one_pass,radix,heap,queue,bitonic,bisection"),
+        ("2^16", "64,256", "1,32", "f64,i32", FEW_INPUTS, "one_pass,radix,heap,queue,bitonic,bisection"),
     ],
     "long_rows": [
         ("1", "2^22", "1,32,1024,2^15,2^21", "f32", INPUTS, LONG),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arrange.hpp"
 
-#include "instantiate.hpp"
+#include <ktopk/detail/instantiate.hpp>
+
 #include "sort_items.hpp"
 
 namespace ktopk::detail {

@@ -5,9 +5,8 @@
 #include <string>
 
 #include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/workspace.hpp>
-
-#include "instantiate.hpp"
 
 namespace ktopk::detail {
 

@@ -10,10 +10,11 @@ struct TunedAlgorithms {
   bool one_pass = false;
   bool bisection = false;
   bool radix = false;
+  bool heap = false;
+  bool queue = false;
 };
 
 /// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.
-Algorithm choose(Device const& device, Shape const& shape, Options const& options,
-                 TunedAlgorithms const& tuned);
+Algorithm choose(Device const& device, Shape const& shape, TunedAlgorithms const& tuned);
 
 }  // namespace ktopk::detail

@@ -3,7 +3,15 @@
 
 // All of the library for ktopk::header_only.
 
+#include <ktopk/config.hpp>
+
 #include "../backends/host/loops.cpp"
+#if KTOPK_ENABLE_HOST_TUNED
+#include "../backends/host/heap.cpp"
+#include "../backends/host/one_pass.cpp"
+#include "../backends/host/queue.cpp"
+#include "../backends/host/radix.cpp"
+#endif
 #include "algorithms/bisection.cpp"
 #include "algorithms/bitonic.cpp"
 #include "algorithms/bucket.cpp"

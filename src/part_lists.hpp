@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <ktopk/detail/counters.hpp>
+
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
-#include "counters.hpp"
 #include "group.hpp"
 
 // For implementations in which every group finds the best k of its part of a row: where a row is one part they are

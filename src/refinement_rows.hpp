@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <limits>
 
+#include <ktopk/detail/counters.hpp>
+
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
-#include "counters.hpp"
 #include "group.hpp"
 #include "refinement_splitters.hpp"
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/select.hpp>
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/detail/workspace.hpp>
@@ -20,55 +21,72 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
-#include "instantiate.hpp"
 #include "tuned.hpp"
 
 // The dispatcher: the only file that knows all implementations.
 
 namespace ktopk::detail {
 
-template <template <class> class Algorithm, class Exec>
-using tuned_implementation = Algorithm<typename backend_for<Algorithm, Exec>::type>;
+template <class Implementation>
+concept Specialized = requires { Implementation::label; };
 
-template <template <class> class Algorithm, class Exec>
-inline constexpr bool is_tuned =
-    !std::is_same_v<typename backend_for<Algorithm, Exec>::type, Generic>;
-
-template <template <class> class Algorithm, class Exec>
-bool is_served_by_tuned(Device const& device, Shape const& shape, Options const& options) {
-  if constexpr (is_tuned<Algorithm, Exec>)
-    return !portable_alone && tuned_implementation<Algorithm, Exec>::supports(device, shape, options);
-  else
-    return false;
+template <class Backend>
+bool is_forbidden() {
+  return portable_alone && !std::is_same_v<Backend, Generic>;
 }
 
-/// Calls visit(implementation) with the one that serves the shape: tuned if it can, else generic, else radix, likewise.
+/// Calls visit(implementation) with that of the first backend in the list which supports the shape; false if none does.
+template <template <class> class Algorithm, class... Backends, class Visit>
+bool with_first_of(BackendList<Backends...>, Device const& device, Shape const& shape,
+                   Options const& options, Visit const& visit) {
+  auto const is_visited = [&]<class Backend>(Backend) {
+    if constexpr (Specialized<Algorithm<Backend>>) {
+      if (is_forbidden<Backend>() || !Algorithm<Backend>::supports(device, shape, options))
+        return false;
+      visit(Algorithm<Backend>{});
+      return true;
+    }
+    return false;
+  };
+  return (is_visited(Backends{}) || ...);
+}
+
+/// The same for an execution space; where none of its backends supports the shape, with radix, which always does.
 template <template <class> class Algorithm, class Exec, class Visit>
 void with_implementation(Exec const& exec, Shape const& shape, Options const& options,
                          Visit const& visit) {
+  typename backends_of<Exec>::type const backends;
   Device const device = device_of(exec);
-  if constexpr (is_tuned<Algorithm, Exec>)
-    if (is_served_by_tuned<Algorithm, Exec>(device, shape, options))
-      return visit(tuned_implementation<Algorithm, Exec>{});
-  if (Algorithm<Generic>::supports(device, shape, options)) return visit(Algorithm<Generic>{});
-  if constexpr (is_tuned<Radix, Exec>)
-    if (is_served_by_tuned<Radix, Exec>(device, shape, options))
-      return visit(tuned_implementation<Radix, Exec>{});
-  visit(Radix<Generic>{});
+  if (!with_first_of<Algorithm>(backends, device, shape, options, visit))
+    with_first_of<Radix>(backends, device, shape, options, visit);
 }
 
-template <class Implementation, class Exec>
-inline constexpr bool is_radix = std::is_same_v<Implementation, Radix<Generic>> ||
-                                 std::is_same_v<Implementation, tuned_implementation<Radix, Exec>>;
+template <class Implementation>
+inline constexpr bool is_radix = false;
+template <class Backend>
+inline constexpr bool is_radix<Radix<Backend>> = true;
+
+template <template <class> class Algorithm, class Exec>
+bool is_served_by_tuned(Device const& device, Shape const& shape, Options const& options) {
+  bool is_tuned = false;
+  with_first_of<Algorithm>(
+      typename backends_of<Exec>::type{}, device, shape, options, [&](auto implementation) {
+        is_tuned = !std::is_same_v<decltype(implementation), Algorithm<Generic>>;
+      });
+  return is_tuned;
+}
 
 template <class Exec>
 Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   if (options.algorithm != Algorithm::automatic) return options.algorithm;
   Device const device = device_of(exec);
-  TunedAlgorithms const tuned{.one_pass = is_served_by_tuned<OnePass, Exec>(device, shape, options),
-                              .bisection = is_served_by_tuned<Bisection, Exec>(device, shape, options),
-                              .radix = is_served_by_tuned<Radix, Exec>(device, shape, options)};
-  return choose(device, shape, options, tuned);
+  TunedAlgorithms const tuned{
+      .one_pass = is_served_by_tuned<OnePass, Exec>(device, shape, options),
+      .bisection = is_served_by_tuned<Bisection, Exec>(device, shape, options),
+      .radix = is_served_by_tuned<Radix, Exec>(device, shape, options),
+      .heap = is_served_by_tuned<Heap, Exec>(device, shape, options),
+      .queue = is_served_by_tuned<Queue, Exec>(device, shape, options)};
+  return choose(device, shape, tuned);
 }
 
 template <class Exec, class Visit>
@@ -104,7 +122,7 @@ Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& 
   Algorithm served = wanted.algorithm;
   for (Shape const& layout : both_layouts(shape))
     with_chosen_implementation(exec, layout, wanted, [&](auto implementation) {
-      if constexpr (is_radix<decltype(implementation), Exec>) served = Algorithm::radix;
+      if constexpr (is_radix<decltype(implementation)>) served = Algorithm::radix;
     });
   return served;
 }

@@ -5,6 +5,12 @@
 
 // The specializations of all tuned implementations that this build holds.
 
+#if KTOPK_ENABLE_HOST_TUNED
+#include "../backends/host/heap.hpp"
+#include "../backends/host/one_pass.hpp"
+#include "../backends/host/queue.hpp"
+#include "../backends/host/radix.hpp"
+#endif
 #if KTOPK_ENABLE_CUDA_TUNED
 #include "../backends/cuda/bisection.hpp"
 #include "../backends/cuda/bitonic.hpp"

@@ -5,9 +5,9 @@
 
 #include <ktopk/problem.hpp>
 
+#include <ktopk/detail/selected.hpp>
 #include "backends/host/in_order.hpp"
-#include "src/arrange.hpp"
-#include "src/host_scan.hpp"
+#include "backends/host/scan.hpp"
 
 // Whether an optimizer may reorder accesses to keys that are read and written as another type. Each function first
 // accesses memory as the caller does, then as the library does; its result shows the order of the two. None may be

@@ -3,12 +3,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-// The choice is a pure function, so the choice for a GPU is tested without one.
+// The choice is a pure function, so the choice for a GPU is tested without one, and that for many threads with few.
 
 namespace ktopk::detail {
 namespace {
 
 constexpr Device gpu{false, 132 * 2048};
+constexpr Device host{true, 8};
+constexpr TunedAlgorithms tuned_on_hosts{
+    .one_pass = true, .radix = true, .heap = true, .queue = true};
 
 }  // namespace
 
@@ -20,22 +23,20 @@ TEST_CASE("a GPU is given one_pass only where a tuned one serves", "[choose]") {
           Shape shape = make_shape<float>(rows, n, k);
           shape.packed = packed;
           CAPTURE(rows, n, k, packed);
-          CHECK(choose(gpu, shape, {}, {.one_pass = false}) != Algorithm::one_pass);
+          CHECK(choose(gpu, shape, {.one_pass = false}) != Algorithm::one_pass);
         }
   Shape const long_rows = make_shape<float>(8, 1 << 20, 32);
-  CHECK(choose(gpu, long_rows, {}, {.one_pass = true}) == Algorithm::one_pass);
+  CHECK(choose(gpu, long_rows, {.one_pass = true}) == Algorithm::one_pass);
 }
 
 TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]") {
   std::int64_t const n = 1 << 20;
-  CHECK(choose(gpu, make_shape<float>(1, n, n / 512), {}, {.one_pass = true}) ==
-        Algorithm::one_pass);
-  CHECK(choose(gpu, make_shape<float>(1, n, n / 512 + 1), {}, {.one_pass = true}) ==
-        Algorithm::radix);
+  CHECK(choose(gpu, make_shape<float>(1, n, n / 512), {.one_pass = true}) == Algorithm::one_pass);
+  CHECK(choose(gpu, make_shape<float>(1, n, n / 512 + 1), {.one_pass = true}) == Algorithm::radix);
   std::int64_t const most = 1 << 18, long_row = most * 4096;
-  CHECK(choose(gpu, make_shape<float>(1, long_row, most), {}, {.one_pass = true}) ==
+  CHECK(choose(gpu, make_shape<float>(1, long_row, most), {.one_pass = true}) ==
         Algorithm::one_pass);
-  CHECK(choose(gpu, make_shape<float>(1, long_row, most + 1), {}, {.one_pass = true}) ==
+  CHECK(choose(gpu, make_shape<float>(1, long_row, most + 1), {.one_pass = true}) ==
         Algorithm::radix);
 }
 
@@ -47,7 +48,7 @@ TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long 
         Shape shape = make_shape<float>(rows, ragged ? rows * n : n, n / 4);
         shape.ragged = ragged;
         CAPTURE(rows, n, ragged);
-        bool const one_pass = choose(gpu, shape, {}, {.one_pass = true}) == Algorithm::one_pass;
+        bool const one_pass = choose(gpu, shape, {.one_pass = true}) == Algorithm::one_pass;
         CHECK(one_pass == (!ragged || n < 1 << 20));
       }
 }
@@ -57,7 +58,7 @@ TEST_CASE("few long rows with gaps between their keys are not for one_pass", "[c
     Shape shape = make_shape<float>(rows, 1 << 20, 32);
     shape.packed = false;
     CAPTURE(rows);
-    CHECK(choose(gpu, shape, {}, {.one_pass = true, .radix = true}) ==
+    CHECK(choose(gpu, shape, {.one_pass = true, .radix = true}) ==
           (rows < 8 ? Algorithm::radix : Algorithm::one_pass));
   }
 }
@@ -67,18 +68,66 @@ TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not"
     for (std::int64_t n : {1 << 14, 1 << 17, 1 << 20}) {
       Shape const shape = make_shape<float>(rows, n, n / 4);
       CAPTURE(rows, n);
-      CHECK(choose(gpu, shape, {}, {.radix = true}) == Algorithm::radix);
-      CHECK(choose(gpu, shape, {}, {.one_pass = true, .radix = true}) ==
+      CHECK(choose(gpu, shape, {.radix = true}) == Algorithm::radix);
+      CHECK(choose(gpu, shape, {.one_pass = true, .radix = true}) ==
             (rows < 8 && n >= 1 << 20 ? Algorithm::radix : Algorithm::one_pass));
     }
-  CHECK(choose(gpu, make_shape<float>(1 << 16, 256, 32), {}, {.radix = true}) ==
-        Algorithm::bitonic);
+  CHECK(choose(gpu, make_shape<float>(1 << 16, 256, 32), {.radix = true}) == Algorithm::bitonic);
 }
 
 TEST_CASE("where a tuned bisection serves, it is chosen", "[choose]") {
   Shape const short_rows = make_shape<float>(1 << 16, 256, 32);
-  CHECK(choose(gpu, short_rows, {}, {.one_pass = true, .bisection = true}) == Algorithm::bisection);
-  CHECK(choose(gpu, short_rows, {}, {.one_pass = true}) == Algorithm::bitonic);
+  CHECK(choose(gpu, short_rows, {.one_pass = true, .bisection = true}) == Algorithm::bisection);
+  CHECK(choose(gpu, short_rows, {.one_pass = true}) == Algorithm::bitonic);
+}
+
+TEST_CASE("on a host heap serves few selected keys of a long row, one_pass more, radix many",
+          "[choose]") {
+  std::int64_t const n = 1 << 26;
+  auto const chosen = [&](std::int64_t k) {
+    return choose(host, make_shape<float>(1, n, k), tuned_on_hosts);
+  };
+  CHECK(chosen(128) == Algorithm::heap);
+  CHECK(chosen(129) == Algorithm::one_pass);
+  CHECK(chosen(n / 32) == Algorithm::one_pass);
+  CHECK(chosen(n / 32 + 1) == Algorithm::radix);
+}
+
+TEST_CASE("on a host queue serves long rows that have a thread each", "[choose]") {
+  std::int64_t const n = 1 << 20;
+  auto const chosen = [&](std::int64_t rows, std::int64_t k) {
+    return choose(host, make_shape<float>(rows, n, k), tuned_on_hosts);
+  };
+  CHECK(chosen(100, 33) == Algorithm::queue);
+  CHECK(chosen(100, 512) == Algorithm::queue);
+  CHECK(chosen(100, 513) == Algorithm::one_pass);
+  CHECK(chosen(1, 512) == Algorithm::one_pass);
+}
+
+TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choose]") {
+  for (std::int64_t n : {2, 8192, 1 << 18})
+    for (std::int64_t k : {std::int64_t{1}, n / 2, n}) {
+      CAPTURE(n, k);
+      Shape shape = make_shape<float>(100, n, k);
+      CHECK(choose(host, shape, tuned_on_hosts) == Algorithm::one_pass);
+      shape.packed = false;
+      CHECK((choose(host, shape, tuned_on_hosts) == Algorithm::one_pass) ==
+            (n <= 8192 || (k > 512 && k <= n / 32)));
+    }
+  Shape ragged = make_shape<float>(100, 1 << 20, 100);
+  ragged.ragged = true;
+  CHECK(choose(host, ragged, tuned_on_hosts) == Algorithm::one_pass);
+}
+
+TEST_CASE("a host without tuned implementations is given what a GPU without them is", "[choose]") {
+  auto const chosen = [&](std::int64_t n, std::int64_t k) {
+    return choose(host, make_shape<float>(1, n, k), {});
+  };
+  CHECK(chosen(100, 10) == Algorithm::bitonic);
+  CHECK(chosen(8192, 65) == Algorithm::bisection);
+  CHECK(chosen(8193, 10) == Algorithm::radix);
+  CHECK(chosen(1 << 17, 10) == Algorithm::sort);
+  CHECK(chosen(1 << 26, 10) == Algorithm::radix);
 }
 
 }  // namespace ktopk::detail

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/detail/one_pass_plan.hpp>
 #include <ktopk/detail/testing.hpp>
 
 #include <catch2/catch_template_test_macros.hpp>
@@ -11,9 +12,8 @@
 #include <set>
 #include <vector>
 
-#include "src/algorithms/one_pass.hpp"
-#include "src/algorithms/one_pass_sample.hpp"
-#include "src/algorithms/one_pass_trial.hpp"
+#include "backends/host/one_pass_sample.hpp"
+#include "backends/host/one_pass_trial.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
@@ -27,8 +27,8 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
-// Lengths of rows that one host thread serves alone, that several threads read, and whose whole selection several
-// threads share (large k).
+// Lengths of rows that one host thread serves alone if there are gaps between their keys, that several threads read, and
+// whose whole selection several threads share (large k).
 constexpr std::int64_t one_thread = 30'011, shared_reading = 70'001, all_shared = 530'003;
 constexpr std::int64_t many = 6'000;
 
@@ -44,7 +44,8 @@ void select_with(Threshold threshold, Input input, Validation& validation,
         for_each_space([&](auto const& exec) {
           UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, rows, n, k);
           ForceThreshold const force(threshold);
-          validation.expect(question, truth, call(k, options), options, [&] {
+          auto const answer = n == one_thread ? call.with_gaps(k, options) : call(k, options);
+          validation.expect(question, truth, answer, options, [&] {
             return std::string(exec.name()) + ", " + name(input) +
                    ", rows = " + std::to_string(rows) + ", k = " + std::to_string(k);
           });
@@ -102,14 +103,27 @@ TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback
     call(many, {.algorithm = Algorithm::one_pass});
     INFO(exec.name());
     CHECK(record.ran("one_pass"));
-    if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("ktopk::one_pass::fallback"));
+    if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("one_pass::fallback"));
+  });
+}
+
+TEST_CASE("rows with gaps between their keys have a sample and a thread each", "[fallback]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, one_thread, 5), 1,
+                                  one_thread, 700);
+    Recorder const record;
+    call.with_gaps(700, {.algorithm = Algorithm::one_pass});
+    INFO(exec.name());
+    CHECK(record.ran("one_pass::rows"));
   });
 }
 
 TEST_CASE("long rows are sampled by two keys of a page", "[fallback]") {
   std::int64_t const n = (1 << 22) + 3, page = 512;
   for (std::int64_t samples : {1, 2, 6143, 6144, 8192}) {
-    ktopk::detail::SamplePlaces const place_of(n, samples, page);
+    ktopk::detail::host::SamplePlaces const place_of(n, samples, page);
     std::set<std::int64_t> places;
     for (std::int64_t i = 0; i < samples; ++i) {
       REQUIRE(place_of(i) >= 0);
@@ -123,7 +137,7 @@ TEST_CASE("long rows are sampled by two keys of a page", "[fallback]") {
 
 TEST_CASE("shorter rows are sampled by a key of every stratum", "[fallback]") {
   for (std::int64_t n : {2048, 30'011}) {
-    ktopk::detail::SamplePlaces const place_of(n, 2048, 512);
+    ktopk::detail::host::SamplePlaces const place_of(n, 2048, 512);
     for (std::int64_t i = 0; i < 2048; ++i) REQUIRE(place_of(i) / (n / 2048) == i);
   }
 }
@@ -149,7 +163,7 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
 }
 
 TEST_CASE("the pilot read and the read after it read each key once", "[fallback]") {
-  using ktopk::detail::RowParts;
+  using ktopk::detail::host::RowParts;
   for (std::int64_t parts : {128, 257, 1023, 2000})
     for (std::int64_t n : {parts * 65536, parts * 65536 - 4099}) {
       std::vector<int> reads(static_cast<std::size_t>(n / 64 + 1));
@@ -171,7 +185,7 @@ TEST_CASE("the pilot read and the read after it read each key once", "[fallback]
 }
 
 TEST_CASE("the pilot read covers every stratum and reports which", "[fallback]") {
-  using ktopk::detail::RowParts;
+  using ktopk::detail::host::RowParts;
   for (std::int64_t parts : {128, 257, 1023}) {
     RowParts row((std::int64_t{1} << 26) + 77, parts);
     row.read(RowParts::Which::trial);
@@ -183,7 +197,7 @@ TEST_CASE("the pilot read covers every stratum and reports which", "[fallback]")
 }
 
 TEST_CASE("a pilot read is made in long rows, for k neither small nor large", "[fallback]") {
-  using ktopk::detail::RowParts;
+  using ktopk::detail::host::RowParts;
   std::int64_t const n = 1 << 26;
   CHECK(RowParts(n, 256).are_worth_a_trial(100'000));
   CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(1'000));
@@ -195,7 +209,7 @@ TEST_CASE("a pilot read is made in long rows, for k neither small nor large", "[
 TEST_CASE("a pilot read is representative if the keys it kept are spread as by chance",
           "[fallback]") {
   std::minstd_rand random(7);
-  ktopk::detail::Spread by_chance, regular, crowded, of_one_half;
+  ktopk::detail::host::Spread by_chance, regular, crowded, of_one_half;
   for (int i = 0; i < 4000; ++i) {
     by_chance.add(static_cast<int>(random() >> 8) % 64, true);
     regular.add(i % 64, true);
@@ -226,7 +240,7 @@ TEST_CASE("a pilot read may raise the threshold, too high, or accept keys too ea
           Recorder const record;
           validation.expect(question, truth, call(k, options), options,
                             [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (!ktopk::detail::is_host_space<Exec>) continue;
+          if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) continue;
           CHECK(record.ran("one_pass::trial"));
           if (input == Input::uniform)
             CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
@@ -258,8 +272,8 @@ TEMPLATE_LIST_TEST_CASE("two rows whose pilot reads differ", "[fallback]", Width
 
 TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fallback]") {
   auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
-    return ktopk::detail::are_in_line(std::ssize(places), span,
-                                      [&](std::int64_t i) { return places[i]; });
+    return ktopk::detail::host::are_in_line(std::ssize(places), span,
+                                            [&](std::int64_t i) { return places[i]; });
   };
   CHECK(in_line({10, 11, 13, 20, 21, 22, 30, 35}, 25));
   CHECK(in_line({35, 30, 22, 21, 20, 13, 11, 10}, 25));
@@ -275,7 +289,7 @@ TEST_CASE("for sorted rows a lower order statistic of the sample suffices", "[fa
     for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700})
       for (std::int64_t page : {std::int64_t{512}, n}) {
         auto const plan = ktopk::detail::one_pass_plan(n, k);
-        ktopk::detail::SamplePlaces const place_of(n, plan.samples, page);
+        ktopk::detail::host::SamplePlaces const place_of(n, plan.samples, page);
         std::vector<std::int64_t> places;
         for (std::int64_t i = 0; i < plan.samples; ++i) places.push_back(place_of(i));
         std::sort(places.begin(), places.end());
@@ -308,7 +322,8 @@ TEST_CASE("sorted and equal rows are bounded from both sides, and right if a bou
           Recorder const record;
           validation.expect(question, truth, call(k, options), options,
                             [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (ktopk::detail::is_host_space<Exec> && input != Input::bucket_killer)
+          if (ktopk::detail::is_host_space<Exec> && serves_tuned(exec) &&
+              input != Input::bucket_killer)
             CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
         }
       });

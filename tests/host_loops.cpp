@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/host/scan.hpp"
 #include "backends/host/shares.hpp"
 #include "backends/host/sieve.hpp"
-#include "src/host_scan.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/host/place_classes.hpp"
-#include "src/host_scan.hpp"
+#include "backends/host/scan.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DROOT=... -P: include/ includes no file of backends/ or src/, a backend none of src/ or of another backend, and
-# the sources with kernels or SIMD loops no header of Kokkos, not even through others.
+# the sources with kernels or SIMD loops no header of Kokkos, not even through others. The generic implementations have
+# one text for every device: only src/group.hpp knows whether it is a host.
 cmake_minimum_required(VERSION 3.22)
 
 set(read 0)
@@ -62,9 +63,23 @@ list(JOIN headers "|" headers)
 check(include "hpp;in" "backends/|src/|\"(${headers})\"|<(${headers})>" "the API layer includes nothing from the layers above")
 check(backends "hpp;cpp;cu;cuh" "src/|\"(${headers})\"|<(${headers})>|backends/|\"[.][.]/"
   "a backend includes neither a generic implementation nor another backend")
-file(GLOB_RECURSE sources "${ROOT}/backends/*.cu" "${ROOT}/backends/*.cuh" "${ROOT}/backends/host/*.cpp")
-foreach(source IN LISTS sources)
+file(GLOB_RECURSE sources "${ROOT}/backends/*.cu" "${ROOT}/backends/*.cuh")
+foreach(source IN LISTS sources ITEMS "${ROOT}/backends/host/loops.cpp")
   check_without_kokkos("${source}")
+endforeach()
+
+# A portable implementation is one text: group.hpp alone knows a host's team.
+file(GLOB_RECURSE generic "${ROOT}/src/*.[ch]pp")
+list(FILTER generic EXCLUDE REGEX "/(group[.]hpp|choose[.]cpp|select[.]cpp)$")
+list(LENGTH generic count)
+if(count LESS 15)
+  message(FATAL_ERROR "only ${count} generic sources in ${ROOT}: is it the checkout?")
+endif()
+foreach(file IN LISTS generic)
+  file(STRINGS "${file}" switches REGEX "is_host|KOKKOS_IF_ON_HOST|runs_at_once|device[.]host")
+  foreach(switch IN LISTS switches)
+    message(SEND_ERROR "${file}: ${switch}\n  what only hosts run belongs to backends/host")
+  endforeach()
 endforeach()
 
 if(read LESS 50)

@@ -58,6 +58,8 @@ TEST_CASE("version and configuration", "[info]") {
   std::string const text = configuration();
   CHECK_THAT(text, ContainsSubstring("version: " + number));
   CHECK_THAT(text, ContainsSubstring("kokkos: "));
+  CHECK((text.find("(hosts)") != std::string::npos) == (KTOPK_ENABLE_HOST_TUNED != 0));
+  CHECK((text.find("(CUDA)") != std::string::npos) == (KTOPK_ENABLE_CUDA_TUNED != 0));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) CHECK_THAT(line, ContainsSubstring(": "));
 }
@@ -76,7 +78,8 @@ TEST_CASE("a Plan never leaves the choice open", "[info]") {
     CHECK(sorting.algorithm() == Algorithm::sort);
     Plan<Exec> const refused(exec, make_shape<float>(2, 100, 1),
                              {.algorithm = Algorithm::one_pass});
-    CHECK(refused.algorithm() == Algorithm::radix);
+    bool const serves = ktopk::detail::is_host_space<Exec> && serves_tuned(exec);
+    CHECK(refused.algorithm() == (serves ? Algorithm::one_pass : Algorithm::radix));
   });
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/algorithms/radix.hpp"
-
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -13,8 +11,8 @@
 
 #include <ktopk/detail/testing.hpp>
 
-#include "src/algorithms/radix_digits.hpp"
-#include "src/short_rows.hpp"
+#include "backends/host/radix_reading.hpp"
+#include "src/group.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"
 
@@ -89,11 +87,11 @@ void append_by_teams(Exec const& exec, std::int64_t n) {
 [[maybe_unused]] std::int64_t digit_passes(Recorder const& record) {
   auto const kernels = record.all(Event::Kind::kernel);
   return std::count_if(kernels.begin(), kernels.end(), [](Event const& event) {
-    return event.label.find("ktopk::radix::digit") != std::string::npos;
+    return event.label.find("radix::digit") != std::string::npos;
   });
 }
 
-/// Passes over a row that several groups share: as many as kernels, because a host stops when the row is finished.
+/// Passes over a row that several groups share: as many as kernels, because the implementation for hosts stops when the row is finished.
 template <class T, class Exec>
 std::int64_t passes(Exec const& exec, Input input, std::int64_t n, std::int64_t k) {
   UniformCall<Exec, T> call(exec, make_keys<T>(input, n, 9), 1, n, k);
@@ -137,6 +135,7 @@ void check_shares(RadixShares const& shares, std::int64_t groups) {
   for (auto const& row : taken) REQUIRE(std::count(row.begin(), row.end(), 1) == std::ssize(row));
 }
 
+#if KTOPK_ENABLE_HOST_TUNED
 /// A selection of floats on a host whose lists are inspected.
 class ListedSelection {
  public:
@@ -158,13 +157,14 @@ class ListedSelection {
     problem.index_row = m_k;
     if (ragged) problem.offsets = {m_begins.data(), 1, 8};
     Pieces sizes;
-    RadixScratch<Item64>(sizes, device_of(exec), shape, true);
+    host::RadixScratch<Item64>(sizes, device_of(exec), shape, true);
     m_memory.resize(sizes.bytes());
     Pieces pieces(m_memory.data());
-    m_scratch = RadixScratch<Item64>(pieces, device_of(exec), shape, true);
+    m_scratch = host::RadixScratch<Item64>(pieces, device_of(exec), shape, true);
     auto const map = make_item_map<Item64>(problem.rank, shape.n, options.ties);
-    radix_select(exec, KeySource<Bits, Item64>{problem, map, nullptr, pick_host_loops<Bits>()},
-                 m_scratch, WinnerSink<Bits, Item64>{problem, map, nullptr});
+    host::radix_select(
+        exec, host::KeySource<Bits, Item64>{problem, map, nullptr, pick_host_loops<Bits>()},
+        m_scratch, WinnerSink<Bits, Item64>{problem, map, nullptr});
   }
 
   RadixShares pass(int number) const { return m_scratch.schedule.of_pass(number).shares(); }
@@ -178,8 +178,9 @@ class ListedSelection {
   std::vector<std::int64_t> m_begins, m_positions;
   std::int64_t m_k;
   std::vector<std::byte> m_memory;
-  RadixScratch<Item64> m_scratch;
+  host::RadixScratch<Item64> m_scratch;
 };
+#endif
 
 /// Long rows among short ones, which finish after different numbers of passes.
 template <class T>
@@ -223,13 +224,14 @@ std::vector<float> hidden_cluster(std::int64_t n) {
 }
 
 template <class T>
-void select_one(std::vector<T> const& keys, std::int64_t k, testing::Validation& validation) {
+void select_one(Algorithm algorithm, std::vector<T> const& keys, std::int64_t k,
+                testing::Validation& validation) {
   auto const n = static_cast<std::int64_t>(keys.size());
   auto const all = all_options<T>();
   auto const question = uniform_question(keys, 1, n, k);
   for (std::size_t o = 0; o < all.size(); o += 3) {
     Options options = all[o];
-    options.algorithm = Algorithm::radix;
+    options.algorithm = algorithm;
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
       UniformCall<std::decay_t<decltype(exec)>, T> call(exec, question.keys, 1, n, k);
@@ -252,7 +254,7 @@ std::vector<T> make_rows(Input input, std::int64_t rows, std::int64_t n) {
 template <class T>
 void select_batch(std::vector<T> const& keys, std::int64_t rows, std::int64_t n, std::int64_t k,
                   Ties ties, testing::Validation& validation) {
-  Options const options{.ties = ties, .algorithm = Algorithm::radix};
+  Options const options{.ties = ties, .algorithm = Algorithm::one_pass};
   auto const question = uniform_question(keys, rows, n, k);
   auto const truth = solve(question, options);
   for_each_space([&](auto const& exec) {
@@ -305,11 +307,11 @@ TEST_CASE("there are lists for the most passes that there can be", "[algorithms]
   auto const visit = [&]<class Bits, bool OfKeys>(std::int64_t n) {
     with_item_type<Bits>(n, [&](auto item) {
       auto const map = make_item_map<decltype(item)>(RankMap<Bits>{}, n, Ties::any);
-      for (int digit_bits : {8, 11})
-        for (bool on_host : {false, true})
-          most = std::max(
-              most,
-              RadixDigits<Bits, decltype(item), OfKeys>{map, digit_bits}.most_passes(on_host));
+      using Item = decltype(item);
+      for (int digit_bits : {8, 11}) {
+        most = std::max(most, RadixDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(1));
+        most = std::max(most, host::HostDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(2));
+      }
     });
   };
   for (std::int64_t n = 1; n <= longest_row; n *= 2)
@@ -406,10 +408,11 @@ TEST_CASE("every line of every row falls to one group", "[algorithms]") {
         }
 }
 
+#if KTOPK_ENABLE_HOST_TUNED
 TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled", "[algorithms]") {
   std::int64_t const n = 100'000, lines = lines_of(n);
   for_each_space([&](auto const& exec) {
-    if constexpr (runs_at_once<std::decay_t<decltype(exec)>>) {
+    if constexpr (is_host_space<std::decay_t<decltype(exec)>>) {
       CAPTURE(exec.name());
       std::vector<float> keys(n, 1.0f);
       auto const clustered = hidden_cluster(n);
@@ -446,6 +449,7 @@ TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled",
     }
   });
 }
+#endif
 
 TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths) {
   testing::Validation validation;
@@ -453,8 +457,10 @@ TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths)
   std::uint64_t seed = 50;
   for (Input input : {Input::random_bits, Input::few_values, Input::all_equal, Input::descending}) {
     auto const question = unequal_rows<TestType>(input, ++seed);
-    for (Options options : {Options{}, all[random_bits(seed, 0) % all.size()]}) {
-      options.algorithm = Algorithm::radix;
+    for (Algorithm algorithm : {Algorithm::one_pass, Algorithm::radix}) {
+      auto const drawn = random_bits(seed, static_cast<std::uint64_t>(algorithm));
+      Options options = all[drawn % all.size()];
+      options.algorithm = algorithm;
       auto const truth = solve(question, options);
       for_each_space([&](auto const& exec) {
         RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
@@ -540,7 +546,7 @@ TEST_CASE("clustered keys take no more passes than uniform ones", "[algorithms]"
   std::int64_t const n = 300'000;
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
-    if constexpr (runs_at_once<Exec>) {
+    if (is_host_space<Exec> && serves_tuned(exec)) {
       for (std::int64_t k : {std::int64_t{1000}, n / 2}) {
         CAPTURE(exec.name(), k);
         auto const uniform = passes<float>(exec, Input::uniform, n, k);
@@ -560,7 +566,8 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorit
     for (std::int64_t n :
          {std::int64_t{700}, std::int64_t{8191}, std::int64_t{8192}, std::int64_t{8193}})
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{40}, n / 3, n - 1})
-        select_one(make_keys<TestType>(input, n, 6), k, validation);
+        for (Algorithm algorithm : {Algorithm::one_pass, Algorithm::radix})
+          select_one(algorithm, make_keys<TestType>(input, n, 6), k, validation);
   validation.close();
 }
 
@@ -627,7 +634,7 @@ TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms
   for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
     for (Input input : {Input::all_equal, Input::bucket_killer, Input::few_values})
       for (std::int64_t k : {std::int64_t{90}, n / 7, n / 2, n - 1})
-        select_one(make_keys<TestType>(input, n, 6), k, validation);
+        select_one(Algorithm::radix, make_keys<TestType>(input, n, 6), k, validation);
   validation.close();
 }
 
@@ -637,9 +644,9 @@ TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algori
   std::vector<TestType> keys(150'001, TestType(1));
   std::fill_n(keys.begin(), 100'000, TestType(2));
   for (std::int64_t k : {1000, 40'000}) {
-    select_one(keys, k, validation);
+    select_one(Algorithm::radix, keys, k, validation);
     std::reverse(keys.begin(), keys.end());
-    select_one(keys, k, validation);
+    select_one(Algorithm::radix, keys, k, validation);
   }
   validation.close();
 }
@@ -652,7 +659,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
     auto keys = make_keys<TestType>(input, n, 5);
     mislead(keys);
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n - 1})
-      select_one(keys, k, validation);
+      select_one(Algorithm::radix, keys, k, validation);
   }
   validation.close();
 }
@@ -660,7 +667,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
 TEST_CASE("a cluster that the sample does not see only costs time", "[algorithms]") {
   std::int64_t const n = 400'001;
   testing::Validation validation;
-  select_one(hidden_cluster(n), n / 2, validation);
+  select_one(Algorithm::radix, hidden_cluster(n), n / 2, validation);
   validation.close();
 }
 

@@ -32,12 +32,17 @@ std::string largest(std::int64_t k) {
   return k >= longest_row ? "any" : std::to_string(k);
 }
 
+std::string tuned_for(AlgorithmInfo const& info) {
+  if (info.tuned_host && info.tuned_cuda) return "hosts, cuda";
+  return info.tuned_host ? "hosts" : info.tuned_cuda ? "cuda" : "-";
+}
+
 void print_algorithms() {
-  std::printf("\nalgorithms\n  %-10s  %12s  %-10s  %s\n", "name", "largest k", "tuned for",
+  std::printf("\nalgorithms\n  %-10s  %12s  %-11s  %s\n", "name", "largest k", "tuned for",
               "what it is good for");
   for (AlgorithmInfo const& info : algorithms())
-    std::printf("  %-10s  %12s  %-10s  %s\n", info.name, largest(info.largest_k).c_str(),
-                info.tuned_cuda ? "cuda" : "-", info.summary);
+    std::printf("  %-10s  %12s  %-11s  %s\n", info.name, largest(info.largest_k).c_str(),
+                tuned_for(info).c_str(), info.summary);
 }
 
 }  // namespace

@@ -27,11 +27,6 @@ struct Bisection<Cuda> {
   }
 };
 
-template <>
-struct backend_for<Bisection, Kokkos::Cuda> {
-  using type = Cuda;
-};
-
 static_assert(Implementation<Bisection<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

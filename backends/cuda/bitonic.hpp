@@ -15,7 +15,9 @@ namespace ktopk::detail {
 template <>
 struct Bitonic<Cuda> {
   static constexpr char const* label = "ktopk::cuda::bitonic";
-  static bool supports(Device const&, Shape const& shape, Options const&) { return cuda::bitonic_supports(shape); }
+  static bool supports(Device const&, Shape const& shape, Options const&) {
+    return cuda::bitonic_supports(shape);
+  }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape, Options const&) {
     return cuda::bitonic_workspace_bytes(device.concurrency, shape);
   }
@@ -26,11 +28,6 @@ struct Bitonic<Cuda> {
     cuda::bitonic(exec.cuda_device(), exec.concurrency(), exec.cuda_stream(), problem, options,
                   workspace);
   }
-};
-
-template <>
-struct backend_for<Bitonic, Kokkos::Cuda> {
-  using type = Cuda;
 };
 
 static_assert(Implementation<Bitonic<Cuda>, Kokkos::Cuda, std::uint32_t>);

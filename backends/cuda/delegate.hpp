@@ -31,11 +31,6 @@ struct Delegate<Cuda> {
   }
 };
 
-template <>
-struct backend_for<Delegate, Kokkos::Cuda> {
-  using type = Cuda;
-};
-
 static_assert(Implementation<Delegate<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

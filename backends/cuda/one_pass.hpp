@@ -46,11 +46,6 @@ struct OnePass<Cuda> {
   }
 };
 
-template <>
-struct backend_for<OnePass, Kokkos::Cuda> {
-  using type = Cuda;
-};
-
 static_assert(Implementation<OnePass<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -30,11 +30,6 @@ struct Queue<Cuda> {
   }
 };
 
-template <>
-struct backend_for<Queue, Kokkos::Cuda> {
-  using type = Cuda;
-};
-
 static_assert(Implementation<Queue<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

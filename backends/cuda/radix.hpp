@@ -29,11 +29,6 @@ struct Radix<Cuda> {
   }
 };
 
-template <>
-struct backend_for<Radix, Kokkos::Cuda> {
-  using type = Cuda;
-};
-
 static_assert(Implementation<Radix<Cuda>, Kokkos::Cuda, std::uint32_t>);
 
 }  // namespace ktopk::detail

@@ -25,6 +25,7 @@ struct AlgorithmInfo {
   char const* summary;     ///< what it is good for
   std::int64_t largest_k;  ///< larger k give way to radix
   bool tuned_cuda;  ///< a hand-written CUDA implementation serves it where it supports the shape
+  bool tuned_host;  ///< a SIMD implementation serves it on hosts where it supports the shape
 };
 
 std::vector<AlgorithmInfo> algorithms();

@@ -3,10 +3,11 @@
 
 #include <limits>
 
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
-#include "../counters.hpp"
 #include "../group.hpp"
-#include "../instantiate.hpp"
 #include "../key_numbers.hpp"
 
 namespace ktopk::detail {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bitonic.hpp"
 
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
 #include "../group.hpp"
-#include "../instantiate.hpp"
 #include "../list_selection.hpp"
 #include "bitonic_network.hpp"
 

@@ -3,7 +3,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "../counters.hpp"
+#include <ktopk/detail/counters.hpp>
+
 #include "../group.hpp"
 
 // The three operators of bitonic top-k (bitonic-topk-sigmod18, section 3.2), in memory that a group shares. Runs

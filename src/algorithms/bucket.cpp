@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bucket.hpp"
 
-#include "../instantiate.hpp"
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../list_selection.hpp"
 
 namespace ktopk::detail {

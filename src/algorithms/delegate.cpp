@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "delegate.hpp"
 
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
-#include "../counters.hpp"
 #include "../group.hpp"
-#include "../instantiate.hpp"
 #include "../list_selection.hpp"
 
 namespace ktopk::detail {

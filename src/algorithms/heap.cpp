@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "heap.hpp"
 
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
-#include "../host_scan.hpp"
-#include "../instantiate.hpp"
 #include "../part_lists.hpp"
-#include "../sort_items.hpp"
 #include "heap_lists.hpp"
 
 namespace ktopk::detail {
@@ -14,51 +13,15 @@ template <class Bits, class Item>
 struct HeapParts {
   PartLists<Bits, Item> lists;
   ItemMap<Bits, Item> map;
-  HostLoops<Bits> loops;
-  Sorted sorted;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     RowPart const part = lists.part(group.index());
     if (part.wanted == 0) return;
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((select_alone(part);))
-    } else {
-      TeamHeaps<Group, Item> const heaps(group, part.wanted);
-      Item const* const best = heaps.best_of(map, lists.sink.problem.row_keys(part.row),
-                                             lists.sink.problem.key_step, part.range);
-      each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
-    }
-  }
-
-  void select_alone(RowPart const& part) const {
-    part.tally_read();
-    if (part.wanted <= most_in_registers<Item>)
-      with_register_room<Item>(part.wanted, [&](auto room) {
-        RegisterList<Item, decltype(room)::value> list(part.wanted);
-        offer_all(part, list);
-        list.visit([&](int slot, Item item) { lists.put(part, slot, item); });
-      });
-    else
-      keep_in_heap(part);
-  }
-
-  void keep_in_heap(RowPart const& part) const {
-    ThreadArray<Item> const memory(2 * part.wanted);
-    Item* const items = memory.get();
-    MinHeap<Item, Contiguous<Item>> heap({items}, part.wanted, 0);
-    offer_all(part, heap);
-    if (sorted == Sorted::yes && lists.parts == 1)
-      sort_alone(items, items + part.wanted, part.wanted);
-    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, items[slot]);
-  }
-
-  template <class Kept>
-  void offer_all(RowPart const& part, Kept& kept) const {
-    for_each_reaching_best_end_first(
-        loops, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step, map,
-        part.range.begin, part.range.end, 64, static_cast<int>(part.wanted),
-        [&] { return kept.bar(); }, [&](Item item) { kept.offer(item); });
+    TeamHeaps<Group, Item> const heaps(group, part.wanted);
+    Item const* const best = heaps.best_of(map, lists.sink.problem.row_keys(part.row),
+                                           lists.sink.problem.key_step, part.range);
+    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
   }
 };
 
@@ -90,8 +53,7 @@ void Heap<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options 
     HeapPieces<Item> const work(workspace, device_of(exec), shape, options);
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::heap::parts", exec, shape.rows * lists.parts,
-           TeamHeaps<ThreadGroup, Item>::shared_bytes(shape.k),
-           HeapParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), options.sorted});
+           TeamHeaps<ThreadGroup, Item>::shared_bytes(shape.k), HeapParts<Bits, Item>{lists, map});
     select_from_lists("ktopk::heap::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });

@@ -3,11 +3,10 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// The k best of what a thread reads in a min-heap, for k <= 16 in a sorted list in registers. On a host SIMD
-// passes over what does not beat the worst of them; on a device a team merges the lists of its threads.
+// The k best of what a thread reads in a min-heap, for k <= 16 in a sorted list in registers; a team merges the lists
+// of its threads.
 // Reads the input once. k up to 2048.
 // After bitonic-topk (Shanbhag et al., SIGMOD '18, section 3.1, appendix A, section 6.7's heap by hand).
-// Prefer it on CPUs for k up to 128.
 
 namespace ktopk::detail {
 
@@ -15,7 +14,9 @@ template <>
 struct Heap<Generic> {
   static constexpr char const* label = "ktopk::heap";
   static constexpr std::int64_t largest_k = 2048;
-  static bool supports(Device const&, Shape const& shape, Options const&) { return shape.k <= largest_k; }
+  static bool supports(Device const&, Shape const& shape, Options const&) {
+    return shape.k <= largest_k;
+  }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

@@ -1,139 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <type_traits>
-#include <utility>
+#include <ktopk/detail/thread_lists.hpp>
 
-#include <Kokkos_Core.hpp>
-
-#include <ktopk/detail/rank.hpp>
-
-#include "../counters.hpp"
 #include "../group.hpp"
 #include "bitonic_network.hpp"
 
-// What one thread keeps of the items that it sees (bitonic-topk-sigmod18, section 3.1): a heap, or for
-// small k a sorted list in registers (appendix A).
+// The lists of a team's threads, and how they are merged.
 
 namespace ktopk::detail {
-
-/// Items that lie one after the other.
-template <class Item>
-struct Contiguous {
-  Item* items;
-  KOKKOS_FUNCTION Item& operator[](std::int64_t i) const { return items[i]; }
-};
-
-/// Items of one thread among those of its neighbors: item i of all of them lies side by side, so that
-/// neighbors never meet at a memory bank.
-template <class Item>
-struct Column {
-  Item* items;
-  int columns;
-  KOKKOS_FUNCTION Item& operator[](std::int64_t i) const { return items[i * columns]; }
-};
-
-/// A binary heap of `size` items with the worst of them at its root. Of these `held` are there at first;
-/// nothing is turned away until all are.
-template <class Item, class Places>
-class MinHeap {
- public:
-  KOKKOS_FUNCTION MinHeap(Places const& items, std::int64_t size, std::int64_t held)
-      : m_items(items), m_size(size), m_held(held) {}
-
-  /// What an item must beat.
-  KOKKOS_FUNCTION Item bar() const { return m_held < m_size ? Item{0} : m_items[0]; }
-  KOKKOS_FUNCTION void offer(Item item) {
-    if (m_held < m_size)
-      fill(item);
-    else if (item > m_items[0])
-      insert(item);
-  }
-
- private:
-  KOKKOS_FUNCTION void fill(Item item) {
-    m_items[m_held++] = item;
-    tally(Count::insertions, 1);
-    if (m_held < m_size) return;
-    for (std::int64_t at = m_size / 2; at-- > 0;) sink(at, m_items[at]);
-  }
-  KOKKOS_FUNCTION void insert(Item item) {
-    sink(0, item);
-    tally(Count::insertions, 1);
-  }
-  KOKKOS_FUNCTION void sink(std::int64_t at, Item item) {
-    for (std::int64_t child = 2 * at + 1; child < m_size; child = 2 * at + 1) {
-      if (child + 1 < m_size && m_items[child + 1] < m_items[child]) ++child;
-      if (m_items[child] >= item) break;
-      m_items[at] = m_items[child];
-      at = child;
-    }
-    m_items[at] = item;
-  }
-
-  Places m_items;
-  std::int64_t m_size;
-  std::int64_t m_held;
-};
-
-/// Calls body(j) for j = 0 .. Count - 1, each a constant.
-template <int Count, class Body>
-KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
-  [&]<int... j>(std::integer_sequence<int, j...>) {
-    (body(std::integral_constant<int, j>{}), ...);
-  }(std::make_integer_sequence<int, Count>{});
-}
-
-/// The best k <= Room items, best first, and items 0 until as many have come. All indices are constants,
-/// so that a GPU's compiler keeps the items in registers, and an insertion compares and exchanges without a
-/// branch. Where k < Room the first places are taken by what no item beats.
-template <class Item, int Room>
-class RegisterList {
- public:
-  KOKKOS_FUNCTION explicit RegisterList(std::int64_t k) : m_taken(Room - static_cast<int>(k)) {
-    unrolled<Room>([&](auto j) { m_items[j] = j < m_taken ? ~Item{0} : Item{0}; });
-  }
-
-  KOKKOS_FUNCTION Item bar() const { return m_items[Room - 1]; }
-  KOKKOS_FORCEINLINE_FUNCTION void offer(Item item) {
-    if (item <= bar()) return;
-    tally(Count::insertions, 1);
-    unrolled<Room - 1>([&](auto j) {
-      constexpr int at = Room - 1 - j;
-      Item const before = m_items[at - 1];
-      Item const moved = before < item ? before : item;
-      m_items[at] = m_items[at] < moved ? moved : m_items[at];
-    });
-    m_items[0] = m_items[0] < item ? item : m_items[0];
-  }
-  /// Calls body(slot, item) for the k best in order.
-  template <class Body>
-  KOKKOS_FUNCTION void visit(Body const& body) const {
-    unrolled<Room>([&](auto j) {
-      if (j >= m_taken) body(j - m_taken, m_items[j]);
-    });
-  }
-
- private:
-  int m_taken;
-  Item m_items[Room];
-};
-
-/// The largest k whose lists are kept in registers: 128 bytes of them.
-template <class Item>
-inline constexpr int most_in_registers = 128 / static_cast<int>(sizeof(Item));
-
-/// Calls body with the room, a constant, of the smallest list that holds k; k <= most_in_registers<Item>.
-template <class Item, class Body>
-KOKKOS_FORCEINLINE_FUNCTION void with_register_room(std::int64_t k, Body const& body) {
-  constexpr int most = most_in_registers<Item>;
-  if (k <= 4)
-    body(std::integral_constant<int, 4>{});
-  else if (most == 8 || k <= 8)
-    body(std::integral_constant<int, 8>{});
-  else
-    body(std::integral_constant<int, most>{});
-}
 
 /// How the lists of a team lie in its scratch memory: list t is a column of one of two halves, which are
 /// merged item by item. As many lists as there is room for.
@@ -142,9 +17,9 @@ struct TeamLists {
   static constexpr int room = 32 * 1024 / static_cast<int>(sizeof(Item));
 
   int length = 1;  // of a list: k rounded up to a power of two
-  int count = team_size;
+  int count;       // no more than there are threads
 
-  KOKKOS_FUNCTION explicit TeamLists(std::int64_t k) {
+  KOKKOS_FUNCTION explicit TeamLists(std::int64_t k, int threads = team_size) : count(threads) {
     while (length < k) length *= 2;
     while (count > 1 && count * length > room) count /= 2;
   }
@@ -172,7 +47,7 @@ class TeamHeaps {
   }
 
   KOKKOS_FUNCTION TeamHeaps(Group const& group, std::int64_t k)
-      : m_group(group), m_k(k), m_lists(k), m_items(group.template shared<Item>()) {
+      : m_group(group), m_k(k), m_lists(k, group.size()), m_items(group.template shared<Item>()) {
     each(group, 0, m_lists.size(), [&](std::int64_t i) { m_items[i] = 0; });
     group.barrier();
   }

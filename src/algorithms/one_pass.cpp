@@ -1,26 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "one_pass.hpp"
 
-#include <algorithm>
-#include <functional>
-
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/testing.hpp>
 
 #include "../arrange.hpp"
-#include "../counters.hpp"
-#include "../host_scan.hpp"
-#include "../instantiate.hpp"
 #include "../sort_items.hpp"
-#include "one_pass_kept.hpp"
-#include "one_pass_raise.hpp"
-#include "one_pass_rows.hpp"
-#include "one_pass_sample.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
 
-/// The sample of a row; a group takes `block` of its keys.
+/// What the read keeps of each row.
+template <class Item>
+struct Kept {
+  Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
+      : capacity(plan.capacity),
+        thresholds(pieces.take<Item>(rows)),
+        best_ranks(pieces.take<Count64>(rows)),
+        verdicts(pieces.take<Verdict>(rows)),
+        items(pieces.take<Item>(rows * plan.capacity)) {}
+
+  KOKKOS_FUNCTION void begin(std::int64_t row, Item threshold) const {
+    thresholds[row] = threshold;
+    best_ranks[row] = 0;
+    verdicts[row] = {0, false};
+  }
+
+  std::int64_t capacity;
+  Item* thresholds;
+  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
+  Verdict* verdicts;
+  Item* items;
+};
+
+/// The sample of a row, one key of every stratum; a group takes `block` of them.
 template <class Bits, class Item>
 struct TakeSample {
   Problem<Bits> problem;
@@ -29,7 +45,6 @@ struct TakeSample {
   Item* out;
 
   static constexpr int block = team_size;
-  static constexpr std::int64_t page_keys = 4096 / sizeof(Bits);
   KOKKOS_FUNCTION static std::int64_t blocks(std::int64_t samples) {
     return (samples + block - 1) / block;
   }
@@ -39,34 +54,14 @@ struct TakeSample {
     std::int64_t const row_blocks = blocks(samples);
     std::int64_t const row = group.index() / row_blocks, first = group.index() % row_blocks * block;
     std::int64_t const end = first + block < samples ? first + block : samples;
-    SamplePlaces const place_of(problem.shape.n, samples,
-                                Group::is_host ? page_keys : problem.shape.n);
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((take_alone(row, place_of, {first, end});))
-    } else {
-      Stored<Bits> const* const keys = problem.row_keys(row);
-      each(group, first, end, [&](std::int64_t i) {
-        std::int64_t const place = place_of(i);
-        put(row, i, keys[place * problem.key_step], place);
-      });
-    }
-    if (group.rank() == 0) tally(Count::keys_read, end - first);
-  }
-
-  KOKKOS_FUNCTION void put(std::int64_t row, std::int64_t i, Bits key, std::int64_t place) const {
-    out[row * samples + i] = map(key, static_cast<std::uint64_t>(place));
-  }
-
-  /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
-  void take_alone(std::int64_t row, SamplePlaces const& place_of, Range range) const {
+    Strata const strata(problem.shape.n, samples);
     Stored<Bits> const* const keys = problem.row_keys(row);
-    std::int64_t const step = problem.key_step;
-    std::int64_t places[block];
-    Bits found[block];
-    int const count = static_cast<int>(range.end - range.begin);
-    for (int i = 0; i < count; ++i) places[i] = place_of(range.begin + i);
-    for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
-    for (int i = 0; i < count; ++i) put(row, range.begin + i, found[i], places[i]);
+    each(group, first, end, [&](std::int64_t i) {
+      std::int64_t const place = strata.place(i);
+      out[row * samples + i] =
+          map(keys[place * problem.key_step], static_cast<std::uint64_t>(place));
+    });
+    if (group.rank() == 0) tally(Count::keys_read, end - first);
   }
 };
 
@@ -77,62 +72,66 @@ struct SampleRows {
 };
 
 template <class Item>
-KOKKOS_FUNCTION Item unless_forced(Item threshold, Threshold forced) {
-  if (forced == Threshold::too_high) return ~Item{0};
-  return forced == Threshold::too_low ? Item{0} : threshold;
-}
-
-template <class Item>
 struct SetThreshold {
   Item const* samples;
   OnePassPlan plan;
   Threshold forced;
   Kept<Item> kept;
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    kept.begin(row, unless_forced(samples[row * plan.samples + plan.order - 1], forced));
+    Item threshold = samples[row * plan.samples + plan.order - 1];
+    if (forced == Threshold::too_high) threshold = ~Item{0};
+    if (forced == Threshold::too_low) threshold = Item{0};
+    kept.begin(row, threshold);
   }
 };
 
-/// A host's. Samples that only rise or fall are those of a sorted or equal row. Among few others, the order-th best is
-/// soonest found by a heap, which is at its worst where each sample is better than those before.
+/// The one read: a part of a row, of which what reaches the threshold is kept.
 template <class Bits, class Item>
-struct FindThreshold {
+struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  Item* samples;
-  OnePassPlan plan;
-  Threshold forced;
+  std::int64_t parts;  // of a row
   Kept<Item> kept;
 
-  void operator()(std::int64_t row) const {
-    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
-    if (*first < *(last - 1)) std::reverse(first, last);
-    if (std::is_sorted(first, last, std::greater<Item>())) return begin_in_line(row, first);
-    if (plan.order <= plan.samples / 128) {
-      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
-      if (best_are_in_line(first)) return begin_in_line(row, first);
-    } else {
-      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
-    }
-    kept.begin(row, unless_forced(first[plan.order - 1], forced));
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index() / parts;
+    Range const range = part_of(problem.shape.n, group.index() % parts, parts);
+    Item const threshold = kept.thresholds[row];
+    Appender<Item, Group> out(group, group.template shared<std::byte>(),
+                              {kept.items + row * kept.capacity}, &kept.verdicts[row].kept,
+                              kept.capacity);
+    Stored<Bits> const* const keys = problem.row_keys(row);
+    Item best = 0;
+    each_together(
+        group, range, 0,
+        [&](std::int64_t i) {
+          return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
+        },
+        [&](Item item) {
+          best = item > best ? item : best;
+          out.add_if(item >= threshold, item);
+        },
+        [&] { flush_fuller(group, out); });
+    out.flush();
+    if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
+    if (best >= threshold)
+      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
   }
+};
 
- private:
-  bool best_are_in_line(Item const* best) const {
-    std::int64_t const span = (plan.in_line + 2) * (problem.shape.n / plan.samples);
-    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
-      return static_cast<std::int64_t>(map.position(best[i]));
-    });
-  }
-
-  /// Winners that are all at one end of the row are bounded from both sides by the samples of that end.
-  void begin_in_line(std::int64_t row, Item const* best) const {
-    kept.begin(row, unless_forced(best[plan.in_line - 1], forced));
-    SamplePlaces const places(problem.shape.n, plan.samples, TakeSample<Bits, Item>::page_keys);
-    std::int64_t const sure = forced == Threshold::certain_too_low
-                                  ? plan.in_line
-                                  : places.least_at_end(problem.winners(row));
-    if (sure > 0) kept.certain[row] = best[std::min(sure, plan.in_line) - 1];
+/// The winners are among the kept if there are enough of them and all found room.
+template <class Bits, class Item>
+struct Judge {
+  Problem<Bits> problem;
+  bool discredited;
+  Kept<Item> kept;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    Verdict& verdict = kept.verdicts[row];
+    auto const listed = static_cast<std::int64_t>(verdict.kept);
+    tally(Count::passes, 1);
+    tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
+    verdict.proven = !discredited && listed >= problem.winners(row) && listed <= kept.capacity;
   }
 };
 
@@ -143,7 +142,7 @@ struct OnePassPieces {
         plan(one_pass_plan(shape.n, shape.k)),
         winners(pieces, shape, options),
         samples(pieces.take<Item>(shape.rows * plan.samples)),
-        spare_samples(device.host ? nullptr : pieces.take<Item>(shape.rows * plan.samples)),
+        spare_samples(pieces.take<Item>(shape.rows * plan.samples)),
         kept(pieces, shape.rows, plan),
         finish(pieces, device, shape.rows, plan.capacity, 0, false),
         fallback(pieces, device, shape, false) {}
@@ -158,61 +157,9 @@ struct OnePassPieces {
   RadixScratch<Item> fallback;
 };
 
-template <class Item>
-struct SharedReadingPieces {
-  SharedReadingPieces(void* workspace, Device const&, Shape const& shape, Options const&)
-      : pieces(workspace), kept(pieces, shape.rows, one_pass_plan(shape.n, shape.k)) {}
-
-  Pieces pieces;
-  Kept<Item> kept;
-};
-
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
-  if (is_one_pass_by_rows(device, shape)) return 0;
-  if (device.host && fits_one_thread(one_pass_plan(shape.n, shape.k)))
-    return bytes_of<SharedReadingPieces>(device, shape, options);
   return bytes_of<OnePassPieces>(device, shape, options);
-}
-
-template <class Exec, class Bits, class Item>
-void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  launch(label, exec, keep.problem.shape.rows * keep.parts.count(), appender_bytes<Item>(), keep);
-}
-
-/// Hosts, whose sample is dear, learn a better threshold from the first parts.
-template <class Exec, class Bits, class Item>
-void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  constexpr char const* label = "ktopk::one_pass::keep";
-  if constexpr (is_host_space<Exec>) {
-    if (keep.parts.are_worth_a_trial(keep.problem.shape.k)) {
-      KeepReaching<Bits, Item> step = keep;
-      step.parts.read(RowParts::Which::trial);
-      read_parts("ktopk::one_pass::trial", exec, step);
-      launch_each_with_arrays("ktopk::one_pass::raise", exec, keep.problem.shape.rows,
-                              Raise<Bits, Item>{step, forced_threshold});
-      step.parts.read(RowParts::Which::others);
-      return read_parts(label, exec, step);
-    }
-  }
-  read_parts(label, exec, keep);
-}
-
-template <class Exec, class Bits, class Item>
-void find_thresholds(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                     OnePassPieces<Item> const& work) {
-  constexpr char const* label = "ktopk::one_pass::threshold";
-  Shape const& shape = problem.shape;
-  OnePassPlan const& plan = work.plan;
-  Threshold const forced = forced_threshold;
-  if constexpr (is_host_space<Exec>) {
-    launch_each(label, exec, shape.rows,
-                FindThreshold<Bits, Item>{problem, map, work.samples, plan, forced, work.kept});
-  } else {
-    Item const* const ordered = sort_items(exec, SampleRows{plan.samples}, shape.rows, plan.samples,
-                                           work.samples, work.spare_samples);
-    launch_each(label, exec, shape.rows, SetThreshold<Item>{ordered, plan, forced, work.kept});
-  }
 }
 
 template <class Exec, class Bits, class Item>
@@ -224,87 +171,37 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   using Sample = TakeSample<Bits, Item>;
   launch("ktopk::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples), 0,
          Sample{problem, map, plan.samples, work.samples});
-  find_thresholds(exec, problem, map, work);
-  read_rows(exec, KeepReaching<Bits, Item>{problem,
-                                           map,
-                                           {shape.n, keep_parts(device_of(exec), shape)},
-                                           work.kept,
-                                           work.winners.items,
-                                           pick_host_loops<Bits>()});
-  launch_each("ktopk::one_pass::judge", exec, shape.rows,
+  Item const* const ordered = sort_items(exec, SampleRows{plan.samples}, shape.rows, plan.samples,
+                                         work.samples, work.spare_samples);
+  launch_each("ktopk::one_pass::threshold", exec, shape.rows,
+              SetThreshold<Item>{ordered, plan, forced, work.kept});
+  std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
+  launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
+         KeepReaching<Bits, Item>{problem, map, parts, work.kept});
+  launch_each("ktopk::one_pass::validate", exec, shape.rows,
               Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
-}
-
-/// Several threads read a row, one does the rest.
-template <class Exec, class Bits, class Item>
-void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* workspace) {
-  Problem<Bits> const& problem = rows.sink.problem;
-  Shape const& shape = problem.shape;
-  Kept<Item> const kept =
-      SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
-  launch_each_with_arrays("ktopk::one_pass::threshold", exec, shape.rows,
-                          [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  // No item of rows so short has all bits set, so that nothing is known to win before the end.
-  read_parts("ktopk::one_pass::keep", exec,
-             KeepReaching<Bits, Item>{problem,
-                                      rows.sink.map,
-                                      {shape.n, keep_parts(device_of(exec), shape)},
-                                      kept,
-                                      nullptr,
-                                      rows.loops});
-  launch_each_with_arrays("ktopk::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
-    rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
-                kept.capacity);
-  });
-}
-
-/// Of hosts, a profile shows it only where it happens.
-template <class Exec, class Bits, class Item>
-void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
-               RadixScratch<Item> const& scratch, WinnerSink<Bits, Item> const& sink) {
-  if constexpr (runs_at_once<Exec>)
-    if (!any_active(unproven, scratch.rows)) return;
-  Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::fallback");
-  radix_select(exec, unproven, scratch, sink);
-}
-
-/// Whatever fits no single thread.
-template <class Exec, class Bits, class Item>
-void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-               Options const& options, void* workspace) {
-  OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-  keep_reaching(exec, problem, map, work);
-  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
-  radix_select(
-      exec,
-      ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
-                             work.kept.thresholds, work.kept.best_ranks, work.kept.written},
-      work.finish, sink);
-  fall_back(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
-            work.fallback, sink);
-  arrange(exec, problem, map, work.winners);
 }
 
 template <class Exec, class Bits>
 void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                            void* workspace) {
-  Shape const& shape = problem.shape;
-  with_item_type<Bits>(shape.n, [&](auto item) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    if constexpr (runs_at_once<Exec>) {
-      OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
-      if (fits_one_thread(plan)) {
-        OnePassRows<Bits, Item> const rows{
-            {problem, map, nullptr}, pick_host_loops<Bits>(), plan, options.sorted};
-        if (is_one_pass_by_rows(device_of(exec), shape))
-          launch("ktopk::one_pass::rows", exec, shape.rows, 0, rows);
-        else
-          share_reading(exec, rows, workspace);
-        return;
-      }
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+    keep_reaching(exec, problem, map, work);
+    WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+    radix_select(
+        exec,
+        ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts,
+                               map, work.kept.thresholds, work.kept.best_ranks},
+        work.finish, sink);
+    {
+      Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::fallback");
+      radix_select(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts}, work.fallback,
+                   sink);
     }
-    share_all(exec, problem, map, options, workspace);
+    arrange(exec, problem, map, work.winners);
   });
 }
 

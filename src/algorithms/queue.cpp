@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "queue.hpp"
 
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
-#include "../instantiate.hpp"
 #include "../part_lists.hpp"
 #include "queue_state.hpp"
 
@@ -12,32 +13,15 @@ template <class Bits, class Item>
 struct QueueParts {
   PartLists<Bits, Item> lists;
   ItemMap<Bits, Item> map;
-  HostLoops<Bits> loops;
-  Sorted sorted;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     RowPart const part = lists.part(group.index());
     if (part.wanted == 0) return;
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((select_alone(part);))
-    } else {
-      TeamQueue<Group, Item> queue(group, part.wanted);
-      queue.push(map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
-                 part.range);
-      Item const* const best = queue.finish();
-      each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
-    }
-  }
-
-  void select_alone(RowPart const& part) const {
-    ThreadArray<Item> const items(part.wanted + HostQueue<Item>::room(part.wanted));
-    HostQueue<Item> queue(items.get(), part.wanted);
-    queue.push(loops, map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step,
-               part.range);
-    part.tally_read();
-    Item const* const best = queue.finish(lists.parts == 1 ? sorted : Sorted::no);
-    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, best[slot]);
+    TeamQueue<Group, Item> queue(group, part.wanted);
+    queue.push(map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step, part.range);
+    Item const* const best = queue.finish();
+    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
   }
 };
 
@@ -69,8 +53,7 @@ void Queue<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
     QueuePieces<Item> const work(workspace, device_of(exec), shape, options);
     auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
     launch("ktopk::queue::parts", exec, shape.rows * lists.parts,
-           TeamQueue<ThreadGroup, Item>::shared_bytes(shape.k),
-           QueueParts<Bits, Item>{lists, map, pick_host_loops<Bits>(), options.sorted});
+           TeamQueue<ThreadGroup, Item>::shared_bytes(shape.k), QueueParts<Bits, Item>{lists, map});
     select_from_lists("ktopk::queue::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.winners);
   });

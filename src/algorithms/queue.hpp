@@ -4,10 +4,9 @@
 #include <ktopk/detail/backend.hpp>
 
 // The best k of each part of a row in a list, and what beats the last of them in a queue; when that is
-// full, the best of both are the new list: sorted and merged on a device, selected by SIMD on a host.
+// full, both are sorted and merged, and the best of both are the new list.
 // Reads the input once; k up to 2048.
 // After GridSelect (Zhang et al., SC '23, section 4), of which a row of one group is BlockSelect.
-// Prefer it on CPUs for k from 32 to 2048.
 
 namespace ktopk::detail {
 
@@ -15,7 +14,9 @@ template <>
 struct Queue<Generic> {
   static constexpr char const* label = "ktopk::queue";
   static constexpr std::int64_t largest_k = 2048;
-  static bool supports(Device const&, Shape const& shape, Options const&) { return shape.k <= largest_k; }
+  static bool supports(Device const&, Shape const& shape, Options const&) {
+    return shape.k <= largest_k;
+  }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "radix.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <limits>
 
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
-#include "../counters.hpp"
-#include "../instantiate.hpp"
-#include "../short_rows.hpp"
 #include "radix_aim.hpp"
-#include "radix_digits.hpp"
 #include "radix_passes.hpp"
 #include "radix_reading.hpp"
 
@@ -30,14 +27,6 @@ struct RadixSelection {
   }
   KOKKOS_FUNCTION int bins() const { return digits().bins(); }
   KOKKOS_FUNCTION Aim aim() const { return {source, digits()}; }
-
-  /// As many keys are read in the time in which a bin is added to that of the other groups.
-  static constexpr std::int64_t keys_worth_a_merge = 8;
-
-  /// Has no more bins than are worth their while where a group reads so many items.
-  void suit_digits(std::int64_t items) {
-    scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
-  }
 
   /// Whether groups share the row.
   KOKKOS_FUNCTION bool is_shared(std::int64_t row) const {
@@ -97,25 +86,16 @@ struct RadixSelection {
   }
 
   /// Whether the pass also moves what may still win to the buffer.
-  template <class Group>
-  KOKKOS_FUNCTION bool filters(Group const&, RadixRow<Item> const& state, std::int64_t row) const {
-    if (Group::is_host && of_keys && digits().counts_places(state)) return false;
+  KOKKOS_FUNCTION bool filters(RadixRow<Item> const& state, std::int64_t row) const {
     return !state.in_buffer && state.left < source.size(row) &&
            state.left <= buffer_of(row).capacity;
   }
 
-  /// How many keys behind a line of memory the row begins. A team's pieces begin where lines do.
-  template <class Group, class Reader>
-  KOKKOS_FUNCTION static std::int64_t lead_of(Group const&, Reader const& read) {
-    return Group::is_host ? 0 : read.lead(0);
-  }
-
   /// What a pass has to read of a row.
-  template <class Group>
-  KOKKOS_FUNCTION std::int64_t lines_left(Group const& group, std::int64_t row) const {
+  KOKKOS_FUNCTION std::int64_t lines_left(std::int64_t row) const {
     RadixRow<Item> const& state = scratch.row_states[row];
     if (state.in_buffer) return lines_of(static_cast<std::int64_t>(state.filled));
-    return lines_of(source.size(row) + lead_of(group, source.reader(row)));
+    return lines_of(source.size(row) + source.reader(row).lead(0));
   }
 
   template <class Group>
@@ -144,9 +124,9 @@ struct RadixSelection {
       return;
     }
     auto const read = source.reader(row);
-    Range const range = keys_in(piece.lines, source.size(row), lead_of(group, read));
+    Range const range = keys_in(piece.lines, source.size(row), read.lead(0));
     tally_read(group, source_reads, range);
-    if (filters(group, state, row))
+    if (filters(state, row))
       part.filter(group, read, range, histogram, buffer_of(row));
     else
       part.count(group, read, range, state.left == source.size(row), histogram);
@@ -176,15 +156,13 @@ struct RadixSelection {
       state.need -= above;
       state.left = here;
       digits().keep_bin(state, count - 1 - d);
-      finish_pass(group, state, filtered, row);
+      finish_pass(state, filtered, row);
     }
     group.barrier();
   }
 
   /// By one thread: what is left of the row, now that its bin is known.
-  template <class Group>
-  KOKKOS_FUNCTION void finish_pass(Group const& group, RadixRow<Item>& state, bool filtered,
-                                   std::int64_t row) const {
+  KOKKOS_FUNCTION void finish_pass(RadixRow<Item>& state, bool filtered, std::int64_t row) const {
     state.settled = state.left == state.need;
     if constexpr (of_keys)
       if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
@@ -192,52 +170,6 @@ struct RadixSelection {
     tally(Count::passes, 1);
     if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
     state.in_buffer = state.in_buffer || filtered;
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((finish_alone(state, row);))
-      if constexpr (of_keys)
-        KOKKOS_IF_ON_HOST((settle_tie(state, row); aim().again(group, state, row);))
-    }
-  }
-
-  /// Few items in the buffer are ordered in less time than it takes to launch a pass.
-  void finish_alone(RadixRow<Item>& state, std::int64_t row) const {
-    constexpr std::int64_t most = 2048;
-    auto const filled = static_cast<std::int64_t>(state.filled);
-    if (state.settled || !state.in_buffer || state.left > most || filled > 8 * most) return;
-    Item const *const begin = buffer_of(row).items, *const end = begin + filled;
-    ThreadArray<Item> const memory(state.left);
-    Item* const items = memory.get();
-    auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
-    auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
-    digits().settle_at(state, best_of(items, count, static_cast<int>(state.need)));
-  }
-  /// The k-th best of items that are all distinct, of which the order is lost.
-  static Item best_of(Item* items, int count, int k) {
-    if constexpr (ListScan<Item>::by_loops) {
-      return pick_host_loops<Item>().kth(items, count, k).rank;
-    } else {
-      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
-      return items[k - 1];
-    }
-  }
-
-  /// Of keys that share a rank the k-th is looked for from the end that it is nearer to, where few have to be
-  /// looked at until it is found.
-  void settle_tie(RadixRow<Item>& state, std::int64_t row) const {
-    constexpr std::int64_t most = 32'768;
-    if (state.settled || state.in_buffer || !digits().is_one_rank(state)) return;
-    Range const places = digits().places_left(state, {0, source.size(row)});
-    std::int64_t const length = places.end - places.begin;
-    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
-    if (share * static_cast<double>(length) > static_cast<double>(most)) return;
-    bool const from_end = sink.map.flip == 0;
-    std::int64_t const looks = std::min(2 * most, length);
-    std::int64_t const begin = from_end ? places.end - looks : places.begin;
-    Bits const rank = sink.map.rank_of(state.floor);
-    std::int64_t const place =
-        source.reader(row).scan().place_of_tie(begin, begin + looks, rank, state.need, from_end);
-    if (place >= 0)
-      digits().settle_at(state, sink.map.join(rank, static_cast<std::uint64_t>(place)));
   }
 
   template <class Group>
@@ -252,60 +184,31 @@ struct RadixSelection {
       tally_read(group, Count::items_read, held);
     } else {
       auto const read = source.reader(row);
-      Range const range = keys_in(piece.lines, source.size(row), lead_of(group, read));
+      Range const range = keys_in(piece.lines, source.size(row), read.lead(0));
       part.gather(group, read, range);
       tally_read(group, source_reads, range);
     }
     if (group.rank() == 0 && piece.lines.begin == 0) tally(Count::passes, 1);
   }
-
-  /// A row of keys that a host's thread does at once; false where it is too long or the source has none.
-  bool select_short(std::int64_t row) const {
-    if constexpr (of_keys) {
-      std::int64_t const size = source.size(row);
-      if (size > longest_row_in_cache) return false;
-      auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
-      if (k == 0) return true;
-      return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
-    }
-    return false;
-  }
 };
-
-/// Whether no row is left for a pass, where the host may know.
-template <class Exec, class Item>
-bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {
-  if constexpr (runs_at_once<Exec>)
-    return scratch.rows == 1 ? scratch.row_states[0].settled : list.empty();
-  else
-    return false;
-}
 
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   WinnerSink<Bits, Item> const& sink) {
-  if constexpr (runs_at_once<Exec>)
-    if (!any_active(source, scratch.rows)) return;
   using Selection = RadixSelection<Source, Bits, Item>;
-  Selection selection{source, scratch, sink};
-  if constexpr (runs_at_once<Exec>)
-    if (scratch.rows == 1)
-      selection.suit_digits(source.size(0) / scratch.parts / Selection::keys_worth_a_merge);
+  Selection const selection{source, scratch, sink};
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
-  int const shared = radix_shared_bytes(selection.scratch);
-  schedule.clear(exec);
-  launch("ktopk::radix::row", exec, scratch.row_groups, shared,
+  int const shared = radix_shared_bytes(scratch);
+  launch_each("ktopk::radix::clear", exec, schedule.counts(), schedule.clear());
+  launch("ktopk::radix::row", exec, scratch.rows, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
   if (scratch.shared_rows == 0) return;
-  for (int pass = 0; pass < selection.digits().most_passes(is_host_space<Exec>); ++pass) {
-    RadixTaskList const list = schedule.of_pass(pass);
-    if (all_settled<Exec>(scratch, list)) break;
+  constexpr int aimed_in_vain = 1;
+  for (int pass = 0; pass < selection.digits().most_passes(aimed_in_vain); ++pass)
     launch("ktopk::radix::digit", exec, scratch.groups(), shared,
-           RadixPass<Selection>{selection, list, {schedule.of_pass(pass + 1), gather}});
-  }
-  if constexpr (runs_at_once<Exec>)
-    if (scratch.rows > 1 && gather.empty()) return;
+           RadixPass<Selection>{
+               selection, schedule.of_pass(pass), {schedule.of_pass(pass + 1), gather}});
   launch("ktopk::radix::gather", exec, scratch.groups(), shared,
          RadixGather<Selection>{selection, gather});
 }
@@ -321,7 +224,6 @@ struct RadixPieces {
 
 KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
-  if (are_short_rows(device, shape)) return 0;
   return bytes_of<RadixPieces>(device, shape, options);
 }
 
@@ -331,15 +233,9 @@ void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    if (are_short_rows(device_of(exec), problem.shape)) {
-      launch(
-          "ktopk::radix::short_rows", exec, problem.shape.rows, 0,
-          ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
-      return;
-    }
     RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                 work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    radix_select(exec, KeySource<Bits, Item>{problem, map}, work.scratch,
+                 WinnerSink<Bits, Item>{problem, map, work.winners.items});
     arrange(exec, problem, map, work.winners);
   });
 }

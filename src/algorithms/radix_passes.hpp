@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "../short_rows.hpp"
-#include "radix_tasks.hpp"
+#include <ktopk/detail/radix_tasks.hpp>
+
+#include "../group.hpp"
 
 // The kernels of radix, and who does what in them. The first begins every row, and does all of the rows that
 // a group has to itself. Then come the passes over the rows that groups share, whose tasks are laid out
@@ -44,12 +45,11 @@ struct RadixNext {
   RadixTaskList pass, gather;
 
   /// Returns the row's place in the list. By one thread.
-  template <class Group, class Selection>
-  KOKKOS_FUNCTION std::int64_t enlist(Group const& group, Selection const& selection,
-                                      std::int64_t row) const {
+  template <class Selection>
+  KOKKOS_FUNCTION std::int64_t enlist(Selection const& selection, std::int64_t row) const {
     auto const& state = selection.scratch.row_states[row];
     if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
-    return (state.settled ? gather : pass).append(row, selection.lines_left(group, row));
+    return (state.settled ? gather : pass).append(row, selection.lines_left(row));
   }
 };
 
@@ -61,50 +61,14 @@ struct RadixRows {
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    if constexpr (Group::is_host) {
-      Range const rows = rows_of(group.index());
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) begin(group, row);
-    } else {
-      begin(group, group.index());
-    }
+    std::int64_t const row = group.index();
+    if (selection.is_shared(row) && is_admitted(group))
+      share(group, row);
+    else
+      select(selection, group, row);
   }
 
  private:
-  /// One row, or of ragged rows as many as are about an equal share of all keys.
-  KOKKOS_FUNCTION Range rows_of(std::int64_t group) const {
-    if (selection.scratch.row_groups == selection.scratch.rows) return {group, group + 1};
-    return {row_behind(group), row_behind(group + 1)};
-  }
-  KOKKOS_FUNCTION std::int64_t row_behind(std::int64_t groups) const {
-    std::int64_t const rows = selection.scratch.rows, all_groups = selection.scratch.row_groups;
-    if (groups == all_groups) return rows;
-    std::int64_t const keys = keys_before(rows) / all_groups * groups;
-    std::int64_t low = 0, high = rows;
-    while (low < high) {
-      std::int64_t const middle = (low + high) / 2;
-      if (keys_before(middle) < keys)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
-  }
-  /// A row takes as long as so many keys even without any.
-  KOKKOS_FUNCTION std::int64_t keys_before(std::int64_t row) const {
-    return selection.source.first(row) + 512 * row;
-  }
-
-  template <class Group>
-  KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row) const {
-    if (selection.is_shared(row) && is_admitted(group)) {
-      share(group, row);
-    } else if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((select_on_host(group, row);))
-    } else {
-      select(selection, group, row);
-    }
-  }
-
   /// Whether there is a place among the shared rows for one more. Together.
   template <class Group>
   KOKKOS_FUNCTION bool is_admitted(Group const& group) const {
@@ -123,22 +87,12 @@ struct RadixRows {
   KOKKOS_FUNCTION void share(Group const& group, std::int64_t row) const {
     auto& state = selection.scratch.row_states[row];
     selection.begin(group, row, group.template shared<std::byte>());
-    if (group.rank() == 0) state.slot = next.enlist(group, selection, row);
+    if (group.rank() == 0) state.slot = next.enlist(selection, row);
     group.barrier();
     if (state.settled) return;
     std::int64_t const bins = selection.bins();
     Count64* const merged = selection.scratch.histograms + state.slot * bins;
     each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
-  }
-
-  /// Ragged rows may be much shorter than a histogram for all of them.
-  template <class Group>
-  void select_on_host(Group const& group, std::int64_t row) const {
-    std::int64_t const size = selection.source.size(row);
-    if (selection.select_short(row)) return;
-    Selection own = selection;
-    own.suit_digits(size);
-    select(own, group, row);
   }
 
   template <class Group>
@@ -150,10 +104,10 @@ struct RadixRows {
     selection.begin(group, row, histogram);
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
     auto* const totals = selection.totals(group);
-    auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(group, row)}, 1}; };
-    bool const is_long = selection.lines_left(group, row) > selection.scratch.most_lines;
+    auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(row)}, 1}; };
+    bool const is_long = selection.lines_left(row) > selection.scratch.most_lines;
     while (!state.settled) {
-      bool const filtered = selection.filters(group, state, row);
+      bool const filtered = selection.filters(state, row);
       if (is_long) {
         clear(group, totals, bins);
         count_by_parts(group, selection, whole(), histogram,
@@ -175,7 +129,7 @@ struct RadixRows {
 /// row changes as soon as the last has arrived.
 template <class Group, class Selection>
 KOKKOS_FUNCTION RadixPiece part_of_only_row(Group const& group, Selection const& selection) {
-  std::int64_t const lines = selection.lines_left(group, 0), parts = selection.scratch.parts;
+  std::int64_t const lines = selection.lines_left(0), parts = selection.scratch.parts;
   RadixShares const shares{nullptr, 0, lines, (lines + parts - 1) / parts};
   return {0, shares.of_group(group.index()), parts};
 }
@@ -211,7 +165,7 @@ struct RadixPass {
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
-    bool const filtered = selection.filters(group, state, piece.row);
+    bool const filtered = selection.filters(state, piece.row);
     Count64* const merged = selection.scratch.histograms + state.slot * bins;
     count_by_parts(group, selection, piece, histogram,
                    [&](std::int64_t b, Count64 count) { Kokkos::atomic_add(&merged[b], count); });
@@ -219,7 +173,7 @@ struct RadixPass {
     if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
     selection.choose(group, state, merged, filtered, piece.row, sums);
     each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
-    if (group.rank() == 0) next.enlist(group, selection, piece.row);
+    if (group.rank() == 0) next.enlist(selection, piece.row);
   }
 };
 

@@ -4,10 +4,8 @@
 #include <cstdint>
 
 #include "../arrange.hpp"
-#include "../counters.hpp"
 #include "../group.hpp"
-#include "../host_scan.hpp"
-#include "radix_digits.hpp"
+#include "radix.hpp"
 
 // What a group does with part of a row in a pass of radix: it counts digits, or in the same read moves what
 // may still win to a buffer and what has won to the winners (AIR Top-K, Zhang et al., SC '23, 3.2), or
@@ -49,10 +47,6 @@ struct RadixReading {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, Reader const& read, Range range, bool all,
                              unsigned* histogram) const {
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((count_alone(read.scan(), range, all, histogram);))
-      return;
-    }
     Item const floor = state.floor, span = state.ceiling - floor, base = state.base;
     int const shift = state.shift;
     unsigned const last = static_cast<unsigned>(digits.bins() - 1);
@@ -92,7 +86,8 @@ struct RadixReading {
       buffer.add_if(true, item);
       group.fetch_add(&histogram[digits.digit_of(item, base, shift, last)], 1u);
     };
-    read_from(group, read, range, ceiling, visit, [&] { flush_fuller(group, buffer, winner); });
+    each_together(group, range, read.lead(range.begin), read, visit,
+                  [&] { flush_fuller(group, buffer, winner); });
     buffer.flush();
     winner.flush();
   }
@@ -100,97 +95,22 @@ struct RadixReading {
   /// Writes every item from the floor upwards.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
-    if constexpr (Group::is_host && !Reader::reads_keys) {
-      KOKKOS_IF_ON_HOST((gather_list(read.scan(), range);))
-      return;
-    }
     Item const threshold = state.floor;
     Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
                                                         &state.emitted, winners);
-    read_from(
-        group, read, range, threshold, [&](Item item) { winner.add_if(item >= threshold, item); },
+    each_together(
+        group, range, read.lead(range.begin), read,
+        [&](Item item) { winner.add_if(item >= threshold, item); },
         [&] { flush_fuller(group, winner); });
     winner.flush();
   }
 
  private:
-  /// Of a host's list.
-  void count_alone(ListScan<Item> const& scan, Range range, bool all, unsigned* histogram) const {
-    RankDigits<Item> const digit{state.base, state.shift, static_cast<unsigned>(digits.bins() - 1)};
-    if (all)
-      scan.count_digits(range.begin, range.end, digit, histogram);
-    else
-      scan.visit_edge(range.begin, range.end, state.floor, state.ceiling,
-                      [&](Item item) { ++histogram[digit(item)]; });
-  }
-
-  /// Of a host's keys.
-  void count_alone(KeyScan<Bits, Item> const& scan, Range range, bool all,
-                   unsigned* histogram) const {
-    auto const& map = digits.map;
-    auto const last = static_cast<unsigned>(digits.bins() - 1);
-    if (digits.counts_places(state)) return count_places(scan, range, histogram);
-    if (state.shift >= map.position_bits) {
-      RankDigits<Bits> const digit{map.rank_of(state.base), state.shift - map.position_bits, last};
-      if (all) return scan.count_digits(range.begin, range.end, digit, histogram);
-      Bits const least = map.rank_of(state.floor), most = map.rank_of(state.ceiling);
-      return scan.count_digits_in(range.begin, range.end, digit,
-                                  {least, static_cast<Bits>(most - least)}, histogram);
-    }
-    scan.visit_edge(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
-      if (item >= state.floor && item <= state.ceiling)
-        ++histogram[digits.digit_of(item, state.base, state.shift, last)];
-    });
-  }
-
-  /// The same where all that may win is of one rank.
-  void count_places(KeyScan<Bits, Item> const& scan, Range range, unsigned* histogram) const {
-    auto const last = static_cast<unsigned>(digits.bins() - 1);
-    Bits const rank = digits.map.rank_of(state.floor);
-    Range const left = digits.places_left(state, range);
-    scan.count_places(left.begin, left.end, rank, state.shift, [&](std::int64_t i, int found) {
-      Item const item = digits.map.join(rank, static_cast<std::uint64_t>(i));
-      if (item >= state.floor && item <= state.ceiling)
-        histogram[digits.digit_of(item, state.base, state.shift, last)] +=
-            static_cast<unsigned>(found);
-    });
-  }
-
   /// Memory of one of two Appenders, behind a histogram, sums and a flag.
   template <class Group>
   KOKKOS_FUNCTION std::byte* append_memory(Group const& group, int which) const {
     return group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_sums_bytes +
                                             which * appender_bytes<Item>());
-  }
-
-  /// Calls visit(item) for every item from the floor upwards, and maybe for others; a host puts what is
-  /// surely above `ceiling` into the sink instead, by whole blocks. settle() ends each stride of a team.
-  template <class Group, class Reader, class Visit, class Settle>
-  KOKKOS_FUNCTION void read_from(Group const& group, Reader const& read, Range range,
-                                 [[maybe_unused]] Item ceiling, Visit const& visit,
-                                 Settle const& settle) const {
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((read.scan().split(
-          range.begin, range.end, state.floor, ceiling, visit,
-          [&](typename Reader::Block from, std::uint16_t const* hits, int found, auto... first) {
-            sink.put_hits(row, slots_for(found), from, hits, found, first...);
-            tally(Count::flushes, 1);
-          });))
-    } else {
-      each_together(group, range, read.lead(range.begin), read, visit, settle);
-    }
-  }
-
-  void gather_list(ListScan<Item> const& scan, Range range) const {
-    scan.pack_reaching(range.begin, range.end, state.floor, [&](Item const* best, int found) {
-      sink.put_items(row, slots_for(found), best, found);
-      tally(Count::flushes, 1);
-    });
-  }
-
-  std::int64_t slots_for(int found) const {
-    return static_cast<std::int64_t>(
-        Kokkos::atomic_fetch_add(&state.emitted, static_cast<Count64>(found)));
   }
 };
 

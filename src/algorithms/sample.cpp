@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sample.hpp"
 
-#include "../instantiate.hpp"
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../refinement.hpp"
 
 namespace ktopk::detail {

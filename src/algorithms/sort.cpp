@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sort.hpp"
 
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
+
 #include "../arrange.hpp"
-#include "../counters.hpp"
-#include "../instantiate.hpp"
 #include "../sort_items.hpp"
 
 namespace ktopk::detail {

@@ -69,7 +69,16 @@ Buffer<Exec> const& UniformCall<Exec, T>::keys_laid_out(int way) {
 template <class Exec, class T>
 Answer<T> UniformCall<Exec, T>::by_plan(std::int64_t k, Options const& options) {
   auto const draw = random_bits(static_cast<std::uint64_t>(1000 * m_n + k), m_turn++);
-  int const way = layouts[draw % std::size(layouts)];
+  return by_plan_in(layouts[draw % std::size(layouts)], k, options);
+}
+
+template <class Exec, class T>
+Answer<T> UniformCall<Exec, T>::with_gaps(std::int64_t k, Options const& options) {
+  return by_plan_in(every_other, k, options);
+}
+
+template <class Exec, class T>
+Answer<T> UniformCall<Exec, T>::by_plan_in(int way, std::int64_t k, Options const& options) {
   auto const keys = place(way, m_rows, m_n), outputs = place(way, m_rows, k);
   auto const& key_buffer = keys_laid_out(way);
   m_values.clear();

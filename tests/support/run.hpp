@@ -3,6 +3,8 @@
 
 /// From host vectors through the API and back.
 
+#include <ktopk/config.hpp>
+#include <ktopk/detail/backend.hpp>
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/ktopk.hpp>
 
@@ -49,36 +51,54 @@ inline bool are_tested(std::string_view implementations) {
   return implementations == name;
 }
 
-/// Calls `body` once for the tuned implementations, where there are any, and once for the portable ones alone.
+/// Whether this build has tuned implementations for an execution space.
+template <class Exec>
+inline constexpr bool has_tuned =
+    ktopk::detail::is_host_space<Exec> ? KTOPK_ENABLE_HOST_TUNED : KTOPK_ENABLE_CUDA_TUNED;
+
+/// Whether tuned implementations serve where they support the shape: not while the portable ones are forced.
+template <class Exec>
+bool serves_tuned(Exec const&) {
+  return has_tuned<Exec> && !ktopk::detail::portable_alone;
+}
+
+/// Calls `body` for the implementations that serve an execution space, unless these are tuned and not to be tested.
+template <class Exec, class Body>
+void for_tuned(Exec const& exec, Body const& body) {
+  if (!has_tuned<Exec> || are_tested("tuned")) body(exec);
+}
+
+/// The same, and where there are tuned implementations once more for the portable ones alone.
 template <class Exec, class Body>
 void for_tuned_and_portable(Exec const& exec, Body const& body) {
-#if KTOPK_ENABLE_CUDA_TUNED
-  if (are_tested("tuned")) body(exec);
-  if (!are_tested("portable")) return;
+  for_tuned(exec, body);
+  if (!has_tuned<Exec> || !are_tested("portable")) return;
   ktopk::detail::ForcePortable const portable;
   INFO("portable implementations alone");
-#endif
   body(exec);
 }
 
 /// Calls `body` with the default instance of every enabled execution space. Where there is a device, of
 /// its space alone: host spaces are tested by builds of their own, which compile in a fraction of the time.
+/// Of several host spaces one runs the portable implementations, which take most of the time.
 template <class Body>
 void for_each_space(Body const& body) {
 #if defined(KOKKOS_ENABLE_CUDA)
   for_tuned_and_portable(Kokkos::Cuda(), body);
 #elif defined(KOKKOS_ENABLE_HIP)
-  body(Kokkos::HIP());
-#else
+  for_tuned_and_portable(Kokkos::HIP(), body);
+#elif defined(KOKKOS_ENABLE_OPENMP) || defined(KOKKOS_ENABLE_THREADS)
 #ifdef KOKKOS_ENABLE_SERIAL
-  body(Kokkos::Serial());
+  for_tuned(Kokkos::Serial(), body);
 #endif
 #ifdef KOKKOS_ENABLE_OPENMP
-  body(Kokkos::OpenMP());
+  for_tuned_and_portable(Kokkos::OpenMP(), body);
 #endif
 #ifdef KOKKOS_ENABLE_THREADS
-  body(Kokkos::Threads());
+  for_tuned_and_portable(Kokkos::Threads(), body);
 #endif
+#else
+  for_tuned_and_portable(Kokkos::Serial(), body);
 #endif
 }
 
@@ -195,8 +215,11 @@ class UniformCall {
   Answer<T> operator()(std::int64_t k, Options const& options, Outputs outputs = Outputs::both);
   /// By a Plan, with another layout of keys and outputs in each call.
   Answer<T> by_plan(std::int64_t k, Options const& options);
+  /// By a Plan, with gaps between the keys of a row.
+  Answer<T> with_gaps(std::int64_t k, Options const& options);
 
  private:
+  Answer<T> by_plan_in(int way, std::int64_t k, Options const& options);
   Answer<T> fetch(std::size_t places, Outputs outputs);
   Buffer<Exec> const& keys_laid_out(int way);
 

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include <Kokkos_Core.hpp>
 
@@ -11,12 +12,13 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// Who serves an algorithm on an execution space. A tag names a backend, a template names an algorithm,
-// and a backend brings its own by specializing both the algorithm and backend_for.
+// What serves an algorithm on an execution space. A tag names a backend, a template names an algorithm, and a backend
+// has its own implementation where it specializes the template for its tag.
 
 namespace ktopk::detail {
 
 struct Generic {};
+struct Host {};
 struct Cuda {};
 
 template <class Backend>
@@ -42,11 +44,6 @@ struct Queue;
 template <class Backend>
 struct Delegate;
 
-template <template <class> class Algorithm, class Exec>
-struct backend_for {
-  using type = Generic;
-};
-
 /// What sizing and choosing know of the device behind an execution space instance.
 struct Device {
   bool host = true;
@@ -57,6 +54,22 @@ template <class Exec>
 inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible &&
     std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
+
+/// The backends of an execution space, in the order in which they are asked.
+template <class... Backends>
+struct BackendList {};
+
+template <class Exec>
+struct backends_of {
+  using type =
+      std::conditional_t<is_host_space<Exec>, BackendList<Host, Generic>, BackendList<Generic>>;
+};
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+struct backends_of<Kokkos::Cuda> {
+  using type = BackendList<Cuda, Generic>;
+};
+#endif
 
 template <class Exec>
 Device device_of(Exec const& exec) {

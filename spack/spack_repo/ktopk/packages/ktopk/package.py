@@ -70,6 +70,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
             self.define("KTOPK_BUILD_PERF", False),
             self.define("KTOPK_BUILD_TOOLS", True),
             self.define("KTOPK_ENABLE_COUNTERS", False),
+            self.define("KTOPK_ENABLE_HOST_TUNED", True),
             self.define_from_variant("KTOPK_ENABLE_CUDA_TUNED", "cuda"),
             *self.device_args(),
         ]

@@ -3,8 +3,9 @@
 
 #include <Kokkos_Core.hpp>
 
-// KTOPK_FOR_EACH_SPACE(X) says X(Space) for every execution space that Kokkos was built with;
-// KTOPK_INSTANTIATE(X) does so where the library is compiled, and nothing where it is header-only.
+// KTOPK_FOR_EACH_SPACE(X) expands to X(Space) for every execution space that Kokkos was built with, and
+// KTOPK_FOR_EACH_HOST_SPACE(X) for those of hosts. KTOPK_INSTANTIATE(X) and KTOPK_INSTANTIATE_ON_HOSTS(X) do so where
+// the library is compiled; in header-only code they expand to nothing.
 
 #if defined(KOKKOS_ENABLE_SERIAL)
 #define KTOPK_FOR_SERIAL(X) X(Kokkos::Serial)
@@ -37,10 +38,13 @@
 #define KTOPK_FOR_SYCL(X)
 #endif
 
+#define KTOPK_FOR_EACH_HOST_SPACE(X) \
+  KTOPK_FOR_SERIAL(X)                \
+  KTOPK_FOR_OPENMP(X)                \
+  KTOPK_FOR_THREADS(X)
+
 #define KTOPK_FOR_EACH_SPACE(X) \
-  KTOPK_FOR_SERIAL(X)           \
-  KTOPK_FOR_OPENMP(X)           \
-  KTOPK_FOR_THREADS(X)          \
+  KTOPK_FOR_EACH_HOST_SPACE(X)  \
   KTOPK_FOR_CUDA(X)             \
   KTOPK_FOR_HIP(X)              \
   KTOPK_FOR_SYCL(X)
@@ -48,12 +52,14 @@
 #if defined(KTOPK_HEADER_ONLY)
 #define KTOPK_INLINE inline
 #define KTOPK_INSTANTIATE(X)
+#define KTOPK_INSTANTIATE_ON_HOSTS(X)
 #else
 #define KTOPK_INLINE
 #define KTOPK_INSTANTIATE(X) KTOPK_FOR_EACH_SPACE(X)
+#define KTOPK_INSTANTIATE_ON_HOSTS(X) KTOPK_FOR_EACH_HOST_SPACE(X)
 #endif
 
-// A generic implementation's `run` for every key width on one space.
+// An implementation's `run` for every key width on one space.
 #define KTOPK_RUN_ON(Implementation, Space)                                                      \
   template void Implementation::run(Space const&, Problem<std::uint8_t> const&, Options const&,  \
                                     void*);                                                      \

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "../group.hpp"
+#include <ktopk/detail/positions.hpp>
 
-namespace ktopk::detail {
+namespace ktopk::detail::host {
 
 /// The parts in which a row is read. A trial reads the first keys of one part of each of `tried` strata, all else
 /// follows.
@@ -22,10 +22,10 @@ class RowParts {
         m_strata_per_key(1 / static_cast<double>(part_of(n, 0, parts).end * m_strata.length())) {}
 
   void read(Which which) { m_which = which; }
-  KOKKOS_FUNCTION std::int64_t count() const { return m_which == Which::trial ? tried : m_parts; }
+  std::int64_t count() const { return m_which == Which::trial ? tried : m_parts; }
 
   /// The keys of the i-th part to be read.
-  KOKKOS_FUNCTION Range range(std::int64_t i) const {
+  Range range(std::int64_t i) const {
     if (m_which == Which::trial) return piece_of(m_strata.place(i));
     Range const part = part_of(m_n, i, m_parts);
     bool const has_piece = m_which == Which::others && is_tried(i);
@@ -57,12 +57,12 @@ class RowParts {
  private:
   static constexpr std::int64_t smallest_row = std::int64_t{1} << 24;
 
-  KOKKOS_FUNCTION Range piece_of(std::int64_t part) const {
+  Range piece_of(std::int64_t part) const {
     auto const [begin, end] = part_of(m_n, part, m_parts);
     return {begin, begin + m_piece < end ? begin + m_piece : end};
   }
 
-  KOKKOS_FUNCTION bool is_tried(std::int64_t part) const {
+  bool is_tried(std::int64_t part) const {
     std::int64_t const stratum = m_strata.of(part);
     return stratum < tried && m_strata.place(stratum) == part;
   }
@@ -109,4 +109,4 @@ class Spread {
   int m_last = 0, m_run = 0;
 };
 
-}  // namespace ktopk::detail
+}  // namespace ktopk::detail::host

@@ -6,13 +6,14 @@
 #include <limits>
 #include <type_traits>
 
-#include "../backends/host/in_order.hpp"
-#include "../backends/host/loops.hpp"
-#include "../backends/host/place_classes.hpp"
-#include "../backends/host/thread_memory.hpp"
-#include "counters.hpp"
+#include <ktopk/detail/counters.hpp>
 
-// How host implementations walk a row or a list: block by block, through the loops of backends/host/loops.hpp.
+#include "in_order.hpp"
+#include "loops.hpp"
+#include "place_classes.hpp"
+#include "thread_memory.hpp"
+
+// How implementations traverse a row or a list: block by block, through the loops of loops.hpp.
 
 namespace ktopk::detail {
 

@@ -4,19 +4,19 @@
 #include <algorithm>
 #include <functional>
 
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/one_pass_plan.hpp>
+#include <ktopk/detail/positions.hpp>
 #include <ktopk/detail/testing.hpp>
 
-#include "../arrange.hpp"
-#include "../counters.hpp"
-#include "../group.hpp"
-#include "../host_scan.hpp"
-#include "one_pass.hpp"
+#include "scan.hpp"
+#include "store_selected.hpp"
 
-// one_pass on hosts, where a row's sample and what is kept of it fit the memory of one thread: that samples,
-// selects, sorts and stores. Where it also has the row to itself, it reads the row before it turns to the
-// next, and needs no other workspace.
+// one_pass where a row's sample and what is kept of it fit the memory of one thread: that samples, selects, sorts and
+// stores. Where it also has the row to itself, it reads the row before it turns to the next, and needs no other
+// workspace.
 
-namespace ktopk::detail {
+namespace ktopk::detail::host {
 
 /// Whether a plan is small enough for that.
 constexpr bool fits_one_thread(OnePassPlan const& plan) {
@@ -160,14 +160,9 @@ struct OnePassRows {
   OnePassPlan plan;
   Sorted sorted;
 
-  template <class Group>
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
-    KOKKOS_IF_ON_HOST((select(group.index());))
-  }
-
   OnePassRow<Bits, Item> row(std::int64_t number) const { return {sink, loops, plan, number}; }
 
-  void select(std::int64_t number) const {
+  void operator()(std::int64_t number) const {
     constexpr std::int64_t most = OnePassRow<Bits, Item>::most_kept;
     ThreadArray<Item> const kept(std::min(sink.problem.shape.n, most) + 1);
     auto const work = row(number);
@@ -188,15 +183,8 @@ struct OnePassRows {
         work.select_anew(kept, k);
       work.store(kept, k, sorted);
     }
-    if (problem.counts) problem.counts.store(number, k);
-    for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(number, slot);
+    complete_row(problem, number, k);
   }
 };
 
-/// Whether one thread has each row to itself, and room for it.
-inline bool is_one_pass_by_rows(Device const& device, Shape const& shape) {
-  return device.host && parts_of_row(device, shape.rows, shape.n) == 1 &&
-         fits_one_thread(one_pass_plan(shape.n, shape.k));
-}
-
-}  // namespace ktopk::detail
+}  // namespace ktopk::detail::host

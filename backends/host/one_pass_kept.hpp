@@ -3,16 +3,18 @@
 
 #include <algorithm>
 
-#include "../arrange.hpp"
-#include "../counters.hpp"
-#include "../host_scan.hpp"
-#include "one_pass.hpp"
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/one_pass_plan.hpp>
+#include <ktopk/detail/selected.hpp>
+
+#include "appender.hpp"
+#include "launch.hpp"
 #include "one_pass_trial.hpp"
-#include "radix.hpp"
+#include "scan.hpp"
 
 // What one_pass keeps of its rows as it reads them, and whether that proves the result.
 
-namespace ktopk::detail {
+namespace ktopk::detail::host {
 
 /// What the read keeps of each row.
 template <class Item>
@@ -27,14 +29,14 @@ struct Kept {
         verdicts(pieces.take<Verdict>(rows)),
         items(pieces.take<Item>(rows * plan.capacity)) {}
 
-  KOKKOS_FUNCTION void begin(std::int64_t row, Item threshold) const {
+  void begin(std::int64_t row, Item threshold) const {
     thresholds[row] = threshold;
     certain[row] = ~Item{0};
     certain_counts[row] = written[row] = 0;
     best_ranks[row] = 0;
     verdicts[row] = {0, false};
   }
-  KOKKOS_FUNCTION Item* row_items(std::int64_t row) const { return items + row * capacity; }
+  Item* row_items(std::int64_t row) const { return items + row * capacity; }
 
   std::int64_t capacity;
   Item* thresholds;
@@ -47,16 +49,16 @@ struct Kept {
   Item* items;
 };
 
-/// How many parts of a row are read. Hosts share more and smaller ones: of sorted keys a few hold all that is
-/// kept, which takes longer than to read the others.
+/// How many parts of a row are read. Threads share more and smaller ones than elsewhere: of sorted keys a few hold all
+/// that is kept, which takes longer than to read the others.
 inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
-  std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
-  if (!device.host || parts == 1) return parts;
+  std::int64_t const parts = host::parts_of_row(device, shape.rows, shape.n);
+  if (parts == 1) return parts;
   constexpr std::int64_t short_part = std::int64_t{1} << 16;
   return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
 }
 
-/// The one read: a part of a row, of which what reaches the threshold is kept, but for what hosts know to win.
+/// The one read: a part of a row, of which what reaches the threshold is kept, but for what is known to win.
 template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
@@ -66,41 +68,23 @@ struct KeepReaching {
   Item* winners;  // the list of those, as a WinnerSink has it
   HostLoops<Bits> loops;
 
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index() / parts.count();
-    Range const range = parts.range(group.index() % parts.count());
-    Item const threshold = kept.thresholds[row];
-    Appender<Item, Group> out(group, group.template shared<std::byte>(), {kept.row_items(row)},
-                              &kept.verdicts[row].kept, kept.capacity);
-    Item best = 0;
-    if constexpr (Group::is_host) {
-      KOKKOS_IF_ON_HOST((best = keep_blocks(group, row, range, out);))
-    } else {
-      Stored<Bits> const* const keys = problem.row_keys(row);
-      each_together(
-          group, range, 0,
-          [&](std::int64_t i) {
-            return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
-          },
-          [&](Item item) {
-            best = item > best ? item : best;
-            out.add_if(item >= threshold, item);
-          },
-          [&] { flush_fuller(group, out); });
-    }
+  void operator()(std::int64_t index) const {
+    std::int64_t const row = index / parts.count();
+    Range const range = parts.range(index % parts.count());
+    Appender<Item> out({kept.row_items(row)}, &kept.verdicts[row].kept, kept.capacity);
+    Item const best = keep_blocks(row, range, out);
     out.flush();
-    if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
-    if (best >= threshold)
+    tally(Count::keys_read, range.end - range.begin);
+    if (best >= kept.thresholds[row])
       Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
   }
 
+ private:
   /// Puts what is certain to win to the winners at once; returns the best of the kept.
-  template <class Group, class List>
-  Item keep_blocks(Group const& group, std::int64_t row, Range range, List& list) const {
+  Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
     Item const threshold = kept.thresholds[row], certain = kept.certain[row];
-    Appender<Item, Group, PutWinner<Bits, Item>> out(group, nullptr, {{problem, map, winners}, row},
-                                                     &kept.written[row], problem.winners(row));
+    Appender<Item, PutWinner<Bits, Item>> out({{problem, map, winners}, row}, &kept.written[row],
+                                              problem.winners(row));
     Item best = 0;
     auto const add = [&](int found, auto const& item) {
       best = std::max(best, list.add_reaching(found, threshold, certain, item, out));
@@ -123,7 +107,7 @@ struct Judge {
   Problem<Bits> problem;
   bool discredited;
   Kept<Item> kept;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+  void operator()(std::int64_t row) const {
     Verdict& verdict = kept.verdicts[row];
     auto const listed = static_cast<std::int64_t>(verdict.kept);
     auto const written = static_cast<std::int64_t>(kept.written[row]);
@@ -136,4 +120,4 @@ struct Judge {
   }
 };
 
-}  // namespace ktopk::detail
+}  // namespace ktopk::detail::host

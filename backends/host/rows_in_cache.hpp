@@ -5,14 +5,15 @@
 #include <functional>
 #include <numeric>
 
-#include "../backends/host/edge.hpp"
-#include "../backends/host/in_order.hpp"
-#include "../backends/host/place_classes.hpp"
-#include "arrange.hpp"
-#include "group.hpp"
-#include "host_scan.hpp"
+#include <ktopk/detail/selected.hpp>
 
-// Rows that fit a host's caches: one thread selects, sorts and stores a row before it turns to the next.
+#include "edge.hpp"
+#include "in_order.hpp"
+#include "launch.hpp"
+#include "place_classes.hpp"
+#include "scan.hpp"
+
+// Rows that fit the caches of one thread, which selects, sorts and stores a row before it turns to the next.
 
 namespace ktopk::detail {
 
@@ -35,12 +36,7 @@ struct ShortRows {
   static constexpr int most_raised = most_chosen / 4;        // by so many, since that takes time
   static constexpr int most_by_classes = 64;  // of a long row: they tell less of it than a sample
 
-  template <class Group>
-  KOKKOS_FUNCTION void operator()([[maybe_unused]] Group const& group) const {
-    KOKKOS_IF_ON_HOST((select(group.index());))
-  }
-
-  void select(std::int64_t row) const {
+  void operator()(std::int64_t row) const {
     Problem<Bits> const& problem = sink.problem;
     auto const k = static_cast<int>(problem.winners(row));
     if (k > 0) put(row, problem.shape.n, k);
@@ -436,14 +432,15 @@ struct ShortRows {
   }
 };
 
-/// Whether radix leaves each row of a shape to one thread, which knows a short way.
-inline bool does_one_thread_alone(Device const& device, Shape const& shape) {
-  return device.host && !shape.ragged && shape.n <= longest_row_alone;
+/// Whether the rows of a shape are short ones.
+inline bool are_short_rows(Shape const& shape) {
+  return !shape.ragged && shape.n <= longest_short_row;
 }
 
-/// Whether the rows of a shape are short ones.
-inline bool are_short_rows(Device const& device, Shape const& shape) {
-  return device.host && !shape.ragged && shape.n <= longest_short_row;
+/// Whether each row of a shape has a thread to itself, and fits its cache.
+inline bool are_rows_in_cache(Device const& device, Shape const& shape) {
+  return !shape.ragged && shape.n <= longest_row_in_cache &&
+         host::parts_of_row(device, shape.rows, shape.n) == 1;
 }
 
 }  // namespace ktopk::detail

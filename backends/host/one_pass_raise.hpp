@@ -9,9 +9,9 @@
 
 #include "one_pass_kept.hpp"
 
-// What hosts learn from a trial (one_pass_trial.hpp) before they read the rest of a row.
+// What a trial (one_pass_trial.hpp) tells before the rest of a row is read.
 
-namespace ktopk::detail {
+namespace ktopk::detail::host {
 
 /// Raises the threshold of a row by what the trial kept, and finds what will be among the winners, where that is not
 /// known. Both are items, so that of equal keys no more are kept than of others.
@@ -109,4 +109,4 @@ struct Raise {
   }
 };
 
-}  // namespace ktopk::detail
+}  // namespace ktopk::detail::host

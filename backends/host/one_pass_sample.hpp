@@ -4,23 +4,23 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "../group.hpp"
+#include <ktopk/detail/positions.hpp>
 
-namespace ktopk::detail {
+namespace ktopk::detail::host {
 
 /// Where a row is sampled: one key of every stratum, or of long rows two of a stratum twice as long, in one
-/// page of memory, because to find a page costs a host more than to fetch a key. Where the keys of a page are
+/// page of memory, because to find a page costs more than to fetch a key. Where the keys of a page are
 /// alike they say less, and one_pass falls back more often than its plan reckons with.
 class SamplePlaces {
  public:
-  KOKKOS_FUNCTION SamplePlaces(std::int64_t n, std::int64_t samples, std::int64_t page_keys)
+  SamplePlaces(std::int64_t n, std::int64_t samples, std::int64_t page_keys)
       : m_n(n),
         m_in_page(n / samples >= page_keys ? 2 : 1),
         m_twin(page_keys / 2),
         m_count((samples + m_in_page - 1) / m_in_page),
         m_strata(n, m_count) {}
 
-  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i) const {
+  std::int64_t operator()(std::int64_t i) const {
     std::int64_t const place = m_strata.place(i / m_in_page), twin = place ^ m_twin;
     return i % m_in_page != 0 && twin < m_n ? twin : place;
   }
@@ -50,4 +50,4 @@ bool are_in_line(std::int64_t count, std::int64_t span, Place const& place) {
   return true;
 }
 
-}  // namespace ktopk::detail
+}  // namespace ktopk::detail::host

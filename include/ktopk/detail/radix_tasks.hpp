@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
-#include <limits>
+#include <cstdint>
+
+#include <Kokkos_Core.hpp>
 
 #include <ktopk/detail/checks.hpp>
-
-#include "../group.hpp"
-#include "../short_rows.hpp"
+#include <ktopk/detail/positions.hpp>
+#include <ktopk/detail/selected.hpp>
+#include <ktopk/detail/workspace.hpp>
 
 // Who reads what in a pass of radix over several rows: RadiK's task rescheduling (Li et al., ICS '24, 3.2.1).
 // What a row has left for the pass is a task of so many lines of 64 keys in a list that is made anew for
@@ -43,25 +44,6 @@ KOKKOS_INLINE_FUNCTION Range keys_in(Range lines, std::int64_t size, std::int64_
     return i < 0 ? 0 : i < size ? i : size;
   };
   return {item(lines.begin), item(lines.end)};
-}
-
-/// From what length on several groups share a row; more than any row has where none is shared.
-inline std::int64_t shared_rows_from(Device const& device, std::int64_t rows, std::int64_t n) {
-  return parts_of_row(device, rows, n) > 1 ? 0 : std::numeric_limits<std::int64_t>::max();
-}
-
-/// The same of the rows of a shape. Of ragged ones those are shared that are worth two groups and longer
-/// than two equal shares of all keys; so there are no more of them than half the groups.
-inline std::int64_t shared_rows_from(Device const& device, Shape const& shape) {
-  if (does_one_thread_alone(device, shape)) return std::numeric_limits<std::int64_t>::max();
-  if (!shape.ragged || shape.rows == 1) return shared_rows_from(device, shape.rows, shape.n);
-  std::int64_t const groups = std::max<std::int64_t>(1, groups_on(device));
-  return std::max(2 * smallest_part(device), (2 * shape.n + groups - 1) / groups);
-}
-
-/// More rows than these are not shared.
-inline std::int64_t most_shared_rows(Device const& device, std::int64_t rows) {
-  return std::max<std::int64_t>(1, std::min(rows, groups_on(device) / 2));
 }
 
 /// Tasks one behind the other, cut into shares of equal length. Behind the lines of a task may be some that
@@ -154,9 +136,9 @@ enum class RadixClaim { shared_row, buffered_item };
 /// rows to gather from.
 struct RadixSchedule {
   RadixSchedule() = default;
-  RadixSchedule(Pieces& pieces, Device const& device, std::int64_t capacity_)
-      : groups(groups_on(device)),
-        least(device.host ? smallest_part(device) / keys_of_line : 32),
+  RadixSchedule(Pieces& pieces, std::int64_t groups_, std::int64_t least_, std::int64_t capacity_)
+      : groups(groups_),
+        least(least_),
         capacity(capacity_),
         appended(capacity > 0 ? pieces.take<Count64>(most_lists) : nullptr),
         tasks(capacity > 0 ? pieces.take<RadixTask>(3 * capacity) : nullptr) {}
@@ -179,18 +161,7 @@ struct RadixSchedule {
         Kokkos::atomic_fetch_add(&claimed[static_cast<int>(what)], static_cast<Count64>(amount)));
   }
 
-  /// Before anything is appended or claimed.
-  template <class Exec>
-  void clear(Exec const& exec) const {
-    std::int64_t const lists = capacity > 0 ? most_lists : 0;
-    Clear const body{appended, claimed, lists};
-    std::int64_t const counts = lists + (claims_are_limited ? claim_kinds : 0);
-    if constexpr (runs_at_once<Exec>)
-      for (std::int64_t i = 0; i < counts; ++i) body(i);
-    else
-      launch_each("ktopk::radix::clear", exec, counts, body);
-  }
-
+  /// What is to be called with 0 .. counts() - 1 before anything is appended or claimed.
   struct Clear {
     Count64 *appended, *claimed;
     std::int64_t lists;
@@ -198,8 +169,10 @@ struct RadixSchedule {
       (i < lists ? appended[i] : claimed[i - lists]) = 0;
     }
   };
+  Clear clear() const { return {appended, claimed, lists()}; }
+  std::int64_t counts() const { return lists() + (claims_are_limited ? claim_kinds : 0); }
 
-  /// Digits of an item: of its rank, of its position, and one more where a host's digit ends at a block of positions.
+  /// Digits of an item: of its rank, of its position, and one more where a digit ends at a block of positions.
   /// None has fewer bits than `fewest_digit_bits`, but for the last of each.
   static constexpr int fewest_digit_bits = 8, most_rank_bits = 64;
   static constexpr int most_digits =
@@ -217,6 +190,9 @@ struct RadixSchedule {
   Count64* claimed = nullptr;
   Count64* appended = nullptr;
   RadixTask* tasks = nullptr;
+
+ private:
+  std::int64_t lists() const { return capacity > 0 ? most_lists : 0; }
 };
 
 }  // namespace ktopk::detail

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/selected.hpp>
+
+namespace ktopk::detail::host {
+
+template <class Item>
+struct PutInList {
+  Item* list;
+  void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
+};
+
+/// Appends items to what many threads fill by put(slot, item), or by put.many(slot, items, count). A thread gathers them
+/// first, so that threads seldom meet at the counter. `capacity` bounds what is put, not what is counted.
+template <class Item, class Put = PutInList<Item>>
+class Appender {
+ public:
+  Appender(Put const& put, Count64* count, std::int64_t capacity)
+      : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
+  /// Without a branch on `wanted`, which nobody can foretell.
+  void add_if(bool wanted, Item item) {
+    m_held[m_holds] = item;
+    m_holds += wanted;
+    if (m_holds == room) flush();
+  }
+  /// Adds which of item(0) .. item(count - 1) reach `least`, to `winners` which reach `certain`; returns the best of
+  /// all.
+  template <class MakeItem, class Winners>
+  Item add_reaching(int count, Item least, Item certain, MakeItem const& item, Winners& winners) {
+    constexpr int stride = room / 2;
+    Item best = 0;
+    for (int first = 0; first < count; first += stride) {
+      if (m_holds > room - stride) flush();
+      if (winners.m_holds > room - stride) winners.flush();
+      int const end = first + stride < count ? first + stride : count;
+      int holds = m_holds,
+          wins = winners.m_holds;  // copies that no store can change stay in registers
+      for (int i = first; i < end; ++i) {
+        Item const next = m_held[holds] = winners.m_held[wins] = item(i);
+        best = next > best ? next : best;
+        holds += next >= least && next < certain;
+        wins += next >= certain;
+      }
+      m_holds = holds;
+      winners.m_holds = wins;
+    }
+    return best;
+  }
+  void flush() {
+    if (m_holds == 0) return;
+    auto const count = static_cast<Count64>(m_holds);
+    Count64 const slot = Kokkos::atomic_fetch_add(m_count, count);
+    Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
+    Put const put = m_put;  // a copy that no store can change stays in registers
+    auto const puts = static_cast<int>(count < room_left ? count : room_left);
+    if constexpr (requires { put.many(std::int64_t{}, m_held, puts); })
+      put.many(static_cast<std::int64_t>(slot), m_held, puts);
+    else
+      for (int i = 0; i < puts; ++i) put(static_cast<std::int64_t>(slot) + i, m_held[i]);
+    m_holds = 0;
+    tally(Count::flushes, 1);
+  }
+
+  static constexpr int room = 256;
+
+ private:
+  template <class, class>
+  friend class Appender;
+
+  Put m_put;
+  Count64* m_count;
+  Count64 m_capacity;
+  int m_holds = 0;
+  Item m_held[room + 1];
+};
+
+}  // namespace ktopk::detail::host

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <type_traits>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/selected.hpp>
+
+#include "launch.hpp"
+#include "loops.hpp"
+#include "sort.hpp"
+#include "store_selected.hpp"
+
+// For implementations in which a thread finds the best k of its part of a row. Where a row is one part these are its
+// winners; else they go to the row's list, from which one thread selects the winners.
+
+namespace ktopk::detail::host {
+
+/// A thread's part of a row.
+struct RowPart {
+  std::int64_t row;
+  Range range;
+  std::int64_t wanted;  // how many of the part can be winners
+  std::int64_t first;   // where in the list they go
+
+  /// Counts one read of the part.
+  void tally_read() const {
+    tally(Count::keys_read, range.end - range.begin);
+    tally(Count::passes, range.begin == 0 ? 1 : 0);
+  }
+};
+
+template <class Bits, class Item>
+struct PartLists {
+  WinnerSink<Bits, Item> sink;
+  Sorted sorted;
+  std::int64_t parts;
+  Item* list;
+
+  RowPart part(std::int64_t index) const {
+    std::int64_t const row = index / parts, part = index % parts, n = sink.problem.length(row);
+    Range const range = part_of(n, part, parts);
+    std::int64_t const before = part * wanted(row, part_of(n, 0, parts).end);
+    return {row, range, wanted(row, range.end - range.begin), row * stride() + before};
+  }
+
+  /// Whether the best of a part come in the order of the output.
+  bool are_sorted_by_part() const { return parts == 1 && sorted == Sorted::yes; }
+
+  void put(RowPart const& part, std::int64_t slot, Item item) const {
+    if (parts == 1)
+      sink.store(part.row, slot, item);
+    else
+      list[part.first + slot] = item;
+  }
+  /// When all of a part was put.
+  void close(RowPart const& part) const {
+    if (parts == 1) complete_row(sink.problem, part.row, part.wanted);
+  }
+
+  /// Selects the winners of a row from its list.
+  void operator()(std::int64_t row) const {
+    std::int64_t const k = sink.problem.winners(row);
+    Item* const items = list + row * stride();
+    if (k > 0) {
+      keep_best(items, static_cast<int>(listed(row)), static_cast<int>(k));
+      if (sorted == Sorted::yes) sort_alone(items, ThreadArray<Item>(k).get(), k);
+      sink.put_items(row, 0, items, static_cast<int>(k));
+    }
+    complete_row(sink.problem, row, k);
+  }
+
+ private:
+  std::int64_t stride() const { return parts * sink.problem.shape.k; }
+  /// How many items each part of a row gives; only the last can be shorter than the others.
+  std::int64_t wanted(std::int64_t row, std::int64_t length) const {
+    return std::min(length, sink.problem.winners(row));
+  }
+  std::int64_t listed(std::int64_t row) const {
+    std::int64_t const n = sink.problem.length(row), part = part_of(n, 0, parts).end;
+    std::int64_t const whole = part > 0 ? n / part : 0;
+    return whole * wanted(row, part) + wanted(row, n - whole * part);
+  }
+
+  /// Moves the k best of `count` items to the front.
+  static void keep_best(Item* items, int count, int k) {
+    if constexpr (std::is_same_v<Item, Item64>) {
+      Item const least = pick_host_loops<Item64>().kth(items, count, k).rank;
+      int kept = 0;
+      for (int i = 0; i < count; ++i) {
+        Item const item = items[i];
+        items[kept] = item;
+        kept += item >= least;
+      }
+    } else {
+      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
+    }
+    tally(Count::items_read, count);
+  }
+};
+
+/// How many parts a row has, each long enough that filling a list costs little: `share` keys for each of its items.
+inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, std::int64_t share) {
+  std::int64_t const fitting = shape.n / (share * (shape.k + 1));
+  return std::max<std::int64_t>(1,
+                                std::min(fitting, host::parts_of_row(device, shape.rows, shape.n)));
+}
+
+/// The list of all rows. A row of one part needs none.
+template <class Item>
+struct PartListPieces {
+  PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&,
+                 std::int64_t share)
+      : pieces(workspace), parts(host::parts_for_lists(device, shape, share)) {
+    if (parts > 1) list = pieces.take<Item>(shape.rows * parts * shape.k);
+  }
+
+  Pieces pieces;
+  std::int64_t parts;
+  Item* list = nullptr;
+};
+
+/// What a kernel of each part, and of each row of several parts, is called.
+struct PartLabels {
+  char const* parts;
+  char const* lists;
+};
+
+/// Calls select(lists, part) for each part of each row, then selects the winners from the lists.
+template <class Exec, class Bits, class Item, class SelectPart>
+void select_by_parts(PartLabels const& labels, Exec const& exec, PartLists<Bits, Item> const& lists,
+                     SelectPart const& select) {
+  std::int64_t const rows = lists.sink.problem.shape.rows;
+  host::launch(labels.parts, exec, rows * lists.parts, [=](std::int64_t index) {
+    RowPart const part = lists.part(index);
+    if (part.wanted > 0) select(lists, part);
+    lists.close(part);
+  });
+  if (lists.parts > 1) host::launch(labels.lists, exec, rows, lists);
+}
+
+}  // namespace ktopk::detail::host

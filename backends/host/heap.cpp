@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "heap.hpp"
+
+#include <ktopk/detail/instantiate.hpp>
+#include <ktopk/detail/thread_lists.hpp>
+
+#include "best_of_parts.hpp"
+#include "scan.hpp"
+
+namespace ktopk::detail {
+namespace host {
+
+/// Keys for each item of a part's list.
+inline constexpr std::int64_t keys_per_heap_item = 64;
+
+template <class Bits, class Item>
+struct SelectByHeap {
+  HostLoops<Bits> loops;
+
+  void operator()(PartLists<Bits, Item> const& lists, RowPart const& part) const {
+    part.tally_read();
+    if (part.wanted <= most_in_registers<Item>)
+      with_register_room<Item>(part.wanted, [&](auto room) {
+        RegisterList<Item, decltype(room)::value> list(part.wanted);
+        offer_all(lists, part, list);
+        list.visit([&](int slot, Item item) { lists.put(part, slot, item); });
+      });
+    else
+      keep_in_heap(lists, part);
+  }
+
+ private:
+  void keep_in_heap(PartLists<Bits, Item> const& lists, RowPart const& part) const {
+    ThreadArray<Item> const memory(2 * part.wanted);
+    Item* const items = memory.get();
+    MinHeap<Item, Contiguous<Item>> heap({items}, part.wanted, 0);
+    offer_all(lists, part, heap);
+    if (lists.are_sorted_by_part()) sort_alone(items, items + part.wanted, part.wanted);
+    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, items[slot]);
+  }
+
+  template <class Kept>
+  void offer_all(PartLists<Bits, Item> const& lists, RowPart const& part, Kept& kept) const {
+    Problem<Bits> const& problem = lists.sink.problem;
+    for_each_reaching_best_end_first(
+        loops, problem.row_keys(part.row), problem.key_step, lists.sink.map, part.range.begin,
+        part.range.end, 64, static_cast<int>(part.wanted), [&] { return kept.bar(); },
+        [&](Item item) { kept.offer(item); });
+  }
+};
+
+}  // namespace host
+
+KTOPK_INLINE std::size_t Heap<Host>::workspace_bytes(Device const& device, Shape const& shape,
+                                                     Options const& options) {
+  return bytes_of<host::PartListPieces>(device, shape, options, host::keys_per_heap_item);
+}
+
+template <class Exec, class Bits>
+void Heap<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                     void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    host::PartListPieces<Item> const work(workspace, device_of(exec), problem.shape, options,
+                                          host::keys_per_heap_item);
+    host::select_by_parts(
+        {"ktopk::host::heap::parts", "ktopk::host::heap::lists"}, exec,
+        host::PartLists<Bits, Item>{{problem, map, nullptr}, options.sorted, work.parts, work.list},
+        host::SelectByHeap<Bits, Item>{pick_host_loops<Bits>()});
+  });
+}
+
+#define KTOPK_HOST_HEAP(Space) KTOPK_RUN_ON(Heap<Host>, Space)
+KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_HOST_HEAP)
+#undef KTOPK_HOST_HEAP
+
+}  // namespace ktopk::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/detail/backend.hpp>
+
+// heap on hosts: the k best of what a thread reads in a min-heap, for k <= 16 in a sorted list in registers. SIMD passes
+// over what does not beat the worst of them. Reads the input once.
+
+namespace ktopk::detail {
+
+template <>
+struct Heap<Host> {
+  static constexpr char const* label = "ktopk::host::heap";
+  static constexpr std::int64_t largest_k = 2048;
+  static bool supports(Device const&, Shape const& shape, Options const&) {
+    return shape.k <= largest_k;
+  }
+  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
+                                     Options const& options);
+  template <class Exec, class Bits>
+  static void run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                  void* workspace);
+};
+
+static_assert(Implementation<Heap<Host>, Kokkos::DefaultHostExecutionSpace, std::uint32_t>);
+
+}  // namespace ktopk::detail

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "one_pass.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
+#include <ktopk/detail/testing.hpp>
+
+#include "one_pass_kept.hpp"
+#include "one_pass_raise.hpp"
+#include "one_pass_rows.hpp"
+#include "one_pass_sample.hpp"
+#include "radix_select.hpp"
+#include "store_selected.hpp"
+
+namespace ktopk::detail {
+namespace host {
+
+/// The sample of a row, `block` keys at a time.
+template <class Bits, class Item>
+struct TakeSample {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  std::int64_t samples;
+  Item* out;
+
+  static constexpr int block = 256;
+  static constexpr std::int64_t page_keys = 4096 / sizeof(Bits);
+  static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
+
+  void operator()(std::int64_t index) const {
+    std::int64_t const row_blocks = blocks(samples);
+    std::int64_t const row = index / row_blocks, first = index % row_blocks * block;
+    std::int64_t const end = std::min(first + block, samples);
+    take(row, {problem.shape.n, samples, page_keys}, {first, end});
+    tally(Count::keys_read, end - first);
+  }
+
+ private:
+  /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
+  void take(std::int64_t row, SamplePlaces const& place_of, Range range) const {
+    Stored<Bits> const* const keys = problem.row_keys(row);
+    std::int64_t const step = problem.key_step;
+    std::int64_t places[block];
+    Bits found[block];
+    int const count = static_cast<int>(range.end - range.begin);
+    for (int i = 0; i < count; ++i) places[i] = place_of(range.begin + i);
+    for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
+    Item* const to = out + row * samples + range.begin;
+    for (int i = 0; i < count; ++i) to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
+  }
+};
+
+template <class Item>
+Item unless_forced(Item threshold, Threshold forced) {
+  if (forced == Threshold::too_high) return ~Item{0};
+  return forced == Threshold::too_low ? Item{0} : threshold;
+}
+
+/// Samples that only rise or fall are those of a sorted or equal row. Among few others, the order-th best is
+/// soonest found by a heap, which is at its worst where each sample is better than those before.
+template <class Bits, class Item>
+struct FindThreshold {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Item* samples;
+  OnePassPlan plan;
+  Threshold forced;
+  Kept<Item> kept;
+
+  void operator()(std::int64_t row) const {
+    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
+    if (*first < *(last - 1)) std::reverse(first, last);
+    if (std::is_sorted(first, last, std::greater<Item>())) return begin_in_line(row, first);
+    if (plan.order <= plan.samples / 128) {
+      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
+      if (best_are_in_line(first)) return begin_in_line(row, first);
+    } else {
+      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
+    }
+    kept.begin(row, unless_forced(first[plan.order - 1], forced));
+  }
+
+ private:
+  bool best_are_in_line(Item const* best) const {
+    std::int64_t const span = (plan.in_line + 2) * (problem.shape.n / plan.samples);
+    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
+      return static_cast<std::int64_t>(map.position(best[i]));
+    });
+  }
+
+  /// Winners that are all at one end of the row are bounded from both sides by the samples of that end.
+  void begin_in_line(std::int64_t row, Item const* best) const {
+    kept.begin(row, unless_forced(best[plan.in_line - 1], forced));
+    SamplePlaces const places(problem.shape.n, plan.samples, TakeSample<Bits, Item>::page_keys);
+    std::int64_t const sure = forced == Threshold::certain_too_low
+                                  ? plan.in_line
+                                  : places.least_at_end(problem.winners(row));
+    if (sure > 0) kept.certain[row] = best[std::min(sure, plan.in_line) - 1];
+  }
+};
+
+template <class Item>
+struct OnePassPieces {
+  OnePassPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace),
+        plan(one_pass_plan(shape.n, shape.k)),
+        winners(pieces, shape, options),
+        samples(pieces.take<Item>(shape.rows * plan.samples)),
+        kept(pieces, shape.rows, plan),
+        finish(pieces, device, shape.rows, plan.capacity, 0, false),
+        fallback(pieces, device, shape, false) {
+    fallback.longest_in_cache = longest_row_in_cache;
+  }
+
+  Pieces pieces;
+  OnePassPlan plan;
+  Winners<Item> winners;
+  Item* samples;
+  Kept<Item> kept;
+  RadixScratch<Item> finish;
+  RadixScratch<Item> fallback;
+};
+
+/// Rows that one thread selects in its cache, and others among ragged ones, for which radix serves.
+template <class Item>
+struct RowsInCachePieces {
+  RowsInCachePieces(void* workspace, Device const& device, Shape const& shape,
+                    Options const& options)
+      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {
+    scratch.longest_in_cache = longest_row_in_cache;
+  }
+
+  Pieces pieces;
+  Winners<Item> winners;
+  RadixScratch<Item> scratch;
+};
+
+template <class Item>
+struct SharedReadingPieces {
+  SharedReadingPieces(void* workspace, Device const&, Shape const& shape, Options const&)
+      : pieces(workspace), kept(pieces, shape.rows, one_pass_plan(shape.n, shape.k)) {}
+
+  Pieces pieces;
+  Kept<Item> kept;
+};
+
+template <class Exec, class Bits, class Item>
+void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> const& keep) {
+  host::launch(label, exec, keep.problem.shape.rows * keep.parts.count(), keep);
+}
+
+/// A sample is expensive, so that the first parts of a long row tell a better threshold.
+template <class Exec, class Bits, class Item>
+void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
+  constexpr char const* label = "ktopk::host::one_pass::keep";
+  if (!keep.parts.are_worth_a_trial(keep.problem.shape.k)) return read_parts(label, exec, keep);
+  KeepReaching<Bits, Item> step = keep;
+  step.parts.read(RowParts::Which::trial);
+  read_parts("ktopk::host::one_pass::trial", exec, step);
+  host::launch("ktopk::host::one_pass::raise", exec, keep.problem.shape.rows,
+               Raise<Bits, Item>{step, forced_threshold});
+  step.parts.read(RowParts::Which::others);
+  read_parts(label, exec, step);
+}
+
+template <class Exec, class Bits, class Item>
+void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                   OnePassPieces<Item> const& work) {
+  Shape const& shape = problem.shape;
+  OnePassPlan const& plan = work.plan;
+  Threshold const forced = forced_threshold;
+  using Sample = TakeSample<Bits, Item>;
+  host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
+               Sample{problem, map, plan.samples, work.samples});
+  host::launch_each("ktopk::host::one_pass::threshold", exec, shape.rows,
+                    FindThreshold<Bits, Item>{problem, map, work.samples, plan, forced, work.kept});
+  read_rows(exec, KeepReaching<Bits, Item>{problem,
+                                           map,
+                                           {shape.n, host::keep_parts(device_of(exec), shape)},
+                                           work.kept,
+                                           work.winners.items,
+                                           pick_host_loops<Bits>()});
+  host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
+                    Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
+}
+
+/// Several threads read a row, one does the rest.
+template <class Exec, class Bits, class Item>
+void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* workspace) {
+  Problem<Bits> const& problem = rows.sink.problem;
+  Shape const& shape = problem.shape;
+  Kept<Item> const kept =
+      SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
+  host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
+               [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
+  // No item of rows so short has all bits set, so that nothing is known to win before the end.
+  read_parts("ktopk::host::one_pass::keep", exec,
+             KeepReaching<Bits, Item>{problem,
+                                      rows.sink.map,
+                                      {shape.n, host::keep_parts(device_of(exec), shape)},
+                                      kept,
+                                      nullptr,
+                                      rows.loops});
+  host::launch("ktopk::host::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
+    rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
+                kept.capacity);
+  });
+}
+
+/// A profile shows it only where it happens.
+template <class Exec, class Bits, class Item>
+void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
+               RadixScratch<Item> const& scratch, WinnerSink<Bits, Item> const& sink) {
+  if (!host::any_active(unproven, scratch.rows)) return;
+  Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::fallback");
+  host::radix_select(exec, unproven, scratch, sink);
+}
+
+template <class Exec, class Bits, class Item>
+void select_in_cache(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                     Options const& options, void* workspace) {
+  Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
+  RowsInCachePieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+  host::radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
+                     work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+  host::arrange(exec, problem, map, work.winners);
+}
+
+/// How the rows of a shape are selected.
+enum class Way { short_rows, in_cache, by_rows, shared_reading, shared };
+
+inline Way way_of(Device const& device, Shape const& shape) {
+  if (are_short_rows(shape)) return Way::short_rows;
+  bool const is_read_once = one_pass_serves(shape);
+  bool const in_cache = are_rows_in_cache(device, shape) && (shape.packed || !is_read_once);
+  if (shape.ragged || in_cache) return Way::in_cache;
+  if (!fits_one_thread(one_pass_plan(shape.n, shape.k))) return Way::shared;
+  return host::parts_of_row(device, shape.rows, shape.n) == 1 ? Way::by_rows : Way::shared_reading;
+}
+
+/// Whatever fits no single thread.
+template <class Exec, class Bits, class Item>
+void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+               Options const& options, void* workspace) {
+  OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+  host::keep_reaching(exec, problem, map, work);
+  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  host::radix_select(
+      exec,
+      ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
+                             work.kept.thresholds, work.kept.best_ranks, work.kept.written},
+      work.finish, sink);
+  host::fall_back(exec,
+                  KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
+                  work.fallback, sink);
+  host::arrange(exec, problem, map, work.winners);
+}
+
+template <class Exec, class Bits, class Item>
+void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+              Options const& options, void* workspace) {
+  Shape const& shape = problem.shape;
+  Way const way = way_of(device_of(exec), shape);
+  WinnerSink<Bits, Item> const sink{problem, map, nullptr};
+  HostLoops<Bits> const loops = pick_host_loops<Bits>();
+  if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
+  if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
+  if (way == Way::short_rows)
+    return host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
+                        ShortRows<Bits, Item>{sink, loops, options.sorted});
+  OnePassRows<Bits, Item> const rows{sink, loops, one_pass_plan(shape.n, shape.k), options.sorted};
+  if (way == Way::by_rows)
+    host::launch("ktopk::host::one_pass::rows", exec, shape.rows, rows);
+  else
+    share_reading(exec, rows, workspace);
+}
+
+}  // namespace host
+
+KTOPK_INLINE bool OnePass<Host>::supports(Device const& device, Shape const& shape,
+                                          Options const&) {
+  return shape.ragged || are_rows_in_cache(device, shape) || one_pass_serves(shape);
+}
+
+KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Shape const& shape,
+                                                        Options const& options) {
+  switch (host::way_of(device, shape)) {
+    case host::Way::in_cache: return bytes_of<host::RowsInCachePieces>(device, shape, options);
+    case host::Way::shared_reading:
+      return bytes_of<host::SharedReadingPieces>(device, shape, options);
+    case host::Way::shared: return bytes_of<host::OnePassPieces>(device, shape, options);
+    default: return 0;
+  }
+}
+
+template <class Exec, class Bits>
+void OnePass<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                        void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    auto const map = make_item_map<decltype(item)>(problem.rank, problem.shape.n, options.ties);
+    host::one_pass(exec, problem, map, options, workspace);
+  });
+}
+
+#define KTOPK_HOST_ONE_PASS(Space) KTOPK_RUN_ON(OnePass<Host>, Space)
+KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_HOST_ONE_PASS)
+#undef KTOPK_HOST_ONE_PASS
+
+}  // namespace ktopk::detail

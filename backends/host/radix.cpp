@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "radix.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/instantiate.hpp>
+
+#include "radix_aim.hpp"
+#include "radix_passes.hpp"
+#include "radix_reading.hpp"
+#include "radix_select.hpp"
+#include "store_selected.hpp"
+
+namespace ktopk::detail {
+namespace host {
+
+template <class Source, class Bits, class Item>
+struct RadixSelection {
+  Source source;
+  RadixScratch<Item> scratch;
+  WinnerSink<Bits, Item> sink;
+
+  static constexpr bool of_keys = Source::Reader::reads_keys;
+
+  HostDigits<Bits, Item, of_keys> digits() const { return {sink.map, scratch.digit_bits}; }
+  int bins() const { return digits().bins(); }
+  RadixAim<Source, Bits, Item> aim() const { return {source, digits()}; }
+
+  /// As many keys are read in the time in which a bin is added to that of the other parts.
+  static constexpr std::int64_t keys_worth_a_merge = 8;
+
+  /// Has no more bins than are worth their while where so many items are read at a time.
+  void suit_digits(std::int64_t items) {
+    scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
+  }
+
+  /// Whether threads share the row.
+  bool is_shared(std::int64_t row) const { return source.size(row) >= scratch.shared_from; }
+
+  /// The state of a row before its first pass.
+  void begin(std::int64_t row) const {
+    RadixRow<Item>& state = scratch.row_states[row];
+    start(state, row);
+    if (!state.settled && aim().is_worth_it(state)) aim().first(state, row);
+  }
+
+  void start(RadixRow<Item>& state, std::int64_t row) const {
+    bool const active = source.active(row);
+    std::int64_t const size = active ? source.size(row) : 0;
+    std::int64_t const need = active ? source.wanted(row) : 0;
+    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
+    Item const places = static_cast<Item>(sink.map.position_mask);
+    Item const greatest = sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
+    Item const most = bounds.most < greatest ? bounds.most : greatest;
+    bool const all = need == 0 || need >= size;
+    Item const least = all ? Item{0} : bounds.least & ~places;
+    auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
+    Range const room = room_for(row, size);
+    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, written};
+    digits().next(state);
+  }
+
+  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
+  Range room_for(std::int64_t row, std::int64_t size) const {
+    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
+    if (scratch.buffer == nullptr) return {0, 0};
+    if (!scratch.schedule.claims_are_limited) {
+      std::int64_t const first = source.first(row);
+      return {first / share, (first + size) / share};
+    }
+    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
+    std::int64_t const end = begin + size / share;
+    return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
+  }
+  RadixBuffer<Item> buffer_of(std::int64_t row) const {
+    if (scratch.buffer == nullptr) return {nullptr, 0};
+    Range const room = scratch.row_states[row].room;
+    return {scratch.buffer + room.begin, room.end - room.begin};
+  }
+
+  /// Whether the pass also moves what may still win to the buffer.
+  bool filters(RadixRow<Item> const& state, std::int64_t row) const {
+    if (of_keys && counts_places(digits(), state)) return false;
+    return !state.in_buffer && state.left < source.size(row) &&
+           state.left <= buffer_of(row).capacity;
+  }
+
+  /// What a pass has to read of a row.
+  std::int64_t lines_left(std::int64_t row) const {
+    RadixRow<Item> const& state = scratch.row_states[row];
+    return lines_of(state.in_buffer ? static_cast<std::int64_t>(state.filled) : source.size(row));
+  }
+
+  void count_part(RadixRow<Item>& state, RadixPiece const& piece, unsigned* histogram) const {
+    std::int64_t const row = piece.row;
+    auto const part = reading(state, row);
+    if (state.in_buffer) {
+      auto const filled = static_cast<std::int64_t>(state.filled);
+      Range const held = keys_in(piece.lines, filled, 0);
+      part.count(ListReader{buffer_of(row).items}, held, state.left == filled, histogram);
+      tally(Count::items_read, held.end - held.begin);
+      return;
+    }
+    auto const read = source.reader(row);
+    Range const range = keys_in(piece.lines, source.size(row), 0);
+    tally(source_reads, range.end - range.begin);
+    if (filters(state, row))
+      part.filter(read, range, histogram, buffer_of(row));
+    else
+      part.count(read, range, state.left == source.size(row), histogram);
+  }
+
+  /// Finds the digit of the k-th item in the histogram and settles it.
+  template <class Count>
+  void choose(RadixRow<Item>& state, Count const* histogram, bool filtered,
+              std::int64_t row) const {
+    std::int64_t above = 0;
+    int bin = bins() - 1;
+    auto here = static_cast<std::int64_t>(histogram[bin]);
+    while (above + here < state.need) {
+      above += here;
+      here = static_cast<std::int64_t>(histogram[--bin]);
+    }
+    state.need -= above;
+    state.left = here;
+    digits().keep_bin(state, bin);
+    finish_pass(state, filtered, row);
+  }
+
+  void gather_part(RadixPiece const& piece) const {
+    std::int64_t const row = piece.row;
+    RadixRow<Item>& state = scratch.row_states[row];
+    if (state.need == 0) return;
+    auto const part = reading(state, row);
+    if (state.in_buffer) {
+      Range const held = keys_in(piece.lines, static_cast<std::int64_t>(state.filled), 0);
+      part.gather(ListReader{buffer_of(row).items}, held);
+      tally(Count::items_read, held.end - held.begin);
+    } else {
+      Range const range = keys_in(piece.lines, source.size(row), 0);
+      part.gather(source.reader(row), range);
+      tally(source_reads, range.end - range.begin);
+    }
+    if (piece.lines.begin == 0) tally(Count::passes, 1);
+  }
+
+  /// A row of keys that a thread does at once; false where it is too long or the source has none.
+  bool select_in_cache(std::int64_t row) const {
+    if constexpr (of_keys) {
+      std::int64_t const size = source.size(row);
+      if (size > scratch.longest_in_cache) return false;
+      auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
+      if (k == 0) return true;
+      return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+    }
+    return false;
+  }
+
+ private:
+  using ListReader = typename ListSource<std::uint8_t, Item>::Reader;
+  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::items_read;
+
+  RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state, std::int64_t row) const {
+    return {state, row, source.problem.winners(row), digits(), sink};
+  }
+
+  /// What is left of the row, now that its bin is known.
+  void finish_pass(RadixRow<Item>& state, bool filtered, std::int64_t row) const {
+    state.settled = state.left == state.need;
+    if constexpr (of_keys)
+      if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
+        digits().settle_equal(state, state.left);
+    tally(Count::passes, 1);
+    if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
+    state.in_buffer = state.in_buffer || filtered;
+    finish_few(state, row);
+    if constexpr (of_keys) {
+      settle_tie(state, row);
+      aim().again(state, row);
+    }
+  }
+
+  /// Few items in the buffer are ordered in less time than it takes to launch a pass.
+  void finish_few(RadixRow<Item>& state, std::int64_t row) const {
+    constexpr std::int64_t most = 2048;
+    auto const filled = static_cast<std::int64_t>(state.filled);
+    if (state.settled || !state.in_buffer || state.left > most || filled > 8 * most) return;
+    Item const *const begin = buffer_of(row).items, *const end = begin + filled;
+    ThreadArray<Item> const memory(state.left);
+    Item* const items = memory.get();
+    auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
+    auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
+    digits().settle_at(state, best_of(items, count, static_cast<int>(state.need)));
+  }
+  /// The k-th best of items that are all distinct, of which the order is lost.
+  static Item best_of(Item* items, int count, int k) {
+    if constexpr (ListScan<Item>::by_loops) {
+      return pick_host_loops<Item>().kth(items, count, k).rank;
+    } else {
+      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
+      return items[k - 1];
+    }
+  }
+
+  /// Of keys that share a rank the k-th is looked for from the end that it is nearer to, where few have to be
+  /// looked at until it is found.
+  void settle_tie(RadixRow<Item>& state, std::int64_t row) const {
+    constexpr std::int64_t most = 32'768;
+    if (state.settled || state.in_buffer || !digits().is_one_rank(state)) return;
+    Range const places = places_left(digits(), state, {0, source.size(row)});
+    std::int64_t const length = places.end - places.begin;
+    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
+    if (share * static_cast<double>(length) > static_cast<double>(most)) return;
+    bool const from_end = sink.map.flip == 0;
+    std::int64_t const looks = std::min(2 * most, length);
+    std::int64_t const begin = from_end ? places.end - looks : places.begin;
+    Bits const rank = sink.map.rank_of(state.floor);
+    std::int64_t const place =
+        source.reader(row).scan().place_of_tie(begin, begin + looks, rank, state.need, from_end);
+    if (place >= 0)
+      digits().settle_at(state, sink.map.join(rank, static_cast<std::uint64_t>(place)));
+  }
+};
+
+/// Whether no row is left for a pass.
+template <class Item>
+bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {
+  return scratch.rows == 1 ? scratch.row_states[0].settled : list.empty();
+}
+
+template <class Exec, class Source, class Bits, class Item>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
+                  WinnerSink<Bits, Item> const& sink) {
+  if (!host::any_active(source, scratch.rows)) return;
+  using Selection = RadixSelection<Source, Bits, Item>;
+  Selection selection{source, scratch, sink};
+  if (scratch.rows == 1)
+    selection.suit_digits(source.size(0) / scratch.parts / Selection::keys_worth_a_merge);
+  RadixSchedule const& schedule = scratch.schedule;
+  RadixTaskList const gather = schedule.of_gather();
+  for (std::int64_t i = 0; i < schedule.counts(); ++i) schedule.clear()(i);
+  host::launch("ktopk::host::radix::row", exec, scratch.row_groups,
+               RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
+  if (scratch.shared_rows == 0) return;
+  constexpr int aimed_in_vain = 2;
+  for (int pass = 0; pass < selection.digits().most_passes(aimed_in_vain); ++pass) {
+    RadixTaskList const list = schedule.of_pass(pass);
+    if (all_settled(scratch, list)) break;
+    host::launch("ktopk::host::radix::digit", exec, scratch.groups(),
+                 RadixPass<Selection>{selection, list, {schedule.of_pass(pass + 1), gather}});
+  }
+  if (scratch.rows > 1 && gather.empty()) return;
+  host::launch("ktopk::host::radix::gather", exec, scratch.groups(),
+               RadixGather<Selection>{selection, gather});
+}
+
+template <class Item>
+struct RadixPieces {
+  RadixPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {}
+  Pieces pieces;
+  Winners<Item> winners;
+  RadixScratch<Item> scratch;
+};
+
+}  // namespace host
+
+KTOPK_INLINE std::size_t Radix<Host>::workspace_bytes(Device const& device, Shape const& shape,
+                                                      Options const& options) {
+  return bytes_of<host::RadixPieces>(device, shape, options);
+}
+
+template <class Exec, class Bits>
+void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+                      void* workspace) {
+  with_item_type<Bits>(problem.shape.n, [&](auto item) {
+    using Item = decltype(item);
+    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
+    host::RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+    host::radix_select(exec,
+                       host::KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
+                       work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    host::arrange(exec, problem, map, work.winners);
+  });
+}
+
+#define KTOPK_HOST_RADIX_SELECT(Space, Bits, Item)                                    \
+  template void host::radix_select(Space const&, host::KeySource<Bits, Item> const&,  \
+                                   host::RadixScratch<Item> const&,                   \
+                                   WinnerSink<Bits, Item> const&);                    \
+  template void host::radix_select(Space const&, host::ListSource<Bits, Item> const&, \
+                                   host::RadixScratch<Item> const&,                   \
+                                   WinnerSink<Bits, Item> const&);
+#define KTOPK_HOST_RADIX(Space)    \
+  KTOPK_RUN_ON(Radix<Host>, Space) \
+  KTOPK_FOR_EACH_ITEM(KTOPK_HOST_RADIX_SELECT, Space)
+KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_HOST_RADIX)
+#undef KTOPK_HOST_RADIX
+#undef KTOPK_HOST_RADIX_SELECT
+
+}  // namespace ktopk::detail

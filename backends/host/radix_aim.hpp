@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+#include "radix_reading.hpp"
+
+// Lays a digit of radix around the samples between which the k-th should lie, so that clustered keys do not
+// meet in one bin. RadiK (Li et al., ICS '24, 4.3) subtracts a sample from the keys, which rounds; from ranks it
+// does not, and what the sample knows nothing of is in one of the outer bins.
+
+namespace ktopk::detail::host {
+
+template <class Source, class Bits, class Item>
+struct RadixAim {
+  /// What a digit is aimed by: of keys the rank, of items in a list the whole.
+  static constexpr bool by_rank = Source::Reader::reads_keys;
+  using Sample = std::conditional_t<by_rank, Bits, Item>;
+
+  Source const& source;
+  HostDigits<Bits, Item, by_rank> digits;
+
+  static constexpr std::int64_t most_samples = 256, most_samples_of_keys = 4096;
+  static constexpr std::int64_t least_sampled = 2048;
+
+  bool is_worth_it(RadixRow<Item> const& state) const {
+    bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > digits.digit_bits;
+    return state.left >= least_sampled && is_wide;
+  }
+
+  /// The first digit of a row.
+  void first(RadixRow<Item>& state, std::int64_t row) const {
+    if constexpr (by_rank) {
+      lay_by_sample(state, row);
+    } else {
+      auto const count = static_cast<int>(std::min<std::int64_t>(state.left / 64, most_samples));
+      auto const read = source.reader(row);
+      Strata const strata(state.left, count);
+      ThreadArray<Sample> const memory(count);
+      Sample* const samples = memory.get();
+      for (int i = 0; i < count; ++i) samples[i] = sample_of(read(strata.place(i)));
+      lay_around(state, samples, count);
+    }
+  }
+
+  /// Where a pass has left most of the keys, as of a row whose few others spread the first digit.
+  void again(RadixRow<Item>& state, std::int64_t row) const {
+    bool const is_coarse = !state.settled && !state.in_buffer && !digits.is_one_rank(state) &&
+                           state.left > source.size(row) / 2;
+    if (!is_coarse || state.aimed_again || !is_worth_it(state)) return;
+    state.aimed_again = true;
+    lay_by_sample(state, row);
+  }
+
+ private:
+  /// Among the keys that are left, of which a larger sample is cheap.
+  void lay_by_sample(RadixRow<Item>& state, std::int64_t row) const {
+    std::int64_t const size = source.size(row);
+    std::int64_t const many = std::min(size / 128, most_samples_of_keys);
+    auto const looks = static_cast<int>(std::max(many, std::min(size / 64, most_samples)));
+    auto const read = source.reader(row);
+    Strata const strata(size, looks);
+    ThreadArray<Sample> const memory(looks);
+    Sample* const samples = memory.get();
+    int count = 0;
+    for (int i = 0; i < looks; ++i) {
+      Item const item = read(strata.place(i));
+      samples[count] = sample_of(item);
+      count += item >= state.floor && item <= state.ceiling;
+    }
+    if (count > 0) lay_around(state, samples, count);
+  }
+
+  Sample sample_of(Item item) const {
+    if constexpr (by_rank)
+      return digits.map.rank_of(item);
+    else
+      return item;
+  }
+
+  void lay_around(RadixRow<Item>& state, Sample* samples, int count) const {
+    AimedPlaces const places(state, count);
+    Sample const upper = ordered(samples, count, places.upper());
+    Sample const lower = ordered(samples, count, places.lower());
+    AimedInterval<Sample> const around(places, lower, upper);
+    digits.lay_around(state, around.least, around.most);
+  }
+
+  /// The sample that `place` others come before, or a rank that as many samples reach.
+  Sample ordered(Sample* samples, int count, int place) const {
+    if constexpr (by_rank) return source.loops.kth(samples, count, place + 1).rank;
+    std::nth_element(samples, samples + place, samples + count, std::greater<Sample>());
+    return samples[place];
+  }
+};
+
+}  // namespace ktopk::detail::host

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include "radix_select.hpp"
+
+// The kernels of radix, and which thread does what in them. The first begins every row, and does all of the rows that
+// are one thread's. Then come the passes over the rows that threads share, whose tasks are laid out anew after each
+// (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers their winners. A single
+// row needs no list: it is read in equal parts.
+
+namespace ktopk::detail::host {
+
+/// Counts a piece by parts of which no count is too large for the histogram, and calls add(bin, count) for what each part
+/// has.
+template <class Selection, class Add>
+void count_by_parts(Selection const& selection, RadixPiece const& piece, unsigned* histogram,
+                    Add const& add) {
+  auto& state = selection.scratch.row_states[piece.row];
+  int const bins = selection.bins();
+  std::int64_t const most = selection.scratch.most_lines;
+  RadixPiece part = piece;
+  do {
+    bool const is_last = piece.lines.end - part.lines.begin <= most;
+    part.lines.end = is_last ? piece.lines.end : part.lines.begin + most;
+    std::fill_n(histogram, bins, 0u);
+    selection.count_part(state, part, histogram);
+    for (int b = 0; b < bins; ++b)
+      if (histogram[b] != 0) add(b, static_cast<Count64>(histogram[b]));
+    part.lines.begin = part.lines.end;
+  } while (part.lines.begin < piece.lines.end);
+}
+
+/// Where a row is to be read next: by the next pass, or for its winners.
+struct RadixNext {
+  RadixTaskList pass, gather;
+
+  /// Returns the row's place in the list.
+  template <class Selection>
+  std::int64_t enlist(Selection const& selection, std::int64_t row) const {
+    auto const& state = selection.scratch.row_states[row];
+    if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
+    return (state.settled ? gather : pass).append(row, selection.lines_left(row));
+  }
+};
+
+/// The start of every row, and all the rest of a row that one thread has to itself.
+template <class Selection>
+struct RadixRows {
+  Selection selection;
+  RadixNext next;
+
+  void operator()(std::int64_t index) const {
+    Range const rows = rows_of(index);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row)
+      if (selection.is_shared(row) && is_admitted())
+        share(row);
+      else
+        select(row);
+  }
+
+ private:
+  /// One row, or of ragged rows as many as are about an equal share of all keys.
+  Range rows_of(std::int64_t index) const {
+    if (selection.scratch.row_groups == selection.scratch.rows) return {index, index + 1};
+    return {row_behind(index), row_behind(index + 1)};
+  }
+  std::int64_t row_behind(std::int64_t groups) const {
+    std::int64_t const rows = selection.scratch.rows, all_groups = selection.scratch.row_groups;
+    if (groups == all_groups) return rows;
+    std::int64_t const keys = keys_before(rows) / all_groups * groups;
+    std::int64_t low = 0, high = rows;
+    while (low < high) {
+      std::int64_t const middle = (low + high) / 2;
+      if (keys_before(middle) < keys)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+  /// A row takes as long as so many keys even without any.
+  std::int64_t keys_before(std::int64_t row) const {
+    return selection.source.first(row) + 512 * row;
+  }
+
+  /// Whether there is a place among the shared rows for one more.
+  bool is_admitted() const {
+    RadixSchedule const& schedule = selection.scratch.schedule;
+    return !schedule.claims_are_limited ||
+           schedule.claim(RadixClaim::shared_row, 1) < schedule.capacity;
+  }
+
+  /// Enlists the row and clears the histogram that is its own from now on.
+  void share(std::int64_t row) const {
+    auto& state = selection.scratch.row_states[row];
+    selection.begin(row);
+    state.slot = next.enlist(selection, row);
+    if (state.settled) return;
+    std::int64_t const bins = selection.bins();
+    std::fill_n(selection.scratch.histograms + state.slot * bins, bins, Count64{0});
+  }
+
+  /// Ragged rows may be much shorter than a histogram for all of them.
+  void select(std::int64_t row) const {
+    if (selection.select_in_cache(row)) return;
+    Selection own = selection;
+    own.suit_digits(selection.source.size(row));
+    select_by_digits(own, row);
+  }
+
+  static void select_by_digits(Selection const& selection, std::int64_t row) {
+    auto& state = selection.scratch.row_states[row];
+    int const bins = selection.bins();
+    ThreadArray<unsigned> const memory(bins);
+    unsigned* const histogram = memory.get();
+    selection.begin(row);
+    bool const is_long = selection.lines_left(row) > selection.scratch.most_lines;
+    ThreadArray<Count64> const totals(is_long ? bins : 0);
+    auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(row)}, 1}; };
+    while (!state.settled) {
+      bool const filtered = selection.filters(state, row);
+      if (is_long) {
+        std::fill_n(totals.get(), bins, Count64{0});
+        count_by_parts(selection, whole(), histogram,
+                       [&](int b, Count64 count) { totals.get()[b] += count; });
+        selection.choose(state, totals.get(), filtered, row);
+        continue;
+      }
+      std::fill_n(histogram, bins, 0u);
+      selection.count_part(state, whole(), histogram);
+      selection.choose(state, histogram, filtered, row);
+    }
+    selection.gather_part(whole());
+  }
+};
+
+/// A part of a row that all threads share. Each has one, if with no lines, for what is left of the row changes as soon
+/// as the last was read.
+template <class Selection>
+RadixPiece part_of_only_row(std::int64_t index, Selection const& selection) {
+  std::int64_t const lines = selection.lines_left(0), parts = selection.scratch.parts;
+  RadixShares const shares{nullptr, 0, lines, (lines + parts - 1) / parts};
+  return {0, shares.of_group(index), parts};
+}
+
+/// Calls body(piece) for all that is to be read of the rows in a list, or of the only row, as the part `index`.
+template <class Selection, class Body>
+void for_each_piece(std::int64_t index, Selection const& selection, RadixTaskList const& list,
+                    Body const& body) {
+  if (selection.scratch.rows == 1) return body(host::part_of_only_row(index, selection));
+  RadixPiece piece{};
+  RadixCursor cursor(list.shares(), index);
+  while (cursor.next(piece)) body(piece);
+}
+
+/// True in the thread that is the last of `count` to come here; what the others wrote is then visible.
+inline bool last_to_arrive(unsigned* arrived, std::int64_t count) {
+  Kokkos::memory_fence();
+  bool const last = Kokkos::atomic_fetch_add(arrived, 1u) + 1u == static_cast<unsigned>(count);
+  if (last) Kokkos::atomic_store(arrived, 0u);
+  Kokkos::memory_fence();
+  return last;
+}
+
+/// One digit of the rows in a list; the last to read a row merges, chooses and enlists it again.
+template <class Selection>
+struct RadixPass {
+  Selection selection;
+  RadixTaskList list;
+  RadixNext next;
+
+  void operator()(std::int64_t index) const {
+    if (selection.scratch.rows == 1 && selection.scratch.row_states[0].settled) return;
+    host::for_each_piece(index, selection, list, [&](RadixPiece const& piece) { count(piece); });
+  }
+
+ private:
+  void count(RadixPiece const& piece) const {
+    auto& state = selection.scratch.row_states[piece.row];
+    int const bins = selection.bins();
+    ThreadArray<unsigned> const histogram(bins);
+    bool const filtered = selection.filters(state, piece.row);
+    Count64* const merged = selection.scratch.histograms + state.slot * bins;
+    count_by_parts(selection, piece, histogram.get(),
+                   [&](int b, Count64 count) { Kokkos::atomic_add(&merged[b], count); });
+    if (!host::last_to_arrive(&state.arrived, piece.groups)) return;
+    selection.choose(state, merged, filtered, piece.row);
+    std::fill_n(merged, bins, Count64{0});
+    next.enlist(selection, piece.row);
+  }
+};
+
+template <class Selection>
+struct RadixGather {
+  Selection selection;
+  RadixTaskList list;
+  void operator()(std::int64_t index) const {
+    host::for_each_piece(index, selection, list,
+                         [&](RadixPiece const& piece) { selection.gather_part(piece); });
+  }
+};
+
+}  // namespace ktopk::detail::host

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include <ktopk/detail/counters.hpp>
+
+// How one thread sorts composite keys.
+
+namespace ktopk::detail {
+
+/// Sorts by radix from the last bit in which items differ, best first, but for digits that all have in
+/// common. `spare` holds `count` items too.
+template <class Item>
+void radix_sort(Item* items, Item* spare, std::int64_t count) {
+  constexpr int digit_bits = 11, bins = 1 << digit_bits, width = 8 * sizeof(Item);
+  Item differing = 0;
+  for (std::int64_t i = 0; i < count; ++i) differing |= items[i] ^ items[0];
+  Item* from = items;
+  Item* to = spare;
+  int low = 0;
+  while (low < width && (differing >> low & 1) == 0) ++low;
+  for (; low < width && (differing >> low) != 0; low += digit_bits) {
+    tally(Count::items_read, 2 * count);
+    std::int64_t starts[bins + 1] = {};
+    auto const digit = [low](Item item) {
+      return static_cast<unsigned>(~item >> low) & static_cast<unsigned>(bins - 1);
+    };
+    for (std::int64_t i = 0; i < count; ++i) ++starts[digit(from[i]) + 1];
+    if (starts[digit(from[0]) + 1] == count) continue;
+    for (int b = 0; b < bins; ++b) starts[b + 1] += starts[b];
+    for (std::int64_t i = 0; i < count; ++i) to[starts[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+    tally(Count::items_written, count);
+  }
+  if (from != items) std::copy(from, from + count, items);
+}
+
+inline constexpr std::int64_t smallest_radix_sort = 2048;
+
+/// Sorts on one thread of a host, best first. `spare` holds `count` items too.
+template <class Item>
+void sort_alone(Item* items, Item* spare, std::int64_t count) {
+  if (count >= smallest_radix_sort) return radix_sort(items, spare, count);
+  tally(Count::items_read, count);
+  tally(Count::items_written, count);
+  std::sort(items, items + count, std::greater<Item>());
+}
+
+}  // namespace ktopk::detail

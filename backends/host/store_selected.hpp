@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include <ktopk/detail/merge_runs.hpp>
+#include <ktopk/detail/selected.hpp>
+
+#include "launch.hpp"
+#include "sort.hpp"
+
+// What implementations for hosts end in: winners that lie in lists are sorted and stored.
+
+namespace ktopk::detail::host {
+
+template <class Bits>
+struct WinnerRows {
+  Problem<Bits> problem;
+  std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
+  std::int64_t size(std::int64_t row) const { return problem.winners(row); }
+};
+
+/// Of a row that has its `real` winners: stores their number, and fills what is left of its slots.
+template <class Bits>
+void complete_row(Problem<Bits> const& problem, std::int64_t row, std::int64_t real) {
+  if (problem.counts) problem.counts.store(row, real);
+  for (std::int64_t slot = real; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
+}
+
+template <class Rows, class Item>
+struct SortTiles {
+  Rows rows;
+  Item* items;
+  Item* spare;
+  std::int64_t tile;
+  std::int64_t tiles_per_row;
+
+  void operator()(std::int64_t index) const {
+    std::int64_t const row = index / tiles_per_row;
+    std::int64_t const begin = index % tiles_per_row * tile;
+    std::int64_t const size = rows.size(row);
+    if (begin >= size) return;
+    std::int64_t const first = rows.first(row) + begin;
+    sort_alone(items + first, spare + first, std::min(size - begin, tile));
+  }
+};
+
+/// Sorts every row, best first: each thread a tile, then by merging; `longest` bounds the sizes and `spare` is as large
+/// as `items`. Returns where the result is: `items` or `spare`.
+template <class Exec, class Rows, class Item>
+Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std::int64_t longest,
+                 Item* items, Item* spare) {
+  constexpr std::int64_t smallest_tile = 4096;
+  std::int64_t const tile = std::max(longest / exec.concurrency() + 1, smallest_tile);
+  std::int64_t const tiles = (longest + tile - 1) / tile;
+  host::launch("ktopk::host::sort_tiles", exec, row_count * tiles,
+               SortTiles<Rows, Item>{rows, items, spare, tile, tiles});
+  for (std::int64_t run = tile; run < longest; run *= 2) {
+    host::launch_each("ktopk::host::merge_runs", exec, row_count * tiles,
+                      MergeRuns<Rows, Item>{rows, items, spare, run, tile, tiles});
+    std::swap(items, spare);
+  }
+  return items;
+}
+
+/// Stores the winners of a list, if there is one, and all that belongs beside them.
+template <class Bits, class Item>
+struct StoreWinners {
+  WinnerSink<Bits, Item> sink;
+  Item const* items;
+
+  void operator()(std::int64_t i) const {
+    Problem<Bits> const& problem = sink.problem;
+    std::int64_t const k = problem.shape.k;
+    std::int64_t const row = i / k, slot = i % k;
+    std::int64_t const real = problem.winners(row);
+    if (slot == 0 && problem.counts) problem.counts.store(row, real);
+    if (slot >= real)
+      problem.store_missing(row, slot);
+    else if (items != nullptr)
+      sink.store(row, slot, items[i]);
+  }
+};
+
+/// Sorts each row's winners if there is a spare, then stores keys, positions and counts and fills what a short row
+/// leaves open.
+template <class Exec, class Bits, class Item>
+void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+             Winners<Item> const& winners) {
+  Shape const& shape = problem.shape;
+  Item const* items = winners.items;
+  if (winners.spare != nullptr)
+    items = host::sort_items(exec, WinnerRows<Bits>{problem}, shape.rows, shape.k, winners.items,
+                             winners.spare);
+  bool const complete = !problem.offsets && !problem.wanted && !problem.counts;
+  if (items == nullptr && complete) return;
+  host::launch_each("ktopk::host::store", exec, shape.rows * shape.k,
+                    StoreWinners<Bits, Item>{{problem, map, nullptr}, items});
+}
+
+}  // namespace ktopk::detail::host

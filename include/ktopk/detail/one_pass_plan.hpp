@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include <ktopk/problem.hpp>
+
+// What implementations of one_pass have in common: how many keys to sample, and which of them is the threshold.
+
+namespace ktopk::detail {
+
+/// The figures of a one_pass selection, from n and k alone.
+struct OnePassPlan {
+  std::int64_t samples;
+  std::int64_t order;     ///< the threshold is the order-th best sample
+  std::int64_t capacity;  ///< room for kept items
+  std::int64_t in_line;   ///< the order that does where keys are sorted or equal
+};
+
+/// A bound on the logarithm of the probability that a Poisson variable of this mean is x or further from it on
+/// the same side: Stirling's on that of x itself, and beyond a geometric series.
+inline double log_poisson_tail(double mean, double x) {
+  if (x <= 0) return -mean;
+  double const ratio = x > mean ? mean / (x + 1) : x / mean;
+  double const at_x = x - mean - x * std::log(x / mean) - 0.5 * std::log(2 * std::numbers::pi * x);
+  return at_x - std::log1p(-ratio);
+}
+
+/// One selection in a hundred thousand may fall back for each of two causes; each costs two more reads.
+inline constexpr double log_seldom = -11.5;
+
+/// A sample that is expected to hold `mean` winners seldom holds so many.
+inline std::int64_t safe_order(double mean) {
+  auto order = static_cast<std::int64_t>(mean + 4 * std::sqrt(mean)) + 1;
+  while (log_poisson_tail(mean, static_cast<double>(order)) > log_seldom) ++order;
+  return order;
+}
+
+/// A sample that is expected to hold `mean` winners seldom holds so few.
+inline std::int64_t safe_least(double mean) {
+  auto least = static_cast<std::int64_t>(mean - 4 * std::sqrt(mean));
+  while (least > 0 && log_poisson_tail(mean, static_cast<double>(least)) > log_seldom) --least;
+  return std::max<std::int64_t>(least, 0);
+}
+
+/// Among so many kept keys for each sample, the sample seldom holds fewer than `order`.
+inline double safe_room(std::int64_t order) {
+  auto mean = static_cast<double>(order) + 4 * std::sqrt(static_cast<double>(order));
+  while (log_poisson_tail(mean, static_cast<double>(order - 1)) > log_seldom) mean *= 1.01;
+  return mean;
+}
+
+/// How many keys to sample: its cost is about that of what it lets through, with sqrt(n) for few winners and
+/// cbrt(k n) for many. Up to 2^19 keys one thread may do it, on its stack; beyond 2^31 the sample grows
+/// again, so that the room is bounded in n.
+inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
+  auto const size = static_cast<double>(n), winners = static_cast<double>(k);
+  auto const balanced = static_cast<std::int64_t>(
+      std::max(3 * std::sqrt(size), 2 * std::cbrt(size) * std::cbrt(winners)));
+  if (n < (1 << 19)) return std::clamp<std::int64_t>(balanced, 1, std::min<std::int64_t>(4096, n));
+  std::int64_t const most = std::min<std::int64_t>(n / 64, 16384);
+  return std::max(std::min(balanced, most), std::min<std::int64_t>(n >> 17, 131072));
+}
+
+/// The threshold's order is such that fewer than k items seldom reach it, the room such that it seldom
+/// does not suffice.
+inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
+  std::int64_t const samples = sample_size(n, k);
+  double const ratio = static_cast<double>(n) / static_cast<double>(samples);
+  double const expected = static_cast<double>(k) / ratio;
+  std::int64_t const order = safe_order(expected);
+  auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
+  std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
+  // Strata hold such winners one after the other: the last is no further than in the one behind the expected.
+  auto const in_line = static_cast<std::int64_t>(std::ceil(expected)) + 3;
+  return {samples, order, std::min({room, most, n}), std::min(in_line, order)};
+}
+
+/// Whether rows of a shape are long enough, and k so small that the read keeps little.
+inline bool one_pass_serves(Shape const& shape) {
+  constexpr std::int64_t smallest_n = 2048;
+  if (shape.ragged || shape.n < smallest_n) return false;
+  OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
+  return plan.order * 4 <= plan.samples;
+}
+
+}  // namespace ktopk::detail

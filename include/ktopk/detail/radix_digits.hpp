@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/positions.hpp>
+#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/selected.hpp>
+
+// The arithmetic of radix: in which interval of items the k-th of a row lies, which digit cuts it, and what
+// a bin leaves of it. Nothing here reads a key.
+
+namespace ktopk::detail {
+
+/// Where the search of a row stands. A pass counts digits: the digit of an item is how many times
+/// 2^shift it is above `base`, 0 where it is below it and the last one from there on. So all but the two
+/// outer bins are an interval of 2^shift items, and those are what is left on their sides.
+template <class Item>
+struct RadixRow {
+  Item floor, ceiling;  // the k-th item is one of floor .. ceiling
+  Item base;            // of the digit that the next pass counts
+  int shift;
+  bool settled;       // every item from floor on is a winner
+  bool in_buffer;     // what may still win is in the buffer, what has won is written
+  bool aimed_again;   // a digit after the first was laid where a sample says
+  std::int64_t need;  // winners still to be found among floor .. ceiling
+  std::int64_t left;  // how many items those are
+  std::int64_t slot;  // of the histogram that groups share
+  Range room;         // of the row in the buffer
+  unsigned arrived;   // groups done with the pass
+  Count64 filled;     // items in the buffer
+  Count64 emitted;    // winners written
+};
+
+/// Between which all items of a row lie.
+template <class Item>
+struct Bounds {
+  Item least, most;
+};
+
+/// \tparam OfKeys     whether a row holds keys, of which rank and position are cut one after the other
+/// \tparam BlockBits  if it is not 0, a digit of the positions of 2^BlockBits equal keys and more ends no lower, so that
+///                    whole blocks of so many keys are counted
+template <class Bits, class Item, bool OfKeys, int BlockBits = 0>
+struct RadixDigits {
+  ItemMap<Bits, Item> map;
+  int digit_bits;
+
+  static constexpr bool by_blocks = OfKeys && BlockBits > 0;
+
+  KOKKOS_FUNCTION int bins() const { return 1 << digit_bits; }
+  KOKKOS_FUNCTION int bits_below_rank() const { return OfKeys ? map.position_bits : 0; }
+
+  /// Of an item of at most 128 bits.
+  KOKKOS_FUNCTION static int bit_width(Item item) {
+    auto const low = static_cast<std::uint64_t>(item);
+    if constexpr (sizeof(Item) > sizeof(std::uint64_t)) {
+      auto const high = static_cast<std::uint64_t>(item >> 64);
+      if (high != 0) return 128 - Kokkos::countl_zero(high);
+    }
+    return 64 - Kokkos::countl_zero(low);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned digit_of(Item item, Item base, int shift,
+                                                       unsigned last) {
+    Item const place = item > base ? (item - base) >> shift : Item{0};
+    return place < last ? static_cast<unsigned>(place) : last;
+  }
+
+  /// Lays the digit that cuts floor .. ceiling. Of keys none holds bits of both rank and position.
+  KOKKOS_FUNCTION void next(RadixRow<Item>& state) const {
+    int const bits = bit_width(state.ceiling - state.floor);
+    state.base = state.floor;
+    bool const many_equal = by_blocks && state.left >= std::int64_t{1} << BlockBits;
+    state.shift = next_low(bits, many_equal);
+  }
+  KOKKOS_FUNCTION int next_low(int low, bool many_equal) const {
+    int const ranks_end = bits_below_rank();
+    int const least = low > ranks_end ? ranks_end : many_equal && low > BlockBits ? BlockBits : 0;
+    return low - least > digit_bits ? low - digit_bits : least;
+  }
+
+  /// As many as there are digits, and those that were aimed in vain.
+  int most_passes(int aimed_in_vain) const {
+    int passes = aimed_in_vain;
+    for (int low = map.width(); low > 0; low = next_low(low, by_blocks)) ++passes;
+    return passes;
+  }
+
+  /// The interval of a bin; of the outer bins, what is left on their side.
+  KOKKOS_FUNCTION void keep_bin(RadixRow<Item>& state, int bin) const {
+    Item const from = state.base + (static_cast<Item>(bin) << state.shift);
+    Item const span = (Item{1} << state.shift) - 1;
+    if (bin < bins() - 1 && state.ceiling - from > span) state.ceiling = from + span;
+    if (bin > 0) state.floor = from;
+    next(state);
+  }
+
+  KOKKOS_FUNCTION bool is_one_rank(RadixRow<Item> const& state) const {
+    return map.rank_of(state.floor) == map.rank_of(state.ceiling);
+  }
+
+  /// Lays the digit around an interval of ranks, or of items where rows hold these, which fills the inner bins.
+  template <class Sample>
+  KOKKOS_FUNCTION void lay_around(RadixRow<Item>& state, Sample least_expected,
+                                  Sample most_expected) const {
+    Item const width = static_cast<Sample>(most_expected - least_expected);
+    int const bits = bit_width(width);
+    int shift = bits > digit_bits ? bits - digit_bits : 0;
+    if ((width >> shift) + 3 > static_cast<Item>(bins())) ++shift;
+    Item const bin = Item{1} << shift, least = least_expected;
+    state.base = (least > bin ? least - bin : Item{0}) << bits_below_rank();
+    state.shift = shift + bits_below_rank();
+  }
+
+  /// The k-th is known.
+  KOKKOS_FUNCTION static void settle_at(RadixRow<Item>& state, Item kth) {
+    state.floor = kth;
+    state.left = state.need;
+    state.settled = true;
+  }
+  /// All keys of the row are equal, so that the k-th is known by its position.
+  KOKKOS_FUNCTION void settle_equal(RadixRow<Item>& state, std::int64_t size) const {
+    std::int64_t const position = map.flip != 0 ? state.need - 1 : size - state.need;
+    settle_at(state, map.join(map.rank_of(state.floor), static_cast<std::uint64_t>(position)));
+  }
+};
+
+/// Between which places of an ordered sample of `count` the k-th should lie; it may be beyond the sample's ends.
+struct AimedPlaces {
+  template <class Item>
+  KOKKOS_FUNCTION AimedPlaces(RadixRow<Item> const& state, int count_) : count(count_) {
+    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
+    double const expected = share * count;
+    auto const margin = 4 + static_cast<int>(4 * Kokkos::sqrt(expected * (1 - share)));
+    first = static_cast<int>(expected) - margin;
+    last = static_cast<int>(expected) + margin;
+  }
+  KOKKOS_FUNCTION int upper() const { return first > 0 ? first : 0; }
+  KOKKOS_FUNCTION int lower() const { return last < count ? last : count - 1; }
+  KOKKOS_FUNCTION bool may_be_above() const { return first <= 0; }
+  KOKKOS_FUNCTION bool may_be_below() const { return last >= count - 1; }
+
+  int count, first, last;
+};
+
+/// The interval in which the k-th is expected.
+template <class Sample>
+struct AimedInterval {
+  Sample least, most;
+
+  /// From the samples at both places. Beyond the ends of the sample the k-th is expected no further off than four times
+  /// what is between.
+  KOKKOS_FUNCTION AimedInterval(AimedPlaces const& places, Sample lower, Sample upper) {
+    constexpr auto greatest = static_cast<Sample>(~Sample{0});
+    auto const width = static_cast<Sample>(upper - lower);
+    auto const further = static_cast<Sample>(width < greatest / 4 ? 4 * width : greatest);
+    auto const room = static_cast<Sample>(greatest - upper);
+    Sample const up = places.may_be_above() ? (further < room ? further : room) : Sample{0};
+    Sample const down = places.may_be_below() ? (further < lower ? further : lower) : Sample{0};
+    least = static_cast<Sample>(lower - down);
+    most = static_cast<Sample>(upper + up);
+  }
+};
+
+}  // namespace ktopk::detail
