@@ -64,6 +64,13 @@ class Analysis:
         problems = self.problems_on(platform) if problems is None else problems
         return metrics.harmonic_mean(self.efficiency(kind, self.get(platform, problem, application)) for problem in problems)
 
+    def efficiency_of_workload(self, kind, application, platform, workload):
+        """Zero on a platform that failed; None where the workload was not asked for."""
+        if not self.problems_on(platform):
+            return 0.0
+        problems = [problem for problem in self.problems_on(platform) if problem[0] == workload]
+        return self.efficiency_on(kind, application, platform, problems) if problems else None
+
     def efficiencies(self, kind, application):
         return {platform: self.efficiency_on(kind, application, platform) for platform in self.platforms}
 

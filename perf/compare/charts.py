@@ -12,9 +12,11 @@ LINE, BAR, GAP, INSET = 17, 11, 3, 4
 CLASS_OF = {results.TUNED: "tuned", results.PORTABLE: "portable"}
 
 
-def picture(width, height, title, parts):
+def picture(width, height, title, parts, narrowest=0):
+    """Fills its column, but for pictures that would become illegible: these have a narrowest width and scroll."""
+    style = f"max-width:{1.25 * width:.0f}px" + (f";min-width:{narrowest:.0f}px" if narrowest else "")
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" role="img" style="max-width:{1.25 * width:.0f}px">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" style="{style}">',
         f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
@@ -136,14 +138,13 @@ def heat_map(analysis, kind):
         parts.append(label(left - 8, y + row / 2 + 4, wording.title_of(name), "", "end"))
         for i, (platform, application) in enumerate(columns):
             parts += heat_cell(analysis, kind, name, platform, application, left + cell * i, y, cell - 2, row - 2)
-    return picture(width, top + row * len(names) + 6, f"{wording.EFFICIENCY[kind]} by platform and workload", parts)
+    return picture(width, top + row * len(names) + 6, f"{wording.EFFICIENCY[kind]} by platform and workload", parts, 0.9 * width)
 
 
 def heat_cell(analysis, kind, name, platform, application, x, y, width, height):
-    problems = [problem for problem in analysis.problems_on(platform) if problem[0] == name]
-    if not problems:
+    value = analysis.efficiency_of_workload(kind, application, platform, name)
+    if value is None:
         return
-    value = analysis.efficiency_on(kind, application, platform, problems)
     yield f'<rect class="cell" x="{x:.1f}" y="{y:.1f}" width="{width}" height="{height}" rx="2"/>'
     yield f'<rect class="heat" x="{x:.1f}" y="{y:.1f}" width="{width}" height="{height}" rx="2" fill-opacity="{value:.2f}"/>'
     yield label(x + width / 2, y + height / 2 + 4, wording.efficiency(value), "strong" if value > 0.6 else "weak", "middle")

@@ -16,7 +16,7 @@ STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1180px; padding: 20px 16px 60px; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; }
-h1 { margin: 0 0 4px; font-size: 28px; line-height: 1.2; } h2 { margin: 40px 0 8px; font-size: 21px; } h3 { margin: 0 0 2px; font-size: 17px; }
+h1 { margin: 0 0 4px; font-size: 28px; line-height: 1.2; } h2 { margin: 40px 0 8px; font-size: 21px; } h3 { margin: 20px 0 2px; font-size: 17px; }
 p { margin: 6px 0 12px; max-width: 72ch; } .soft { color: var(--soft); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; line-height: 1.35; }
@@ -34,7 +34,7 @@ svg .line { fill: none; stroke-width: 2; } svg .line.tuned { stroke: var(--tuned
 svg .line.other { stroke: var(--other); } svg .dashed { stroke-dasharray: 4 4; stroke-width: 1.5; }
 .key span { display: inline-block; margin-right: 18px; } .key i { display: inline-block; width: 13px; height: 10px; margin-right: 6px; }
 @media (max-width: 560px) { body { padding: 14px 12px 40px; } h1 { font-size: 24px; } th, td { padding: 4px 7px; } }
-@media print { body { max-width: none; padding: 0; font-size: 11pt; } h2, h3, figcaption { break-after: avoid; } figure, tr { break-inside: avoid; }
+@media print { body { max-width: none; padding: 0; font-size: 11pt; } h2, h3, figcaption, section > p { break-after: avoid; } figure, tr { break-inside: avoid; }
   .scroll { overflow: visible; } table { font-size: 8pt; } th, td { padding: 2px 4px; } .whole { white-space: normal; }
   svg rect, svg circle, .key i { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """

@@ -33,11 +33,8 @@ def heat(analysis, kind):
     rows = []
     for platform in analysis.platforms:
         for application in results.OURS:
-            cells = []
-            for name in names:
-                problems = [problem for problem in analysis.problems_on(platform) if problem[0] == name]
-                cells.append(wording.efficiency(analysis.efficiency_on(kind, application, platform, problems)) if problems else "-")
-            rows.append([analysis.name_of(platform), application, *cells])
+            found = [analysis.efficiency_of_workload(kind, application, platform, name) for name in names]
+            rows.append([analysis.name_of(platform), application, *("-" if each is None else wording.efficiency(each) for each in found)])
     return table(["platform", "implementation", *map(wording.title_of, names)], rows)
 
 

@@ -101,6 +101,12 @@ class AnalysisTest(unittest.TestCase):
         self.assertAlmostEqual(found.where_served(HARDWARE, "std::nth_element"), 0.05)
         self.assertEqual(found.coverage("std::nth_element"), (2, 9))
 
+    def test_a_workload_of_a_platform(self):
+        found = sample()
+        self.assertAlmostEqual(found.efficiency_of_workload(HARDWARE, results.TUNED, OPENMP, "moe-routing"), 2 / (2 + 4))
+        self.assertEqual(found.efficiency_of_workload(HARDWARE, results.TUNED, THREADS, "moe-routing"), 0)
+        self.assertIsNone(found.efficiency_of_workload(HARDWARE, results.TUNED, OPENMP, "papers"))
+
     def test_portable_against_tuned(self):
         mean, worst, problem = sample().portable_against_tuned(OPENMP)
         self.assertAlmostEqual(mean, (2 * 1.25 * 0.8) ** (1 / 3))
