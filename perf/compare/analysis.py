@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the runs of one or several machines tell together."""
 import csv
+import statistics
 from dataclasses import dataclass
 
 import metrics
@@ -83,10 +84,21 @@ class Analysis:
         served = [self.get(*each, application) for each in asked]
         return sum(1 for m in served if m and m.served), len(asked)
 
+    def served_by(self, application):
+        return [m for m in self.measurements if m.application == application and m.cache == "warm" and m.served]
+
     def where_served(self, kind, application):
         """The harmonic mean over the cases that an application serves."""
-        served = [m for m in self.measurements if m.application == application and m.cache == "warm" and m.served]
-        return metrics.harmonic_mean(self.efficiency(kind, m) for m in served)
+        return metrics.harmonic_mean(self.efficiency(kind, m) for m in self.served_by(application))
+
+    def median_over_bound(self, application):
+        """Of the cases that it serves; None if there are none."""
+        ratios = [m.time / m.bound for m in self.served_by(application)]
+        return statistics.median(ratios) if ratios else None
+
+    def fastest_in(self, application):
+        """In how many cases no other application is faster."""
+        return sum(m.time == self.best[m.platform, m.problem] for m in self.served_by(application))
 
     def best_other(self, platform, problem):
         found = [self.get(platform, problem, name) for name in self.others]

@@ -113,7 +113,7 @@ def text(analysis, changed, tolerance):
     tables = "\n\n".join(report_markdown.workload(analysis, name) for name in names)
     parts = [
         section("Summary", from_markdown(report_markdown.summary(analysis))),
-        section("What did not run", from_markdown(report_markdown.did_not_run(analysis))),
+        section("What did not run or was wrong", from_markdown(report_markdown.did_not_run(analysis))),
         section("Changes since the baseline", from_markdown(report_markdown.changes(analysis, changed, tolerance))) if changed else "",
         section("By platform and workload", pair(figure(wording.EFFICIENCY[kind], charts.heat_map(analysis, kind), True) for kind in kinds)),
         section("Cascade", "<p>Solid: the efficiency on each platform, the best first. Dashed: the performance portability over the platforms up to there. "

@@ -14,11 +14,12 @@ def summary(analysis):
     rows = []
     for application in analysis.applications:
         served, asked = analysis.coverage(application)
-        rows.append([application, f"{served} of {asked}"]
+        over_bound = analysis.median_over_bound(application)
+        rows.append([application, f"{served} of {asked}", analysis.fastest_in(application), wording.ratio(over_bound) if over_bound else "-"]
                     + [wording.efficiency(analysis.portability(kind, application)) for kind in (HARDWARE, FIELD)]
                     + [wording.efficiency(analysis.where_served(kind, application)) for kind in (HARDWARE, FIELD)])
-    head = ["", "cases served", "performance portability by architectural efficiency", "by application efficiency",
-            "architectural efficiency where served", "application efficiency where served"]
+    head = ["", "cases served", "fastest in", "median time over the bound", "performance portability by architectural efficiency",
+            "by application efficiency", "architectural efficiency where served", "application efficiency where served"]
     return f"Set of platforms: {wording.platform_set(analysis)}\n\n{table(head, rows)}"
 
 
@@ -115,7 +116,7 @@ def text(analysis, changed, tolerance):
     parts = [
         ("# The portability of ktopk", "One call on every backend: what it loses against the hardware, and against the best other software."),
         ("## Summary", summary(analysis)),
-        ("## What did not run", did_not_run(analysis)),
+        ("## What did not run or was wrong", did_not_run(analysis)),
         *([("## Changes since the baseline", changes(analysis, changed, tolerance))] if changed else []),
         *((f"## {wording.EFFICIENCY[kind]} by platform and workload", heat(analysis, kind)) for kind in (HARDWARE, FIELD)),
         ("## Portable against tuned", "Time of the portable implementation over the tuned one's.\n\n" + portable_against_tuned(analysis)),

@@ -100,6 +100,12 @@ class AnalysisTest(unittest.TestCase):
         self.assertEqual(found.efficiency_on(HARDWARE, "std::nth_element", OPENMP), 0)
         self.assertAlmostEqual(found.where_served(HARDWARE, "std::nth_element"), 0.05)
         self.assertEqual(found.coverage("std::nth_element"), (2, 9))
+        self.assertIsNone(found.median_over_bound("nothing"))
+
+    def test_fastest_and_median(self):
+        found = sample()
+        self.assertEqual([found.fastest_in(name) for name in (*results.OURS, "std::nth_element")], [8, 1, 0])
+        self.assertAlmostEqual(found.median_over_bound(results.TUNED), 2)
 
     def test_a_workload_of_a_platform(self):
         found = sample()
