@@ -104,6 +104,15 @@ class Analysis:
         found = [self.get(platform, problem, name) for name in self.others]
         return min((m for m in found if m and m.served), key=lambda m: m.time, default=None)
 
+    def beaten(self):
+        """(time of ktopk over the best other's, measurement, the other), the worst first: where another is faster."""
+        for_each = ((m, self.best_other(m.platform, m.problem)) for m in self.served_by(results.TUNED))
+        return sorted(((m.time / other.time, m, other) for m, other in for_each if other and other.time < m.time), key=lambda each: -each[0])
+
+    def farthest(self, count):
+        """The cases in which ktopk is the farthest from the bound."""
+        return sorted(self.served_by(results.TUNED), key=lambda m: -m.time / m.bound)[:count]
+
     def portable_against_tuned(self, platform):
         """(geometric mean, worst ratio, its problem) of the portable implementation's time over the tuned one's."""
         ratios = []

@@ -119,6 +119,7 @@ def text(analysis, changed, tolerance):
         section("Cascade", "<p>Solid: the efficiency on each platform, the best first. Dashed: the performance portability over the platforms up to there. "
                 "An application that serves no platform completely is left out.</p>"
                 + pair(figure(wording.EFFICIENCY[kind], charts.cascade(analysis, kind)) for kind in kinds)),
+        section("Where ktopk loses", from_markdown(report_markdown.losses(analysis))),
         section("Portable against tuned", "<p>Time of the portable implementation over the tuned one's.</p>" + from_markdown(report_markdown.portable_against_tuned(analysis))),
         section("Workloads", "<p>Time over the bound (1: the keys are read once), logarithmic.</p>" + workloads(analysis)),
         section("All times", "<p>Medians; in brackets over the bound.</p>" + from_markdown(tables)),

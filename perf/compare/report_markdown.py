@@ -67,6 +67,24 @@ def workload(analysis, name):
     return f"### {wording.title_of(name)}\n\n{wording.why_of(name)}\n\n{table(head, rows)}"
 
 
+def case_name(m):
+    return f"{wording.title_of(m.workload)}: {wording.problem_text(m.problem)}"
+
+
+def losses(analysis, count=10):
+    """Where another application is faster, and where the hardware would allow most."""
+    beaten = [[case_name(m), analysis.name_of(m.platform), m.algorithm, wording.microseconds(m.time), f"{wording.microseconds(other.time)} {other.application}", wording.ratio(ratio)]
+              for ratio, m, other in analysis.beaten()]
+    farthest = [[case_name(m), analysis.name_of(m.platform), m.algorithm, wording.microseconds(m.time), wording.microseconds(m.bound), wording.ratio(wording.over_bound(m))]
+                for m in analysis.farthest(count)]
+    parts = [f"A baseline is faster than ktopk in {len(beaten)} cases."]
+    if beaten:
+        parts.append(table(["case", "platform", "algorithm", "ktopk", "fastest baseline", "ratio"], beaten))
+    if farthest:
+        parts += ["The cases farthest from the bound:", table(["case", "platform", "algorithm", "ktopk", "bound", "ratio"], farthest)]
+    return "\n\n".join(parts)
+
+
 def portable_against_tuned(analysis):
     rows = []
     for platform in analysis.platforms:
@@ -81,7 +99,7 @@ def change_rows(analysis, found):
     for each in found:
         m = each.measurement
         now = wording.microseconds(m.time) if m.served else "did not run"
-        yield [f"{wording.title_of(m.workload)}: {wording.problem_text(m.problem)}", analysis.name_of(m.platform), m.application + (" cold" if m.cache == "cold" else ""),
+        yield [case_name(m), analysis.name_of(m.platform), m.application + (" cold" if m.cache == "cold" else ""),
                wording.microseconds(each.before.time), now, "-" if not m.served else f"{each.ratio:.2f}"]
 
 
@@ -119,6 +137,7 @@ def text(analysis, changed, tolerance):
         ("## What did not run or was wrong", did_not_run(analysis)),
         *([("## Changes since the baseline", changes(analysis, changed, tolerance))] if changed else []),
         *((f"## {wording.EFFICIENCY[kind]} by platform and workload", heat(analysis, kind)) for kind in (HARDWARE, FIELD)),
+        ("## Where ktopk loses", losses(analysis)),
         ("## Portable against tuned", "Time of the portable implementation over the tuned one's.\n\n" + portable_against_tuned(analysis)),
         ("## Workloads", "Median times; in brackets over the bound.\n\n" + "\n\n".join(workload(analysis, name) for name in names)),
         ("## How it is computed", explanation()),

@@ -119,6 +119,15 @@ class AnalysisTest(unittest.TestCase):
         self.assertEqual((worst, problem), (2, EXPERTS))
         self.assertIsNone(sample().portable_against_tuned(SERIAL))
 
+    def test_where_ktopk_loses(self):
+        found = sample()
+        self.assertEqual(found.beaten(), [])  # the only faster baseline is wrong
+        found.get(OPENMP, EXPERTS, "std::nth_element").time = 1000
+        (ratio, m, other), = found.beaten()
+        self.assertEqual((ratio, m.problem, other.application), (2, EXPERTS, "std::nth_element"))
+        farthest = found.farthest(2)
+        self.assertEqual([(m.backend, m.input) for m in farthest], [("OpenMP", "quantized"), ("Serial", "quantized")])
+
     def test_nothing_is_silently_missing(self):
         found = list(sample().did_not_run())
         self.assertIn(("a host: HIP", "everything", "absent: there is no hipcc here"), found)
