@@ -124,7 +124,7 @@ def heat_map(analysis, kind):
     """A row for each workload, a column for each implementation of ktopk on each platform."""
     names = list(dict.fromkeys(problem[0] for problem in analysis.problems))
     columns = [(platform, application) for platform in analysis.platforms for application in results.OURS]
-    left, cell, row = 16 + 7 * max(len(wording.title_of(name)) for name in names), 44, 26
+    left, cell, row = 16 + 7 * max((len(wording.title_of(name)) for name in names), default=0), 44, 26
     longest = max([len(analysis.name_of(platform)) + 9 for platform, _ in columns], default=0)
     top = 14 + 4.6 * longest
     width = max(WIDTH, left + cell * len(columns) + 0.6 * top)

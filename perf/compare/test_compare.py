@@ -186,6 +186,14 @@ class ReportTest(unittest.TestCase):
                 self.assertGreaterEqual(float(box.get("x")), 0)
                 self.assertLessEqual(float(box.get("x")) + float(box.get("width")), width)
 
+    def test_a_machine_where_nothing_ran_has_a_report(self):
+        run = results.Run("a host", True, {}, [results.Platform("Cuda", "absent", "there is no nvcc here"),
+                                               results.Platform("OpenMP", "failed", "it does not build")], [])
+        results.write(run, self.out)
+        self.assertEqual(self.report(self.out), 0)
+        for name in ("report.md", "report.html"):
+            self.assertIn("there is no nvcc here", self.text(name))
+
     def test_the_page_needs_no_network(self):
         self.report(HOST)
         self.assertEqual(re.findall(r"(?:src|href)=|url\(|@import|<script", self.text("report.html")), [])
