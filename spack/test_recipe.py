@@ -255,14 +255,6 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(self.defines("+shared")["BUILD_SHARED_LIBS"], "ON")
         self.assertEqual(self.defines()["BUILD_SHARED_LIBS"], "OFF")
 
-    def test_perf_is_built_and_installed_by_its_variant(self):
-        for name in ("KTOPK_BUILD_PERF", "KTOPK_INSTALL_PERF"):
-            self.assertEqual(self.defines("+perf")[name], "ON")
-            self.assertEqual(self.defines()[name], "OFF")
-        pairs = {(a[0], k.get("when")) for a, k in self.recipe.directives.of("depends_on")}
-        self.assertIn(("benchmark", "+perf"), pairs)
-        self.assertIn("find_package(benchmark", self.text)
-
     def test_cuda_brings_architecture_and_tuned_kernels(self):
         defines = self.defines("+cuda", "^kokkos+cmake_lang", cuda_arch=("90",))
         self.assertEqual(defines["CMAKE_CUDA_ARCHITECTURES"], "90")
@@ -278,6 +270,14 @@ class RecipeTest(unittest.TestCase):
         self.assertNotIn("CMAKE_CXX_COMPILER", self.defines("+rocm", "%cxx=clang"))
         clang = self.defines("+cuda", "%cxx=clang", cuda_arch=("90",))
         self.assertEqual(clang["CMAKE_CUDA_COMPILER"], "/spack/cxx")
+
+    def test_perf_is_built_and_installed_by_its_variant(self):
+        for name in ("KTOPK_BUILD_PERF", "KTOPK_INSTALL_PERF"):
+            self.assertEqual(self.defines("+perf")[name], "ON")
+            self.assertEqual(self.defines()[name], "OFF")
+        pairs = {(a[0], k.get("when")) for a, k in self.recipe.directives.of("depends_on")}
+        self.assertIn(("benchmark", "+perf"), pairs)
+        self.assertIn("find_package(benchmark", self.text)
 
     # directives
 
