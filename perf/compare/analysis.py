@@ -91,6 +91,11 @@ class Analysis:
         """The harmonic mean over the cases that an application serves."""
         return metrics.harmonic_mean(self.efficiency(kind, m) for m in self.served_by(application))
 
+    def spread_on(self, machine):
+        """Half the distance of the quartiles over the median, in the usual case; None where nothing was measured."""
+        spreads = [metrics.spread(m) for m in self.measurements if m.machine == machine and m.time > 0]
+        return statistics.median(spreads) if spreads else None
+
     def median_over_bound(self, application):
         """Of the cases that it serves; None if there are none."""
         ratios = [m.time / m.bound for m in self.served_by(application)]

@@ -37,6 +37,11 @@ def cascade(efficiency_of, platforms):
     return [(falling[i], harmonic_mean(falling[: i + 1])) for i in range(len(falling))]
 
 
+def spread(measurement):
+    """Half the distance of the quartiles, over the median."""
+    return (measurement.upper_quartile - measurement.lower_quartile) / 2 / measurement.time
+
+
 def slowdown(now, before):
     """How much slower a case became, by time and over the bound; the smaller of the two, since both must agree.
 

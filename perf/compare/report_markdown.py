@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The report as Markdown."""
+import metrics
 import results
 import wording
 from analysis import FIELD, HARDWARE
@@ -20,7 +21,9 @@ def summary(analysis):
                     + [wording.efficiency(analysis.where_served(kind, application)) for kind in (HARDWARE, FIELD)])
     head = ["", "cases served", "fastest in", "median time over the bound", "performance portability by architectural efficiency",
             "by application efficiency", "architectural efficiency where served", "application efficiency where served"]
-    return f"Set of platforms: {wording.platform_set(analysis)}\n\n{table(head, rows)}"
+    spreads = ((run.machine, analysis.spread_on(run.machine)) for run in analysis.runs)
+    notes = [wording.quiet(machine, spread) for machine, spread in spreads if spread is not None]
+    return "\n\n".join([f"Set of platforms: {wording.platform_set(analysis)}", table(head, rows), *notes])
 
 
 def did_not_run(analysis):
@@ -56,7 +59,7 @@ def case_row(analysis, platform, problem):
     bound = next((m.bound for m in (*ours, other) if m and m.served), 0)
     tuned = ours[0]
     return [wording.problem_text(problem), analysis.name_of(platform), wording.microseconds(bound), cell(tuned),
-            f"±{100 * wording.spread(tuned):.0f} %" if tuned and tuned.served else "-", tuned.algorithm if tuned else "-",
+            f"±{100 * metrics.spread(tuned):.0f} %" if tuned and tuned.served else "-", tuned.algorithm if tuned else "-",
             cell(ours[1]), cell(cold), f"{cell(other)} {other.application}" if other else "-"]
 
 

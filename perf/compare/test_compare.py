@@ -119,6 +119,14 @@ class AnalysisTest(unittest.TestCase):
         self.assertEqual((worst, problem), (2, EXPERTS))
         self.assertIsNone(sample().portable_against_tuned(SERIAL))
 
+    def test_a_machine_with_other_work_is_told(self):
+        found = sample(HOST)
+        self.assertAlmostEqual(found.spread_on("a host"), 0.03)
+        self.assertNotIn("other work", report_markdown.summary(found))
+        for m in found.measurements:
+            m.upper_quartile = 2 * m.time
+        self.assertIn("other work", report_markdown.summary(found))
+
     def test_where_ktopk_loses(self):
         found = sample()
         self.assertEqual(found.beaten(), [])  # the only faster baseline is wrong

@@ -61,9 +61,13 @@ def over_bound(measurement):
     return measurement.time / measurement.bound
 
 
-def spread(measurement):
-    """Half the distance of the quartiles, over the median."""
-    return (measurement.upper_quartile - measurement.lower_quartile) / 2 / measurement.time
+NOISY = 0.1
+
+
+def quiet(machine, spread):
+    """How far the times of a machine can be trusted."""
+    text = f"{machine}: in the usual case half of the calls are within ±{100 * spread:.0f} % of the median."
+    return text + (" **The machine had other work: measure again on a quiet one.**" if spread > NOISY else "")
 
 
 def platform_set(analysis):
