@@ -9,6 +9,7 @@ import results
 import workloads
 
 HARDWARE, FIELD = "architectural", "application"
+FEWEST_CALLS = 5
 
 
 class Analysis:
@@ -92,8 +93,9 @@ class Analysis:
         return metrics.harmonic_mean(self.efficiency(kind, m) for m in self.served_by(application))
 
     def spread_on(self, machine):
-        """Half the distance of the quartiles over the median, in the usual case; None where nothing was measured."""
-        spreads = [metrics.spread(m) for m in self.measurements if m.machine == machine and m.time > 0]
+        """Of ktopk's times in the usual case; None where nothing was measured often enough to tell."""
+        spreads = [metrics.spread(m) for m in self.measurements
+                   if m.machine == machine and m.application in results.OURS and m.time > 0 and m.calls >= FEWEST_CALLS]
         return statistics.median(spreads) if spreads else None
 
     def median_over_bound(self, application):

@@ -126,6 +126,9 @@ class AnalysisTest(unittest.TestCase):
         for m in found.measurements:
             m.upper_quartile = 2 * m.time
         self.assertIn("other work", report_markdown.summary(found))
+        for m in found.measurements:
+            m.calls = 1
+        self.assertIsNone(found.spread_on("a host"))
 
     def test_where_ktopk_loses(self):
         found = sample()

@@ -61,7 +61,7 @@ def over_bound(measurement):
     return measurement.time / measurement.bound
 
 
-NOISY = 0.1
+NOISY = 0.05
 
 
 def quiet(machine, spread):
