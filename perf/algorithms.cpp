@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "measure.hpp"
 #include "verify.hpp"
@@ -28,6 +30,28 @@ LeftView<Keys> laid_out_left(Exec const& exec, Keys const& keys) {
   return left;
 }
 
+/// Rows one behind the other, as the library takes them.
+template <class Exec, class T>
+auto ragged_rows(Exec const& exec, Case const& c, KeyView<Exec, T> const& keys) {
+  using Offsets = Kokkos::View<std::int64_t*, typename Exec::memory_space>;
+  auto const begins = row_begins(c);
+  Offsets const offsets(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::perf::offsets"), begins.size());
+  Kokkos::deep_copy(
+      offsets, Kokkos::View<std::int64_t const*, Kokkos::HostSpace>(begins.data(), begins.size()));
+  return ragged(Kokkos::View<T const*, typename Exec::memory_space>(keys.data(), keys.size()),
+                offsets);
+}
+
+template <class T, class Index>
+Shape shape_of(Case const& c, std::size_t keys) {
+  bool const ragged = c.lengths == Lengths::ragged;
+  Shape shape = make_shape<T, Index>(c.rows, ragged ? static_cast<std::int64_t>(keys) : c.n, c.k);
+  shape.ragged = ragged;
+  shape.packed = c.layout == Layout::right || c.rows == 1;
+  return shape;
+}
+
 template <class Exec, class T, class Index>
 void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c) {
   std::optional<detail::ForcePortable> portable;
@@ -37,15 +61,17 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   auto const indices = make_places<Exec, Index>("ktopk::perf::indices", c);
   Options const options{
       .sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
-  Shape shape = make_shape<T, Index>(c.rows, c.n, c.k);
-  shape.packed = c.layout == Layout::right || c.rows == 1;
-  Plan<Exec> plan(exec, shape, options);
-  auto const time = [&](auto const& laid_out) {
-    measure<Exec, T>(state, exec, keys, [] {}, [&] { plan(laid_out, values, indices); });
+  Plan<Exec> plan(exec, shape_of<T, Index>(c, keys.size()), options);
+  auto const check = [&] { verify(exec, c, keys, values, indices); };
+  auto const time = [&](auto const& rows) {
+    measure<Exec, T>(state, exec, c, keys, [] {}, [&] { plan(rows, values, indices); }, check);
   };
-  c.layout == Layout::right ? time(keys) : time(laid_out_left(exec, keys));
+  if (c.lengths == Lengths::ragged)
+    time(ragged_rows(exec, c, keys));
+  else
+    c.layout == Layout::right ? time(keys) : time(laid_out_left(exec, keys));
   state.SetLabel(name(plan.algorithm()));
-  verify(exec, c, keys, values, indices);
+  check();
 }
 
 template <class Exec, class T>
@@ -56,9 +82,20 @@ void measure_typed(benchmark::State& state, Exec const& exec, Case const& c) {
     measure_with_index<Exec, T, std::int64_t>(state, exec, c);
 }
 
+/// Whether the configuration lists tuned implementations for the backend.
+bool has_tuned(std::string const& backend) {
+  std::string const configuration = ktopk::configuration();
+  auto const begin = configuration.find("tuned:");
+  std::string const tuned = configuration.substr(begin, configuration.find('\n', begin) - begin);
+  bool const host = backend != "Cuda" && backend != "HIP";
+  return tuned.find(host ? "host" : "CUDA") != std::string::npos;
+}
+
 }  // namespace
 
 void measure_algorithm(benchmark::State& state, Case const& c) {
+  if (c.implementations == Implementations::portable && !has_tuned(c.backend))
+    return state.SkipWithError("this build lists no tuned implementations for the backend");
   with_backend_and_type(state, c, [&]<class Exec, class T>(Exec const& exec, KeyType<T>) {
     measure_typed<Exec, T>(state, exec, c);
   });

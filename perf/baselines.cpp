@@ -15,7 +15,10 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace ktopk::perf {
 
@@ -29,99 +32,142 @@ template <class T>
 inline constexpr bool baselines_take =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
 
+/// A row of the scratch copy; its k best are to be moved to its front.
 template <class T>
-void nth_element_row(T* row, Case const& c) {
-  if (c.k < c.n) std::nth_element(row, row + c.k, row + c.n, std::greater<T>());
-  if (c.sorted == Sorted::yes) std::sort(row, row + c.k, std::greater<T>());
+struct Row {
+  T* begin;
+  std::int64_t n, k;
+  Sorted sorted;
+
+  T* best() const { return begin + k; }
+  T* end() const { return begin + n; }
+};
+
+template <class T>
+void nth_element_row(Row<T> const& row) {
+  if (row.k < row.n) std::nth_element(row.begin, row.best(), row.end(), std::greater<T>());
+  if (row.sorted == Sorted::yes) std::sort(row.begin, row.best(), std::greater<T>());
 }
 
 template <class T>
-void partial_sort_row(T* row, Case const& c) {
-  std::partial_sort(row, row + c.k, row + c.n, std::greater<T>());
+void partial_sort_row(Row<T> const& row) {
+  std::partial_sort(row.begin, row.best(), row.end(), std::greater<T>());
 }
 
 /// The k best so far are a heap whose top is the worst of them: std::priority_queue's own steps, without its
 /// allocations.
 template <class T>
-void priority_queue_row(T* row, Case const& c) {
-  T* const end = row + c.k;
-  std::make_heap(row, end, std::greater<T>());
-  for (T* key = end; key != row + c.n; ++key) {
-    if (!(*key > *row)) continue;
-    std::pop_heap(row, end, std::greater<T>());
+void priority_queue_row(Row<T> const& row) {
+  T *const begin = row.begin, *const end = row.best();
+  std::make_heap(begin, end, std::greater<T>());
+  for (T* key = end; key != row.end(); ++key) {
+    if (!(*key > *begin)) continue;
+    std::pop_heap(begin, end, std::greater<T>());
     end[-1] = *key;
-    std::push_heap(row, end, std::greater<T>());
+    std::push_heap(begin, end, std::greater<T>());
   }
-  if (c.sorted == Sorted::yes) std::sort_heap(row, end, std::greater<T>());
+  if (row.sorted == Sorted::yes) std::sort_heap(begin, end, std::greater<T>());
 }
 
 #ifdef KTOPK_PERF_GNU_PARALLEL
 template <class T>
-void gnu_parallel_row(T* row, Case const& c) {
-  if (c.k < c.n) __gnu_parallel::nth_element(row, row + c.k, row + c.n, std::greater<T>());
-  if (c.sorted == Sorted::yes) __gnu_parallel::sort(row, row + c.k, std::greater<T>());
+void gnu_parallel_row(Row<T> const& row) {
+  if (row.k < row.n)
+    __gnu_parallel::nth_element(row.begin, row.best(), row.end(), std::greater<T>());
+  if (row.sorted == Sorted::yes) __gnu_parallel::sort(row.begin, row.best(), std::greater<T>());
 }
 #endif
 
+/// The rows of a scratch copy.
+template <class T>
+std::vector<Row<T>> rows_of(Case const& c, T* scratch) {
+  auto const begins = row_begins(c);
+  std::vector<Row<T>> rows;
+  for (std::size_t row = 0; row + 1 < begins.size(); ++row) {
+    std::int64_t const n = begins[row + 1] - begins[row];
+    rows.push_back({scratch + begins[row], n, std::min(c.k, n), c.sorted});
+  }
+  return rows;
+}
+
 /// A row is one thread's work; many rows are shared out.
-template <class Exec, class T, class Row>
-void over_rows(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c,
-               Row const& select_row) {
-  if (c.rows == 1) return select_row(scratch.data(), c);
-  Kokkos::parallel_for("ktopk::perf::baseline", Kokkos::RangePolicy<Exec>(exec, 0, c.rows),
-                       [&](std::int64_t row) { select_row(&scratch(row, 0), c); });
+template <class Exec, class T, class Select>
+void over_rows(Exec const& exec, std::vector<Row<T>> const& rows, Select const& select_row) {
+  if (rows.size() == 1) return select_row(rows.front());
+  Kokkos::parallel_for("ktopk::perf::baseline", Kokkos::RangePolicy<Exec>(exec, 0, rows.size()),
+                       [&](std::size_t row) { select_row(rows[row]); });
 }
 
 /// Kokkos has no descending sort of a View: ascending, and the k last are the best.
 template <class Exec, class T>
-void sort_and_choose(Exec const& exec, KeyView<Exec, T> const& scratch, Case const& c,
+void sort_and_choose(Exec const& exec, std::vector<Row<T>> const& rows,
                      KeyView<Exec, T> const& chosen) {
-  for (std::int64_t row = 0; row < c.rows; ++row) {
-    auto const keys = Kokkos::subview(scratch, row, Kokkos::ALL);
+  using RowView = Kokkos::View<T*, typename Exec::memory_space>;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    auto const [begin, n, k, sorted] = rows[row];
+    RowView const keys(begin, static_cast<std::size_t>(n));
     Kokkos::sort(exec, keys);
-    Kokkos::deep_copy(exec, testing::bytes_of(Kokkos::subview(chosen, row, Kokkos::ALL)),
-                      testing::bytes_of(Kokkos::subview(keys, Kokkos::make_pair(c.n - c.k, c.n))));
+    Kokkos::deep_copy(
+        exec,
+        testing::bytes_of(Kokkos::subview(chosen, row, Kokkos::make_pair(std::int64_t(0), k))),
+        testing::bytes_of(Kokkos::subview(keys, Kokkos::make_pair(n - k, n))));
   }
 }
 
 template <class Exec, class T>
-void run_host_baseline(Exec const& exec, Case const& c, KeyView<Exec, T> const& scratch) {
-  if (c.method == "std::nth_element")
-    return over_rows<Exec, T>(exec, scratch, c, nth_element_row<T>);
-  if (c.method == "std::partial_sort")
-    return over_rows<Exec, T>(exec, scratch, c, partial_sort_row<T>);
-  if (c.method == "priority_queue")
-    return over_rows<Exec, T>(exec, scratch, c, priority_queue_row<T>);
+void run_host_baseline(Exec const& exec, std::string const& method,
+                       std::vector<Row<T>> const& rows) {
+  if (method == "std::nth_element") return over_rows(exec, rows, nth_element_row<T>);
+  if (method == "std::partial_sort") return over_rows(exec, rows, partial_sort_row<T>);
+  if (method == "priority_queue") return over_rows(exec, rows, priority_queue_row<T>);
 #ifdef KTOPK_PERF_GNU_PARALLEL
-  for (std::int64_t row = 0; row < c.rows; ++row) gnu_parallel_row(&scratch(row, 0), c);
+  for (auto const& row : rows) gnu_parallel_row(row);
 #endif
 }
 
-/// Calls `select` on copies of the keys, which it may destroy.
-template <class Exec, class T, class Select>
+/// A wrong baseline is marked; its time stays, for others to see. On a device values alone are not verified.
+template <class Exec, class T, class Values>
+void mark_if_wrong(benchmark::State& state, Case const& c, KeyView<Exec, T> const& keys,
+                   Values const& values_of) {
+  if constexpr (on_host<Exec>) {
+    bool right = true;
+    for_some_rows<Exec>(c, keys, [&](std::int64_t row, KeyRow<T> const& expected) {
+      right = right && are_the_best(expected, values_of(row));
+    });
+    if (!right) state.SetLabel("WRONG ANSWER");
+  }
+}
+
+/// Calls `select` on copies of the keys, which it may destroy; values_of(row) are then the values it selected.
+template <class Exec, class T, class Select, class Values>
 void measure_on_copies(benchmark::State& state, Exec const& exec, Case const& c,
-                       Select const& select) {
+                       Select const& select, Values const& values_of) {
   auto const keys = key_cache.get<Exec, T>(c);
-  auto const scratch = uninitialized<Exec, T>("ktopk::perf::scratch", c.rows, c.n);
+  auto const scratch =
+      uninitialized<Exec, T>("ktopk::perf::scratch", keys.extent(0), keys.extent(1));
+  auto const rows = rows_of(c, scratch.data());
+  auto const check = [&] {
+    mark_if_wrong<Exec>(state, c, keys, [&](std::int64_t row) { return values_of(rows, row); });
+  };
   measure<Exec, T>(
-      state, exec, keys,
+      state, exec, c, keys,
       [&] { Kokkos::deep_copy(exec, testing::bytes_of(scratch), testing::bytes_of(keys)); },
-      [&] { select(scratch); });
+      [&] { select(rows); }, check);
 }
 
 template <class Exec, class T>
 void measure_sort(benchmark::State& state, Exec const& exec, Case const& c) {
   auto const chosen = make_places<Exec, T>("ktopk::perf::chosen", c);
-  measure_on_copies<Exec, T>(state, exec, c, [&](KeyView<Exec, T> const& scratch) {
-    sort_and_choose<Exec, T>(exec, scratch, c, chosen);
-  });
+  measure_on_copies<Exec, T>(
+      state, exec, c, [&](auto const& rows) { sort_and_choose(exec, rows, chosen); },
+      [&](auto const&, std::int64_t row) { return row_begin(chosen, row); });
 }
 
 template <class Exec, class T>
 void measure_host_baseline(benchmark::State& state, Exec const& exec, Case const& c) {
-  measure_on_copies<Exec, T>(state, exec, c, [&](KeyView<Exec, T> const& scratch) {
-    run_host_baseline<Exec, T>(exec, c, scratch);
-  });
+  measure_on_copies<Exec, T>(
+      state, exec, c, [&](auto const& rows) { run_host_baseline(exec, c.method, rows); },
+      [](auto const& rows, std::int64_t row) { return rows[static_cast<std::size_t>(row)].begin; });
 }
 
 #ifdef KTOPK_PERF_CUB
@@ -131,14 +177,14 @@ void measure_cub(benchmark::State& state, Kokkos::Cuda const& exec, Case const& 
   auto const values = make_places<Kokkos::Cuda, T>("ktopk::perf::values", c);
   auto const indices = make_places<Kokkos::Cuda, std::int32_t>("ktopk::perf::indices", c);
   CubTopK const cub{c.type, keys.data(), c.n, c.k, values.data(), indices.data()};
-  if (c.rows != 1 || c.sorted == Sorted::yes || !cub.supported())
+  if (c.rows != 1 || c.lengths == Lengths::ragged || c.sorted == Sorted::yes || !cub.supported())
     return state.SkipWithError(
         "one row of f16, bf16, f32, f64 or i32, and no sorted output, is what it serves");
   auto const bytes = cub.workspace_bytes();
   Kokkos::View<std::byte*, Kokkos::CudaSpace> const workspace("ktopk::perf::workspace", bytes);
   measure<Kokkos::Cuda, T>(
-      state, exec, keys, [] {}, [&] { cub.run(workspace.data(), bytes, exec.cuda_stream()); });
-  verify(exec, c, keys, values, indices);
+      state, exec, c, keys, [] {}, [&] { cub.run(workspace.data(), bytes, exec.cuda_stream()); },
+      [&] { verify(exec, c, keys, values, indices); });
 }
 #endif
 

@@ -11,6 +11,8 @@ namespace ktopk::perf {
 
 enum class Implementations { tuned, portable };
 enum class Layout { right, left };
+enum class Lengths { even, ragged };
+enum class Cache { warm, cold };
 
 /// One line of the report: a method (an algorithm of ktopk or a baseline) on one workload.
 struct Case {
@@ -25,6 +27,8 @@ struct Case {
   Ties ties = Ties::lowest_index;
   Implementations implementations = Implementations::tuned;  ///< portable: those alone
   Layout layout = Layout::right;                             ///< of the keys
+  Lengths lengths = Lengths::even;                           ///< ragged: rows of 1 to n keys
+  Cache cache = Cache::warm;  ///< cold: no key is in a cache before a call
 };
 
 inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : "no"; }
@@ -40,13 +44,14 @@ inline char const* name(Ties ties) {
 /// What decides the keys: cases that share it share one buffer.
 inline std::string workload_name(Case const& c) {
   return c.backend + "/" + c.type + "/" + c.input + "/rows:" + std::to_string(c.rows) +
-         "/n:" + std::to_string(c.n);
+         "/n:" + std::to_string(c.n) + (c.lengths == Lengths::ragged ? "/ragged" : "");
 }
 
 /// The method as the report names it: what runs otherwise is a method of its own there.
 inline std::string full_method(Case const& c) {
   return c.method + (c.implementations == Implementations::portable ? ":portable" : "") +
-         (c.layout == Layout::left ? ":left" : "");
+         (c.layout == Layout::left ? ":left" : "") +
+         (c.lengths == Lengths::ragged ? ":ragged" : "") + (c.cache == Cache::cold ? ":cold" : "");
 }
 
 inline std::string name(Case const& c) {

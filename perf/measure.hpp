@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "case.hpp"
+#include "evictor.hpp"
 #include "streaming_bound.hpp"
 #include "timing.hpp"
 #include "workloads.hpp"
@@ -24,6 +25,8 @@ inline void report(benchmark::State& state, Summary const& time, Summary const& 
                    std::size_t bytes) {
   state.counters["median_us"] = 1e6 * time.median;
   state.counters["best_us"] = 1e6 * time.best;
+  state.counters["lower_quartile_us"] = 1e6 * time.lower_quartile;
+  state.counters["upper_quartile_us"] = 1e6 * time.upper_quartile;
   // The counters keep the names that stored measurements have.
   state.counters["floor_us"] = 1e6 * bound.median;
   state.counters["floor_best_us"] = 1e6 * bound.best;
@@ -32,25 +35,33 @@ inline void report(benchmark::State& state, Summary const& time, Summary const& 
 }
 
 /// Finds the streaming bound of `keys`, then measures `call` again and again; `prepare` runs before every call and is
-/// not timed. A bound long enough is measured anew after each call, because the speed of memory varies over time.
-template <class Exec, class T, class Prepare, class Call>
-void measure(benchmark::State& state, Exec const& exec, KeyView<Exec, T> const& keys,
-             Prepare const& prepare, Call const& call) {
+/// not timed; `check` runs once, after the first call and before any is timed. A bound long enough is measured anew
+/// after each call, because the speed of memory varies over time.
+template <class Exec, class T, class Prepare, class Call, class Check>
+void measure(benchmark::State& state, Exec const& exec, Case const& c, KeyView<Exec, T> const& keys,
+             Prepare const& prepare, Call const& call, Check const& check) {
   std::size_t const bytes = keys.size() * sizeof(T);
   Timer<Exec> const timer(exec);
   Reader<Exec> const reader(exec, keys.data(), bytes);
-  StreamingBound const bound = find_streaming_bound(timer, reader);
-  constexpr double worth_turns = 1e-4;
-  bool const by_turns = bound.time.median > worth_turns;
+  Evictor<Exec> const evictor(exec, c.cache);
   prepare();
   call();
+  check();
+  StreamingBound const bound =
+      find_streaming_bound(workload_name(c) + (c.cache == Cache::cold ? "/cold" : ""), timer,
+                           reader, [&] { evictor.evict(); });
+  constexpr double worth_turns = 1e-4;
+  bool const by_turns = bound.time.median > worth_turns;
   std::vector<double> seconds, bounds;
   for (auto _ : state) {
     prepare();
+    evictor.evict();
     exec.fence();
     seconds.push_back(timer.seconds(call));
     state.SetIterationTime(seconds.back());
-    if (by_turns) bounds.push_back(timer.seconds([&] { reader.read(bound.way); }));
+    if (!by_turns) continue;
+    evictor.evict();
+    bounds.push_back(timer.seconds([&] { reader.read(bound.way); }));
   }
   report(state, summarize(seconds), by_turns ? summarize(bounds) : bound.time, bytes);
 }

@@ -31,7 +31,9 @@ std::vector<std::pair<char const*, Names Suite::*>> const flags{
     {"--sorted=", &Suite::sorted},
     {"--ties=", &Suite::ties},
     {"--implementation=", &Suite::implementations},
-    {"--layout=", &Suite::layouts}};
+    {"--layout=", &Suite::layouts},
+    {"--lengths=", &Suite::lengths},
+    {"--cache=", &Suite::caches}};
 
 Names split(std::string const& list) {
   Names names;
@@ -129,7 +131,8 @@ Ties ties_from(std::string const& name) {
 /// One selection, by all the implementations and in all the layouts asked for. A baseline has neither.
 void add_ways(std::vector<Case>& cases, Suite const& suite, Case c) {
   if (is_baseline(c.method)) return cases.push_back(c);
-  for (auto const& layout : expand("layout", suite.layouts, {"right", "left"}))
+  for (auto const& layout : expand("layout", suite.layouts, {"right", "left"})) {
+    if (c.lengths == Lengths::ragged && layout == "left") continue;
     for (auto const& implementations :
          expand("implementation", suite.implementations, {"tuned", "portable"})) {
       c.layout = layout == "left" ? Layout::left : Layout::right;
@@ -137,6 +140,7 @@ void add_ways(std::vector<Case>& cases, Suite const& suite, Case c) {
           implementations == "portable" ? Implementations::portable : Implementations::tuned;
       cases.push_back(c);
     }
+  }
 }
 
 /// The cases of one buffer.
@@ -146,13 +150,15 @@ void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
     for (auto const& sorted : expand("value of sorted", suite.sorted, {"no", "yes"}))
       for (auto const& ties :
            expand("tie rule", suite.ties, {"any", "lowest_index", "highest_index"}))
-        for (auto const& method : methods) {
-          c.k = number(k);
-          c.sorted = sorted_from(sorted);
-          c.ties = ties_from(ties);
-          c.method = method;
-          if (c.k >= 1 && c.k <= c.n) add_ways(cases, suite, c);
-        }
+        for (auto const& method : methods)
+          for (auto const& cache : expand("state of the cache", suite.caches, {"warm", "cold"})) {
+            c.k = number(k);
+            c.sorted = sorted_from(sorted);
+            c.ties = ties_from(ties);
+            c.method = method;
+            c.cache = cache == "cold" ? Cache::cold : Cache::warm;
+            if (c.k >= 1 && c.k <= c.n) add_ways(cases, suite, c);
+          }
 }
 
 }  // namespace
@@ -172,7 +178,9 @@ void print_usage() {
       "  --sorted=   no, yes                                        (no)\n"
       "  --ties=     any, lowest_index, highest_index               (lowest_index)\n"
       "  --implementation=  tuned, portable: where a backend has a tuned one (tuned)\n"
-      "  --layout=   right, left: of the keys                       (right)\n\n"
+      "  --layout=   right, left: of the keys; ragged rows have none  (right)\n"
+      "  --lengths=  even; ragged: rows of 1 to n keys              (even)\n"
+      "  --cache=    warm; cold: emptied of the keys before each call  (warm)\n\n"
       "And Google Benchmark's own, among them --benchmark_filter=REGEX, "
       "--benchmark_min_time=SECONDS,\n"
       "--benchmark_out=FILE.json, --benchmark_list_tests.\n");
@@ -194,12 +202,14 @@ std::vector<Case> cases(Suite const& suite) {
       for (auto const& input : expand("input", suite.inputs, all_inputs()))
         for (auto const& rows : suite.rows)
           for (auto const& n : suite.ns)
-            add_selections(all, suite,
-                           {.backend = backend,
-                            .type = type,
-                            .input = input,
-                            .rows = number(rows),
-                            .n = number(n)});
+            for (auto const& lengths : expand("kind of lengths", suite.lengths, {"even", "ragged"}))
+              add_selections(all, suite,
+                             {.backend = backend,
+                              .type = type,
+                              .input = input,
+                              .rows = number(rows),
+                              .n = number(n),
+                              .lengths = lengths == "ragged" ? Lengths::ragged : Lengths::even});
   return all;
 }
 

@@ -22,6 +22,8 @@ struct Suite {
   std::vector<std::string> ties{"lowest_index"};
   std::vector<std::string> implementations{"tuned"};
   std::vector<std::string> layouts{"right"};
+  std::vector<std::string> lengths{"even"};
+  std::vector<std::string> caches{"warm"};
 };
 
 void print_usage();

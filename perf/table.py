@@ -27,7 +27,8 @@ def cell(measurement, with_algorithm):
     if measurement is None:
         return "-"
     text = f"{report.microseconds(measurement.median_us)} ({measurement.over_floor:.2f})"
-    return f"{text} {measurement.algorithm}" if with_algorithm else text
+    shown = with_algorithm or measurement.algorithm == "WRONG ANSWER"
+    return f"{text} {measurement.algorithm}" if shown else text
 
 
 def table(rows, every_algorithm):

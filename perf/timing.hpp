@@ -79,23 +79,29 @@ class Timer<Kokkos::Cuda> {
 #endif
 
 struct Summary {
-  double median = 0, best = 0;
+  double median = 0, best = 0, lower_quartile = 0, upper_quartile = 0;
 };
 
 inline Summary summarize(std::vector<double> seconds) {
-  auto const middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return {*middle, *std::min_element(seconds.begin(), seconds.end())};
+  std::sort(seconds.begin(), seconds.end());
+  auto const part = [&](std::size_t quarters) {
+    return seconds[quarters * (seconds.size() - 1) / 4];
+  };
+  return {seconds[seconds.size() / 2], seconds.front(), part(1), part(3)};
 }
 
-/// Calls until a tenth of a second has been measured, but at least 5 times and at most 101 times; one call warms up.
-template <class Exec, class Call>
-Summary measure_briefly(Timer<Exec> const& timer, Call const& call) {
+/// Calls until a tenth of a second has passed, but at least 5 times and at most 101 times; one call warms up.
+/// `prepare` runs before every call and is not timed.
+template <class Exec, class Prepare, class Call>
+Summary measure_briefly(Timer<Exec> const& timer, Prepare const& prepare, Call const& call) {
   call();
+  using Clock = std::chrono::steady_clock;
+  auto const enough = Clock::now() + std::chrono::milliseconds(100);
   std::vector<double> seconds;
-  for (double sum = 0; seconds.size() < 5 || (seconds.size() < 101 && sum < 0.1);
-       sum += seconds.back())
+  while (seconds.size() < 5 || (seconds.size() < 101 && Clock::now() < enough)) {
+    prepare();
     seconds.push_back(timer.seconds(call));
+  }
   return summarize(seconds);
 }
 

@@ -9,7 +9,9 @@
 #include <Kokkos_Core.hpp>
 
 #include <any>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ktopk::perf {
 
@@ -20,17 +22,28 @@ template <class Exec>
 inline constexpr bool on_host =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
 
-/// Fills rows on the host, by the threads that will read them where possible (first touch).
+/// Where the rows begin among the keys, and the end of the last.
+inline std::vector<std::int64_t> row_begins(Case const& c) {
+  std::vector<std::int64_t> begins{0};
+  for (std::int64_t row = 0; row < c.rows; ++row) {
+    auto const random = testing::random_bits(17, static_cast<std::uint64_t>(row));
+    auto const ragged = 1 + static_cast<std::int64_t>(random % static_cast<std::uint64_t>(c.n));
+    begins.push_back(begins.back() + (c.lengths == Lengths::ragged ? ragged : c.n));
+  }
+  return begins;
+}
+
+/// Fills row by row, on a host by the threads that will read them where possible (first touch).
 template <class Exec, class T>
-void fill_on_host(Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const& keys,
-                  testing::Input input) {
-  auto const n = static_cast<std::int64_t>(keys.extent(1));
-  for (std::size_t row = 0; row < keys.extent(0); ++row) {
+void fill_rows(KeyView<Exec, T> const& keys, testing::Input input,
+               std::vector<std::int64_t> const& begins) {
+  for (std::size_t row = 0; row + 1 < begins.size(); ++row) {
+    std::int64_t const n = begins[row + 1] - begins[row];
     testing::detail::KeySource<T> const source(input, n, 1 + row);
-    T* const begin = &keys(row, 0);
-    Kokkos::parallel_for("ktopk::perf::fill",
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
-                         [=](std::int64_t i) { begin[i] = source(i); });
+    T* const begin = keys.data() + begins[row];
+    Kokkos::parallel_for(
+        "ktopk::perf::fill", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(0, n),
+        KOKKOS_LAMBDA(std::int64_t i) { begin[i] = source(i); });
   }
   Exec().fence();
 }
@@ -63,15 +76,18 @@ KeyView<Exec, T> make_places(std::string const& label, Case const& c) {
   return places;
 }
 
+/// Ragged rows lie one behind the other in a View of one row.
 template <class Exec, class T>
 KeyView<Exec, T> make_keys(Case const& c) {
-  auto const keys = uninitialized<Exec, T>("ktopk::perf::keys", c.rows, c.n);
+  bool const ragged = c.lengths == Lengths::ragged;
+  auto const begins = row_begins(c);
+  auto const keys = uninitialized<Exec, T>("ktopk::perf::keys", ragged ? 1 : c.rows,
+                                           ragged ? begins.back() : c.n);
   auto const input = testing::input_from_name(c.input).value();
-  if constexpr (on_host<Exec>) {
-    fill_on_host<Exec, T>(keys, input);
-  } else {
+  if (on_host<Exec> || ragged)
+    fill_rows<Exec, T>(keys, input, begins);
+  else
     fill_on_device<Exec, T>(keys, input);
-  }
   return keys;
 }
 

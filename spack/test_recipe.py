@@ -116,6 +116,10 @@ class working_dir:
         return False
 
 
+class SkipTest(Exception):
+    pass
+
+
 class StubPackage:
     run_tests = False
 
@@ -155,6 +159,7 @@ def load_recipe():
     package.working_dir = working_dir
     package.get_cmake_prefix_path = lambda pkg: ["/spack/kokkos"]
     package.cache_extra_test_sources = directives.record("cache_extra_test_sources")
+    package.SkipTest = SkipTest
 
     modules = {"spack": types.ModuleType("spack"), "spack.package": package}
     for name, classes in {
@@ -188,8 +193,8 @@ def all_specs():
         (("+rocm",), {"amdgpu_target": ("gfx942",)}),
         (("+rocm", "%cxx=clang"), {"amdgpu_target": ("gfx942",)}),
     ]
-    for (facts, variants), shared in itertools.product(devices, ((), ("+shared",))):
-        yield Spec([*facts, *shared], variants)
+    for (facts, variants), shared, perf in itertools.product(devices, ((), ("+shared",)), ((), ("+perf",))):
+        yield Spec([*facts, *shared, *perf], variants)
 
 
 class RecipeTest(unittest.TestCase):
@@ -269,11 +274,19 @@ class RecipeTest(unittest.TestCase):
         clang = self.defines("+cuda", "%cxx=clang", cuda_arch=("90",))
         self.assertEqual(clang["CMAKE_CUDA_COMPILER"], "/spack/cxx")
 
+    def test_perf_is_built_and_installed_by_its_variant(self):
+        for name in ("KTOPK_BUILD_PERF", "KTOPK_INSTALL_PERF"):
+            self.assertEqual(self.defines("+perf")[name], "ON")
+            self.assertEqual(self.defines()[name], "OFF")
+        pairs = {(a[0], k.get("when")) for a, k in self.recipe.directives.of("depends_on")}
+        self.assertIn(("benchmark", "+perf"), pairs)
+        self.assertIn("find_package(benchmark", self.text)
+
     # directives
 
     def test_variants(self):
         inherited = {"cuda", "rocm"}
-        wanted = {"cuda", "rocm", "openmp", "serial", "threads", "shared"}
+        wanted = {"cuda", "rocm", "openmp", "serial", "threads", "shared", "perf"}
         self.assertEqual(set(self.declared("variant")) | inherited, wanted)
 
     def test_devices_and_architectures_reach_kokkos(self):
@@ -357,6 +370,18 @@ class RecipeTest(unittest.TestCase):
                 self.assertEqual(build, ("cmake", ("--build", ".")))
                 self.assertEqual(runs, [("./consumer", ()), ("./consumer_header_only", ())])
         self.assertNotIn("environ", RECIPE.read_text())
+
+    def test_the_test_of_perf_runs_the_installed_program(self):
+        package = self.package("+perf")
+        self.recipe.programs["Executable"] = package.spec.command
+        package.test_perf()
+        (program, arguments), = package.spec.commands
+        self.assertEqual(program, "/spack/ktopk/bin/perf_top_k")
+        flags = (ROOT / "perf" / "suite.cpp").read_text()
+        for argument in arguments[:-1]:
+            self.assertIn(f'"{argument.partition("=")[0]}=', flags)
+        with self.assertRaises(SkipTest):
+            self.package().test_perf()
 
     # the repository
 

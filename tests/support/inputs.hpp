@@ -43,9 +43,15 @@ enum class Input {
   rectified,      ///< what a rectifier leaves: half are zeros of either sign, and nothing is less
   rectified_low,  ///< the same below zero: nothing is greater
   invalid,        ///< the NaN that x86 gives for 0/0, its sign set, and one number in 512
+  // What applications select from.
+  quantized,   ///< 256 values, those in the middle most often: scores of 8 bits
+  clustered,   ///< floats in [1, 1.00003]; integers within a 32768th of their range
+  zipf,        ///< counts: at least v with probability 1/v
+  masked,      ///< three of four are minus infinity, or the lowest integer; the rest uniform
+  magnitudes,  ///< distances from zero of bell-shaped numbers; of integers, from the lowest
 };
 
-inline constexpr std::array<std::pair<Input, char const*>, 21> input_table{{
+inline constexpr std::array<std::pair<Input, char const*>, 26> input_table{{
     {Input::uniform, "uniform"},
     {Input::normal, "normal"},
     {Input::all_equal, "all_equal"},
@@ -67,6 +73,11 @@ inline constexpr std::array<std::pair<Input, char const*>, 21> input_table{{
     {Input::rectified, "rectified"},
     {Input::rectified_low, "rectified_low"},
     {Input::invalid, "invalid"},
+    {Input::quantized, "quantized"},
+    {Input::clustered, "clustered"},
+    {Input::zipf, "zipf"},
+    {Input::masked, "masked"},
+    {Input::magnitudes, "magnitudes"},
 }};
 
 inline char const* name(Input input) {
@@ -147,6 +158,11 @@ class KeySource {
       case Input::random_bits: return from_bits(static_cast<Bits>(r));
       case Input::extremes: return extreme(r);
       case Input::ties1000: return in_range(static_cast<double>(r % 1000) / 1000);
+      case Input::quantized: return in_range(static_cast<double>(sum_of_four(r, 6)) / 256);
+      case Input::clustered: return clustered(r);
+      case Input::zipf: return zipf(r);
+      case Input::masked: return r % 4 != 0 ? lowest() : uniform(r);
+      case Input::magnitudes: return magnitude(r);
       default: return special(r);
     }
   }
@@ -271,6 +287,46 @@ class KeySource {
                              ~static_cast<Bits>((Bits{1} << fraction_bits()) - 1));
   }
 
+  /// Four numbers of so many bits: their sum is bell-shaped, without libm.
+  KTOPK_FUNCTION static std::int64_t sum_of_four(std::uint64_t r, int bits) {
+    std::uint64_t sum = 0;
+    for (int part = 0; part < 4; ++part) sum += (r >> (16 * part)) & ((1U << bits) - 1);
+    return static_cast<std::int64_t>(sum);
+  }
+
+  KTOPK_FUNCTION static T clustered(std::uint64_t r) {
+    if constexpr (floating)
+      return from_double(1 + 3e-5 * unit(r));
+    else
+      return in_range(0.75 + unit(r) / 32768);
+  }
+
+  KTOPK_FUNCTION static T zipf(std::uint64_t r) {
+    constexpr int largest_power = width >= 32 ? 30 : width - 1;
+    double const most = std::ldexp(1.0, largest_power) - 1;
+    auto const count = static_cast<std::int64_t>(std::min(1 / (1 - unit(r)), most));
+    if constexpr (floating)
+      return from_double(static_cast<double>(count));
+    else
+      return static_cast<T>(count);
+  }
+
+  KTOPK_FUNCTION static T lowest() {
+    if constexpr (floating)
+      return minus(from_bits(infinity_bits()));
+    else
+      return from_ordered(Bits{0});
+  }
+
+  KTOPK_FUNCTION static T magnitude(std::uint64_t r) {
+    double const x = static_cast<double>(sum_of_four(r, 16)) * 0x1p-17 - 1;
+    double const distance = x < 0 ? -x : x;
+    if constexpr (floating)
+      return from_double(distance);
+    else
+      return in_range(distance);
+  }
+
   /// The inputs that only floats have; an integer key gets few_values in their place.
   KTOPK_FUNCTION T special(std::uint64_t r) const {
     if constexpr (floating) {
@@ -346,11 +402,12 @@ inline constexpr bool under_sanitizer = false;
 
 /// The inputs that differ for a key type: integers have no NaNs, infinities, zeros of two signs or denormals. Under a
 /// sanitizer, which is slow and whose findings depend on shapes more than on keys, every third of them, starting at
-/// one that depends on the width.
+/// one that depends on the width. What applications select from is milder than these, and is measured.
 template <class T>
 std::vector<Input> inputs_for() {
   std::vector<Input> inputs;
   for (auto const& [input, text] : input_table) {
+    if (input >= Input::quantized) continue;
     if (under_sanitizer && (static_cast<std::size_t>(input) + std::bit_width(sizeof(T))) % 3 != 0)
       continue;
     if (detail::KeySource<T>::floating || input < Input::nans) inputs.push_back(input);

@@ -22,6 +22,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
     version("main", branch="main")
 
     variant("shared", default=True, description="Build a shared library")
+    variant("perf", default=False, description="Install perf_top_k, which measures selections")
 
     # The devices are Kokkos's: a variant here makes sure that Kokkos has the device.
     variant("serial", default=True, description="Select on Kokkos::Serial")
@@ -32,6 +33,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cmake@3.22:", type="build")
     depends_on("cmake@3.25.2:", type="build", when="+cuda")
     depends_on("cli11@2:", type="build")
+    depends_on("benchmark", when="+perf")
     depends_on("catch2@3:", type="test")
     depends_on("python@3:", type="test")
     depends_on("cuda@12.4:", when="+cuda")
@@ -67,7 +69,8 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define("KTOPK_BUILD_TESTS", self.run_tests),
             self.define("KTOPK_BUILD_EXAMPLES", self.run_tests),
-            self.define("KTOPK_BUILD_PERF", False),
+            self.define_from_variant("KTOPK_BUILD_PERF", "perf"),
+            self.define_from_variant("KTOPK_INSTALL_PERF", "perf"),
             self.define("KTOPK_BUILD_TOOLS", True),
             self.define("KTOPK_ENABLE_COUNTERS", False),
             self.define("KTOPK_ENABLE_HOST_TUNED", True),
@@ -111,3 +114,10 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
             cmake("--build", ".")
             for program in ("consumer", "consumer_header_only"):
                 Executable(join_path(".", program))()
+
+    def test_perf(self):
+        """select with the installed perf_top_k, which verifies the answer"""
+        if not self.spec.satisfies("+perf"):
+            raise SkipTest("perf_top_k is installed by +perf")
+        perf_top_k = Executable(join_path(self.prefix.bin, "perf_top_k"))
+        perf_top_k("--method=automatic", "--n=100000", "--k=100", "--benchmark_min_time=0")

@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The arithmetic of the comparison, its reports from a sample, and what it makes of perf_top_k's output."""
+import contextlib
+import csv
+import io
+import json
+import pathlib
+import re
+import stat
+import sys
+import tempfile
+import unittest
+from xml.etree import ElementTree
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+
+import analysis  # noqa: E402
+import compare  # noqa: E402
+import measure  # noqa: E402
+import metrics  # noqa: E402
+import report_markdown  # noqa: E402
+import results  # noqa: E402
+import wording  # noqa: E402
+import workloads  # noqa: E402
+from analysis import FIELD, HARDWARE  # noqa: E402
+
+HOST, GPU = FOLDER / "sample" / "host", FOLDER / "sample" / "gpu"
+OPENMP, SERIAL, THREADS, CUDA = ("a host", "OpenMP"), ("a host", "Serial"), ("a host", "Threads"), ("a GPU", "Cuda")
+EXPERTS = ("moe-routing", "40000x256-k8-f32", "normal")
+
+
+def sample(*folders):
+    return analysis.Analysis([results.read(folder) for folder in folders or (HOST, GPU)])
+
+
+def measurement(time, bound, **fields):
+    return results.Measurement("w", "s", "i", "OpenMP", results.TUNED, time=time, bound=bound, **fields)
+
+
+class MetricsTest(unittest.TestCase):
+    def test_harmonic_mean(self):
+        self.assertAlmostEqual(metrics.harmonic_mean([0.5, 1.0]), 2 / 3)
+        self.assertEqual(metrics.harmonic_mean([0.5, 0.0]), 0)
+        self.assertEqual(metrics.harmonic_mean([0.5, None]), 0)
+        self.assertEqual(metrics.harmonic_mean([]), 0)
+
+    def test_geometric_mean(self):
+        self.assertAlmostEqual(metrics.geometric_mean([1, 4]), 2)
+
+    def test_architectural_efficiency_is_at_most_one(self):
+        self.assertEqual(metrics.architectural_efficiency(2, 8), 0.25)
+        self.assertEqual(metrics.architectural_efficiency(8, 2), 1)
+        self.assertEqual(metrics.architectural_efficiency(8, 0), 0)
+
+    def test_application_efficiency(self):
+        self.assertEqual(metrics.application_efficiency(2, 8), 0.25)
+
+    def test_portability_is_zero_where_a_platform_is_not_served(self):
+        self.assertAlmostEqual(metrics.performance_portability({"a": 0.5, "b": 1.0}, ["a", "b"]), 2 / 3)
+        self.assertEqual(metrics.performance_portability({"a": 0.5}, ["a", "b"]), 0)
+
+    def test_cascade_falls(self):
+        found = metrics.cascade({"a": 0.5, "b": 1.0}, ["a", "b", "c"])
+        self.assertEqual([efficiency for efficiency, _ in found], [1.0, 0.5, 0.0])
+        self.assertAlmostEqual(found[1][1], 2 / 3)
+        self.assertEqual(found[2][1], 0)
+
+    def test_a_slower_machine_is_no_slowdown(self):
+        self.assertAlmostEqual(metrics.slowdown(measurement(20, 10), measurement(10, 5)), 1)
+        self.assertAlmostEqual(metrics.slowdown(measurement(20, 5), measurement(10, 5)), 2)
+
+    def test_a_bound_measured_faster_is_no_slowdown(self):
+        self.assertAlmostEqual(metrics.slowdown(measurement(10, 2), measurement(10, 5)), 1)
+
+
+class AnalysisTest(unittest.TestCase):
+    def test_what_is_absent_is_not_in_the_set_and_what_failed_is(self):
+        self.assertEqual(sample().platforms, [OPENMP, SERIAL, THREADS, CUDA])
+
+    def test_a_failed_platform_makes_the_metric_zero(self):
+        found = sample()
+        self.assertEqual(found.portability(HARDWARE, results.TUNED), 0)
+        found.platforms.remove(THREADS)
+        # OpenMP and Serial: bound / time is 1/2, 1/4, 4/5; Cuda: 1/2, 2/5, 3/4.
+        platforms = [3 / (2 + 4 + 1.25)] * 2 + [3 / (2 + 2.5 + 4 / 3)]
+        self.assertAlmostEqual(found.portability(HARDWARE, results.TUNED), 3 / sum(1 / each for each in platforms))
+
+    def test_application_efficiency_is_over_the_best_right_answer(self):
+        found = sample()
+        self.assertEqual(found.best[OPENMP, EXPERTS], 2000)
+        quantized = (*EXPERTS[:2], "quantized")
+        self.assertEqual(found.best[OPENMP, quantized], 4000)  # the faster baseline is wrong
+        retrieval = next(problem for problem in found.problems if problem[0] == "vector-retrieval")
+        self.assertAlmostEqual(found.efficiency(FIELD, found.get(OPENMP, retrieval, results.TUNED)), 0.8)
+
+    def test_what_does_not_serve_all_cases_has_no_efficiency_on_the_platform(self):
+        found = sample()
+        self.assertEqual(found.efficiency_on(HARDWARE, "std::nth_element", OPENMP), 0)
+        self.assertAlmostEqual(found.where_served(HARDWARE, "std::nth_element"), 0.05)
+        self.assertEqual(found.coverage("std::nth_element"), (2, 9))
+        self.assertIsNone(found.median_over_bound("nothing"))
+
+    def test_fastest_and_median(self):
+        found = sample()
+        self.assertEqual([found.fastest_in(name) for name in (*results.OURS, "std::nth_element")], [8, 1, 0])
+        self.assertAlmostEqual(found.median_over_bound(results.TUNED), 2)
+
+    def test_a_workload_of_a_platform(self):
+        found = sample()
+        self.assertAlmostEqual(found.efficiency_of_workload(HARDWARE, results.TUNED, OPENMP, "moe-routing"), 2 / (2 + 4))
+        self.assertEqual(found.efficiency_of_workload(HARDWARE, results.TUNED, THREADS, "moe-routing"), 0)
+        self.assertIsNone(found.efficiency_of_workload(HARDWARE, results.TUNED, OPENMP, "papers"))
+
+    def test_portable_against_tuned(self):
+        mean, worst, problem = sample().portable_against_tuned(OPENMP)
+        self.assertAlmostEqual(mean, (2 * 1.25 * 0.8) ** (1 / 3))
+        self.assertEqual((worst, problem), (2, EXPERTS))
+        self.assertIsNone(sample().portable_against_tuned(SERIAL))
+
+    def test_a_machine_with_other_work_is_told(self):
+        found = sample(HOST)
+        self.assertAlmostEqual(found.spread_on("a host"), 0.03)
+        self.assertNotIn("other work", report_markdown.summary(found))
+        for m in found.measurements:
+            m.upper_quartile = 2 * m.time
+        self.assertIn("other work", report_markdown.summary(found))
+        for m in found.measurements:
+            m.calls = 1
+        self.assertIsNone(found.spread_on("a host"))
+
+    def test_where_ktopk_loses(self):
+        found = sample()
+        self.assertEqual(found.beaten(), [])  # the only faster baseline is wrong
+        found.get(OPENMP, EXPERTS, "std::nth_element").time = 1000
+        (ratio, m, other), = found.beaten()
+        self.assertEqual((ratio, m.problem, other.application), (2, EXPERTS, "std::nth_element"))
+        farthest = found.farthest(2)
+        self.assertEqual([(m.backend, m.input) for m in farthest], [("OpenMP", "quantized"), ("Serial", "quantized")])
+
+    def test_nothing_is_silently_missing(self):
+        found = list(sample().did_not_run())
+        self.assertIn(("a host: HIP", "everything", "absent: there is no hipcc here"), found)
+        self.assertIn(("a host: Threads", "everything", "failed: it does not build"), found)
+        self.assertIn(("a host: OpenMP", "std::nth_element, 1 of 3 cases", "WRONG ANSWER"), found)
+        self.assertIn(("a host: OpenMP", "std::nth_element, 1 of 3 cases", "stopped after 900 s"), found)
+        self.assertIn(("a host: Serial", "ktopk portable, all cases", "this build lists no tuned implementations for the backend"), found)
+
+    def test_a_machine_counts_once(self):
+        with self.assertRaisesRegex(ValueError, "--machine"):
+            sample(HOST, HOST)
+
+    def test_changes(self):
+        now, before = sample(HOST), sample(HOST)
+        self.assertEqual(analysis.changes(now, before, 1.1), ([], [], 11))
+        now.get(OPENMP, EXPERTS, results.TUNED).time *= 1.5
+        now.get(SERIAL, EXPERTS, results.TUNED).time /= 2
+        gone = now.get(OPENMP, EXPERTS, results.PORTABLE)
+        gone.time, gone.error = 0, "exit status 1"
+        now.get(OPENMP, EXPERTS, "std::nth_element").time *= 9
+        slower, faster, _ = analysis.changes(now, before, 1.1)
+        self.assertEqual([each.measurement.application for each in slower], [results.PORTABLE, results.TUNED])
+        self.assertAlmostEqual(slower[1].ratio, 1.5)
+        self.assertEqual([each.measurement.backend for each in faster], ["Serial"])
+        self.assertEqual(len(analysis.changes(now, before, 1.6)[0]), 1)
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+
+    def report(self, *words):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return compare.main(["report", "--out", str(self.out), *map(str, words)])
+
+    def text(self, name):
+        return (self.out / name).read_text(encoding="utf-8")
+
+    def test_both_reports_tell_all(self):
+        self.assertEqual(self.report(HOST, GPU), 0)
+        for name in ("report.md", "report.html"):
+            for words in ("a host: OpenMP", "a GPU: Cuda", "there is no hipcc here", "it does not build", "WRONG ANSWER", "did not run",
+                          "Vector retrieval", "cub::DeviceTopK", "0123456789abcdef", "./dev compare"):
+                self.assertIn(words, self.text(name), name)
+
+    def test_the_pictures_are_well_formed(self):
+        self.report(HOST, GPU)
+        pictures = re.findall(r"<svg.*?</svg>", self.text("report.html"), re.DOTALL)
+        self.assertEqual(len(pictures), 2 + 2 + 2)  # heat maps, cascades, workloads
+        for picture in pictures:
+            root = ElementTree.fromstring(picture)
+            width = float(root.get("viewBox").split()[2])
+            for box in root.iter("{http://www.w3.org/2000/svg}rect"):
+                self.assertGreaterEqual(float(box.get("x")), 0)
+                self.assertLessEqual(float(box.get("x")) + float(box.get("width")), width)
+
+    def test_a_machine_where_nothing_ran_has_a_report(self):
+        run = results.Run("a host", True, {}, [results.Platform("Cuda", "absent", "there is no nvcc here"),
+                                               results.Platform("OpenMP", "failed", "it does not build")], [])
+        results.write(run, self.out)
+        self.assertEqual(self.report(self.out), 0)
+        for name in ("report.md", "report.html"):
+            self.assertIn("there is no nvcc here", self.text(name))
+
+    def test_the_page_needs_no_network(self):
+        self.report(HOST)
+        self.assertEqual(re.findall(r"(?:src|href)=|url\(|@import|<script", self.text("report.html")), [])
+
+    def test_csv_has_the_columns_of_p3analysis(self):
+        self.report(HOST, GPU)
+        rows = list(csv.DictReader(io.StringIO(self.text("results.csv"))))
+        self.assertEqual(list(rows[0]), ["problem", "platform", "application", "fom", "arch eff", "app eff"])
+        row = next(row for row in rows if row["platform"] == "a host: OpenMP" and row["application"] == "ktopk portable")
+        self.assertEqual((row["problem"], row["fom"], row["arch eff"], row["app eff"]), ("/".join(EXPERTS), "4000", "0.2500", "0.5000"))
+        self.assertEqual(sum(row["application"] == "std::nth_element" for row in rows), 2)
+
+    def test_a_regression_has_its_own_exit_status(self):
+        run = results.read(HOST)
+        run.measurements[0].time *= 2
+        slow = self.out / "slow"
+        slow.mkdir()
+        results.write(run, slow)
+        self.assertEqual(self.report(slow, "--baseline", HOST), compare.REGRESSED)
+        self.assertIn("**1 slower**", self.text("report.md"))
+        self.assertIn("Changes since the baseline", self.text("report.html"))
+        self.assertEqual(self.report(slow, "--baseline", HOST, "--tolerance", "2.5"), 0)
+
+    def test_a_folder_without_results_is_an_error(self):
+        self.assertEqual(self.report(self.out), 2)
+
+    def test_results_survive_being_written(self):
+        run = results.read(HOST)
+        results.write(run, self.out)
+        self.assertEqual(results.read(self.out), run)
+        self.assertEqual((self.out / results.FILE).read_text(), (HOST / results.FILE).read_text())
+
+
+class WordingTest(unittest.TestCase):
+    def test_figures_have_few_digits(self):
+        self.assertEqual([wording.ratio(x) for x in (1.234, 12.34, 123.4)], ["1.23", "12.3", "123"])
+        self.assertEqual([wording.efficiency(x) for x in (0, 0.0123, 0.5)], ["0", "0.012", "0.50"])
+        self.assertEqual([wording.microseconds(x) for x in (1.234, 123.4, 12_340, 123_400)], ["1.2 us", "123 us", "12.3 ms", "123 ms"])
+
+    def test_a_bar_cannot_break_a_table(self):
+        self.assertEqual(report_markdown.table(["a"], [["b|c"]]).splitlines()[2], "| b\\|c |")
+
+
+class WorkloadsTest(unittest.TestCase):
+    def test_inputs_are_those_of_the_tests(self):
+        text = (FOLDER.parents[1] / "tests" / "support" / "inputs.hpp").read_text(encoding="utf-8")
+        known = set(re.findall(r'\{Input::\w+, "(\w+)"\}', text))
+        used = {keys for each in workloads.WORKLOADS for keys in each.inputs}
+        self.assertEqual(used - known, set())
+        self.assertTrue(used)
+
+    def test_names_are_unique(self):
+        for each in workloads.WORKLOADS:
+            names = [shape.name for shape in dict.fromkeys((*each.quick, *each.shapes))]
+            self.assertEqual(len(names), len(set(names)), each.name)
+
+    def test_every_k_fits_its_row(self):
+        for each in workloads.WORKLOADS:
+            for shape in (*each.quick, *each.shapes):
+                self.assertLessEqual(shape.k, shape.n)
+
+    def test_bytes(self):
+        self.assertEqual(workloads.Shape(2, 100, 1, "bf16").bytes, 400)
+        self.assertEqual(workloads.ragged(workloads.Shape(2, 100, 1)).bytes, 400)
+
+    def test_a_quick_run_is_small_and_has_every_workload(self):
+        quick = list(workloads.cases(quick=True))
+        self.assertEqual({each.name for each, _, _ in quick}, {each.name for each in workloads.WORKLOADS})
+        self.assertLessEqual(max(shape.bytes for _, shape, _ in quick), 1 << 26)
+        self.assertLess(sum(1 for _ in quick), 40)
+
+    def test_gpus_get_more(self):
+        self.assertGreater(len(list(workloads.cases(False, gpu=True))), len(list(workloads.cases(False))))
+
+
+class FakeProgram:
+    """Stands for perf_top_k or for Python: writes the given lines, or does something else."""
+
+    def __init__(self, folder, lines=(), script=""):
+        self.path = pathlib.Path(folder, "perf_top_k")
+        data = json.dumps({"context": {"cpu": "a processor"}, "benchmarks": list(lines)})
+        self.path.write_text(f"#!{sys.executable}\nimport sys, time\n{script}\n"
+                             "words = ' '.join(sys.argv).replace('--benchmark_out=', '--output ').split()\n"
+                             f"open(words[words.index('--output') + 1], 'w').write({data!r})\n", encoding="utf-8")
+        self.path.chmod(self.path.stat().st_mode | stat.S_IXUSR)
+
+
+def benchmark(method, **fields):
+    times = {"median_us": 20.0, "best_us": 19.0, "lower_quartile_us": 19.5, "upper_quartile_us": 21.0, "floor_us": 10.0, "over_floor": 2.0}
+    name = f"top_k/OpenMP/{method}/f32/normal/rows:1/n:1000/k:10/sorted:no/ties:lowest_index/manual_time"
+    return {"name": name, "iterations": 7, "label": "radix", **times, **fields}
+
+
+class JobTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.platform = results.Platform("OpenMP", "ran")
+        self.case = next(iter(workloads.cases(True, ["moe-routing"])))
+
+    def run_job(self, lines=(), script="", methods="automatic", applications=(results.TUNED,), limit=60):
+        job = measure.Job(self.platform, self.case, methods, list(applications), quick=True)
+        job.limit = limit
+        return job.run(FakeProgram(self.folder, lines, script).path, self.folder)[0]
+
+    def test_times_are_read(self):
+        found, = self.run_job([benchmark("automatic")])
+        self.assertEqual((found.application, found.time, found.bound, found.calls, found.algorithm), (results.TUNED, 20, 10, 7, "radix"))
+        self.assertTrue(found.served)
+
+    def test_an_unsupported_implementation_has_its_reason(self):
+        lines = [benchmark("automatic"), benchmark("automatic:portable", error_occurred=True, error_message="none is listed")]
+        found = self.run_job(lines, applications=results.OURS)
+        self.assertEqual([(m.application, m.error) for m in found], [(results.TUNED, ""), (results.PORTABLE, "none is listed")])
+
+    def test_a_wrong_baseline_keeps_its_time_and_is_marked(self):
+        found, = self.run_job([benchmark("std::nth_element:ragged", label="WRONG ANSWER")], methods="std::nth_element", applications=["std::nth_element"])
+        self.assertEqual((found.application, found.time, found.wrong, found.served), ("std::nth_element", 20, True, False))
+
+    def test_a_crash_is_told(self):
+        found, = self.run_job(script="sys.stderr.write('no memory\\n'); sys.exit(9)")
+        self.assertEqual(found.error, "exit status 9: no memory")
+
+    def test_an_endless_one_is_stopped(self):
+        found, = self.run_job(script="time.sleep(60)", limit=0.2)
+        self.assertEqual(found.error, "stopped after 0.2 s")
+
+    def test_a_program_that_measures_nothing_is_told(self):
+        found, = self.run_job()
+        self.assertEqual(found.error, "perf_top_k does not have this case")
+
+    def test_without_python_its_baselines_have_the_reason(self):
+        found, _ = measure.PythonJob(self.platform, self.case, True, None).run(None, self.folder)
+        self.assertEqual([(m.application, m.served) for m in found], [("numpy::argpartition", False), ("torch::topk", False)])
+        self.assertIn("NumPy", found[0].error)
+
+    def test_pythons_times_are_read(self):
+        lines = [benchmark("numpy::argpartition"), benchmark("torch::topk", label="WRONG ANSWER")]
+        program = FakeProgram(self.folder, lines).path
+        pathlib.Path(self.folder, measure.OUR_OUTPUT).write_text("{}")
+        job = measure.PythonJob(self.platform, self.case, True, str(program))
+        found, _ = job.run(None, self.folder)
+        self.assertEqual([(m.application, m.time, m.wrong) for m in found], [("numpy::argpartition", 20, False), ("torch::topk", 20, True)])
+
+    def test_baselines_sort_no_row_of_many(self):
+        few, many = workloads.Shape(2, 100, 1), workloads.Shape(4096, 100, 1)
+        self.assertIn("Kokkos::sort", measure.baselines_for(self.platform, few, False))
+        self.assertNotIn("Kokkos::sort", measure.baselines_for(self.platform, many, False))
+        self.assertEqual(measure.baselines_for(self.platform, workloads.left(few), False), [])
+
+    def test_progress_tells_the_end(self):
+        out = io.StringIO()
+        progress = measure.Progress(2, out)
+        progress.step("one")
+        progress.step("two")
+        self.assertIn("2 of 2, about 0 s left", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
