@@ -250,6 +250,9 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(self.defines("+shared")["BUILD_SHARED_LIBS"], "ON")
         self.assertEqual(self.defines()["BUILD_SHARED_LIBS"], "OFF")
 
+    def test_hosts_are_always_tuned(self):
+        self.assertEqual(self.defines()["KTOPK_ENABLE_HOST_TUNED"], "ON")
+
     def test_cuda_brings_architecture_and_tuned_kernels(self):
         defines = self.defines("+cuda", "^kokkos+cmake_lang", cuda_arch=("90",))
         self.assertEqual(defines["CMAKE_CUDA_ARCHITECTURES"], "90")

@@ -62,31 +62,34 @@ bool serves_tuned(Exec const&) {
   return has_tuned<Exec> && !ktopk::detail::portable_alone;
 }
 
-/// Calls `body` once for the tuned implementations, where there are any, and once for the portable ones alone.
+/// Calls `body` for the implementations that serve an execution space, unless these are tuned and not to be tested.
+template <class Exec, class Body>
+void for_tuned(Exec const& exec, Body const& body) {
+  if (!has_tuned<Exec> || are_tested("tuned")) body(exec);
+}
+
+/// The same, and where there are tuned implementations once more for the portable ones alone.
 template <class Exec, class Body>
 void for_tuned_and_portable(Exec const& exec, Body const& body) {
-  if constexpr (has_tuned<Exec>) {
-    if (are_tested("tuned")) body(exec);
-    if (!are_tested("portable")) return;
-    ktopk::detail::ForcePortable const portable;
-    INFO("portable implementations alone");
-    body(exec);
-  } else {
-    body(exec);
-  }
+  for_tuned(exec, body);
+  if (!has_tuned<Exec> || !are_tested("portable")) return;
+  ktopk::detail::ForcePortable const portable;
+  INFO("portable implementations alone");
+  body(exec);
 }
 
 /// Calls `body` with the default instance of every enabled execution space. Where there is a device, of
 /// its space alone: host spaces are tested by builds of their own, which compile in a fraction of the time.
+/// Of several host spaces one runs the portable implementations, which take most of the time.
 template <class Body>
 void for_each_space(Body const& body) {
 #if defined(KOKKOS_ENABLE_CUDA)
   for_tuned_and_portable(Kokkos::Cuda(), body);
 #elif defined(KOKKOS_ENABLE_HIP)
   for_tuned_and_portable(Kokkos::HIP(), body);
-#else
+#elif defined(KOKKOS_ENABLE_OPENMP) || defined(KOKKOS_ENABLE_THREADS)
 #ifdef KOKKOS_ENABLE_SERIAL
-  for_tuned_and_portable(Kokkos::Serial(), body);
+  for_tuned(Kokkos::Serial(), body);
 #endif
 #ifdef KOKKOS_ENABLE_OPENMP
   for_tuned_and_portable(Kokkos::OpenMP(), body);
@@ -94,6 +97,8 @@ void for_each_space(Body const& body) {
 #ifdef KOKKOS_ENABLE_THREADS
   for_tuned_and_portable(Kokkos::Threads(), body);
 #endif
+#else
+  for_tuned_and_portable(Kokkos::Serial(), body);
 #endif
 }
 
