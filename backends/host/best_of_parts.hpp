@@ -49,7 +49,7 @@ struct PartLists {
   /// Whether the best of a part come in the order of the output.
   bool are_sorted_by_part() const { return parts == 1 && sorted == Sorted::yes; }
 
-  void put(RowPart const& part, std::int64_t slot, Item item) const {
+  KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, Item item) const {
     if (parts == 1)
       sink.store(part.row, slot, item);
     else

@@ -14,22 +14,33 @@ namespace host {
 inline constexpr std::int64_t keys_per_heap_item = 64;
 
 template <class Bits, class Item>
+struct PutInPart {
+  PartLists<Bits, Item> const& lists;
+  RowPart const& part;
+  KOKKOS_FUNCTION void operator()(int slot, Item item) const { lists.put(part, slot, item); }
+};
+
+template <class Bits, class Item>
 struct SelectByHeap {
   HostLoops<Bits> loops;
 
   void operator()(PartLists<Bits, Item> const& lists, RowPart const& part) const {
+    constexpr int most = most_in_registers<Item>;
     part.tally_read();
-    if (part.wanted <= most_in_registers<Item>)
-      with_register_room<Item>(part.wanted, [&](auto room) {
-        RegisterList<Item, decltype(room)::value> list(part.wanted);
-        offer_all(lists, part, list);
-        list.visit([&](int slot, Item item) { lists.put(part, slot, item); });
-      });
-    else
-      keep_in_heap(lists, part);
+    if (part.wanted <= 4) return keep_in_registers<4>(lists, part);
+    if (part.wanted <= 8) return keep_in_registers<8>(lists, part);
+    if (part.wanted <= most) return keep_in_registers<most>(lists, part);
+    keep_in_heap(lists, part);
   }
 
  private:
+  template <int Room>
+  void keep_in_registers(PartLists<Bits, Item> const& lists, RowPart const& part) const {
+    RegisterList<Item, Room> list(part.wanted);
+    offer_all(lists, part, list);
+    list.visit(PutInPart<Bits, Item>{lists, part});
+  }
+
   void keep_in_heap(PartLists<Bits, Item> const& lists, RowPart const& part) const {
     ThreadArray<Item> const memory(2 * part.wanted);
     Item* const items = memory.get();

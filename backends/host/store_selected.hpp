@@ -16,8 +16,8 @@ namespace ktopk::detail::host {
 template <class Bits>
 struct WinnerRows {
   Problem<Bits> problem;
-  std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
-  std::int64_t size(std::int64_t row) const { return problem.winners(row); }
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
+  KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.winners(row); }
 };
 
 /// Of a row that has its `real` winners: stores their number, and fills what is left of its slots.
