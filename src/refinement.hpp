@@ -165,9 +165,8 @@ void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& op
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
     RefinementLayout<Item> const layout(workspace, device_of(exec), problem.shape, options,
                                         Splitters::ways);
-    refine_and_select<Splitters>(
-        exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()}, layout.work,
-        WinnerSink<Bits, Item>{problem, map, layout.selected.items});
+    refine_and_select<Splitters>(exec, KeySource<Bits, Item>{problem, map}, layout.work,
+                                 WinnerSink<Bits, Item>{problem, map, layout.selected.items});
     arrange(exec, problem, map, layout.selected);
   });
 }

@@ -7,7 +7,6 @@
 #include <ktopk/detail/radix_digits.hpp>
 #include <ktopk/detail/radix_tasks.hpp>
 
-#include "../../backends/host/scan.hpp"
 #include "../arrange.hpp"
 #include "../group.hpp"
 
@@ -26,16 +25,12 @@ struct KeySource {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   Verdict const* verdicts = nullptr;
-  HostLoops<Bits> loops{};
 
   struct Reader {
     Stored<Bits> const* keys;
     std::int64_t step;
     ItemMap<Bits, Item> map;
-    HostLoops<Bits> loops;
     static constexpr bool reads_keys = true;
-    typedef Stored<Bits> const* Block;  // as what split names a block
-    KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
     }
@@ -54,7 +49,7 @@ struct KeySource {
   KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return problem.row_begin(row); }
   KOKKOS_FUNCTION Reader reader(std::int64_t row) const {
-    return {problem.row_keys(row), problem.key_step, map, loops};
+    return {problem.row_keys(row), problem.key_step, map};
   }
 };
 
@@ -73,8 +68,6 @@ struct ListSource {
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;
-    typedef Item const* Block;
-    ListScan<Item> scan() const { return {items}; }
     KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
     KOKKOS_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }
   };
