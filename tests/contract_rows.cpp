@@ -37,7 +37,7 @@ void ask_everyone(Question<T> const& question, std::uint64_t seed, std::string c
   for (Options options : two_options<T>(seed)) {
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
-      for (Algorithm algorithm : all_algorithms()) {
+      for (Algorithm algorithm : algorithms_on(exec)) {
         options.algorithm = algorithm;
         validation.expect(question, truth, ask(exec, options), options, [&] {
           return std::string(exec.name()) + ", " + what +
@@ -75,7 +75,7 @@ void ask_lying(LyingOffsets<T> const& rows, Options options, Validation& validat
   auto const truth = solve(rows.meant, options);
   for_each_space([&](auto const& exec) {
     RowsCall<std::decay_t<decltype(exec)>, T, std::int64_t> call(exec, rows.asked);
-    for (Algorithm algorithm : all_algorithms()) {
+    for (Algorithm algorithm : algorithms_on(exec)) {
       options.algorithm = algorithm;
       validation.expect(rows.meant, truth, call.ragged_rows_counted(options), options, [&] {
         return std::string(exec.name()) + ", rows = " + std::to_string(rows.meant.rows()) +
@@ -200,7 +200,7 @@ TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
     using Memory = typename std::decay_t<decltype(exec)>::memory_space;
     Kokkos::View<float*, Memory> const keys("test::keys", 0);
     for (int rows : {0, 3})
-      for (Algorithm algorithm : all_algorithms()) {
+      for (Algorithm algorithm : algorithms_on(exec)) {
         Kokkos::View<std::int32_t*, Memory> const offsets("test::offsets", rows + 1);
         Kokkos::View<float**, Memory> const values("test::values", rows, 2);
         Kokkos::View<std::uint32_t**, Memory> const indices("test::indices", rows, 2);
@@ -266,7 +266,7 @@ TEST_CASE("ragged rows of every other key", "[contract][rows]") {
     std::copy(question.begins.begin(), question.begins.end(), host_offsets.data());
     Kokkos::deep_copy(offsets, host_offsets);
     Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const indices("test::indices", 20, 8);
-    for (Algorithm algorithm : all_algorithms()) {
+    for (Algorithm algorithm : algorithms_on(exec)) {
       Options const options{.algorithm = algorithm};
       top_k(exec, ragged(Kokkos::subview(pairs, Kokkos::ALL, 1), offsets), nothing, indices,
             options);

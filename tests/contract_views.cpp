@@ -125,7 +125,7 @@ TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract]
   for_each_space([&](auto const& exec) {
     for (auto [rows, n, k] : {std::tuple(1, 700, 5), std::tuple(4, 300, 300), std::tuple(9, 33, 7),
                               std::tuple(2, 20'000, 30)})
-      for (Algorithm algorithm : all_algorithms())
+      for (Algorithm algorithm : algorithms_on(exec))
         ask_every_way(
             exec, uniform_question(make_keys<TestType>(Input::uniform, rows * n, 11), rows, n, k),
             algorithm, validation);
@@ -141,7 +141,7 @@ TEST_CASE("one Plan and one workspace serve every layout", "[contract][views]") 
     return uniform_question(make_keys<float>(Input::uniform, rows * n, 23), rows, n, k);
   };
   for_each_space([&](auto const& exec) {
-    for (Algorithm algorithm : all_algorithms())
+    for (Algorithm algorithm : algorithms_on(exec))
       ask_in_one_workspace(exec, question_of(3, 1 << 18, 32), algorithm, validation);
     for (auto [rows, n, k] :
          {std::tuple(8, 1 << 20, 32), std::tuple(8, 100'000, 400), std::tuple(40, 9000, 700)})
@@ -201,7 +201,7 @@ TEST_CASE("rows that are not aligned", "[contract][views]") {
         Placed<Exec, std::uint8_t> all({1, n, shift, n, 1});
         all.write(question.keys);
         auto const keys = Kokkos::subview(all.strided(), 0, Kokkos::ALL);
-        for (Algorithm algorithm : all_algorithms()) {
+        for (Algorithm algorithm : algorithms_on(exec)) {
           Options const options{.algorithm = algorithm};
           Buffer<Exec> indices(12 * 8);
           Kokkos::View<std::int64_t*, typename Exec::memory_space,
@@ -223,7 +223,7 @@ TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]")
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     using Memory = typename Exec::memory_space;
-    for (Algorithm algorithm : all_algorithms())
+    for (Algorithm algorithm : algorithms_on(exec))
       for (auto [rows, n] :
            {std::pair(0, 0), std::pair(0, 10), std::pair(3, 0), std::pair(3, 10)}) {
         Options const options{.algorithm = algorithm};

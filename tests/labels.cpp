@@ -86,7 +86,7 @@ void check_quiet(Recorder const& record, bool warm) {
 template <class Body>
 void for_each_algorithm_and_space(Body const& body) {
   for_each_space([&](auto const& exec) {
-    for (Algorithm algorithm : all_algorithms())
+    for (Algorithm algorithm : algorithms_on(exec))
       for (Sorted sorted : {Sorted::yes, Sorted::no}) {
         Options const options{.sorted = sorted, .algorithm = algorithm};
         INFO(exec.name() << ", " << describe(options));

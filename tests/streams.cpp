@@ -69,7 +69,7 @@ constexpr bool serves_two_threads<Kokkos::Threads> = false;
 template <class Body>
 void for_each_pair(Body const& body) {
   for_each_space([&](auto const& exec) {
-    for (Algorithm algorithm : all_algorithms()) {
+    for (Algorithm algorithm : algorithms_on(exec)) {
       Options const options{.algorithm = algorithm};
       auto const instances = Kokkos::Experimental::partition_space(exec, 1, 1);
       Worker a(instances[0], options, 1), b(instances[1], options, 2);
@@ -137,7 +137,7 @@ TEST_CASE("two host threads, each with an instance", "[streams]") {
   Validation validation;
   for_each_space([&]<class Exec>(Exec const& exec) {
     if constexpr (serves_two_threads<Exec>)
-      for (Algorithm algorithm : all_algorithms()) {
+      for (Algorithm algorithm : algorithms_on(exec)) {
         auto const instances = Kokkos::Experimental::partition_space(exec, 1, 1);
         Worker<Exec> a(instances[0], {.algorithm = algorithm}, 1),
             b(instances[1], {.algorithm = algorithm}, 2);

@@ -27,7 +27,7 @@ void ask_all(Exec const& exec, UniformCase<T> const& given, Options options, Ans
   for (std::int64_t k : given.ks) {
     auto const question = uniform_question(given.keys, given.rows, given.n, k);
     auto const expected = first_places(truth, given.rows, most, k);
-    for (Algorithm algorithm : all_algorithms()) {
+    for (Algorithm algorithm : algorithms_on(exec)) {
       options.algorithm = algorithm;
       auto const outputs = static_cast<Outputs>((k + static_cast<int>(algorithm)) % 3);
       auto const what = [&](char const* how) {

@@ -108,6 +108,19 @@ inline std::vector<Algorithm> all_algorithms() {
   return all;
 }
 
+/// All, but while the portable implementations are forced only those that otherwise have a tuned one: of the others the
+/// same text has been tested.
+template <class Exec>
+std::vector<Algorithm> algorithms_on(Exec const&) {
+  bool const again = ktopk::detail::portable_alone && are_tested("tuned");
+  std::vector<Algorithm> differing{Algorithm::automatic};
+  for (auto const& info : algorithms()) {
+    bool const tuned = ktopk::detail::is_host_space<Exec> ? info.tuned_host : info.tuned_cuda;
+    if (tuned || !again) differing.push_back(info.algorithm);
+  }
+  return differing;
+}
+
 /// Every order, tie rule, NaN rule (where the key type has NaNs) and sortedness.
 template <class T>
 std::vector<Options> all_options() {
