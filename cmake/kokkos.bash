@@ -4,6 +4,7 @@
 
 oldest_kokkos=4.5.0
 our_kokkos=4.7.00
+hip_architecture=${KTOPK_HIP_ARCHITECTURE:-gfx942}
 
 devices_of() {
   case $1 in
@@ -51,6 +52,12 @@ fetch_kokkos() {
     rm -rf "$work"
 }
 
+need_kokkos_source() {
+  [[ ! -d $cache/src/kokkos-$1 ]] || return 0
+  pip_venv
+  step "getting the source of Kokkos $1 (about 10 s)" fetch_kokkos "$1"
+}
+
 # Kokkos 4.7.00 is older than CUDA 13, which changed the arguments of two functions.
 patch_for_cuda_13() {
   sed -i -E \
@@ -73,7 +80,7 @@ build_kokkos() {
     # Legacy Views: from nvcc 12.9 on, the mdspan Views of 4.7.00 differ between host and device.
     *' Cuda '*) options+=(-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON -DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON
       -DKokkos_ARCH_HOPPER90=ON -DCMAKE_CUDA_RUNTIME_LIBRARY=Static) ;;
-    *' HIP '*) options+=(-DCMAKE_CXX_COMPILER=hipcc -DKokkos_ARCH_AMD_GFX942=ON) ;;
+    *' HIP '*) options+=(-DCMAKE_CXX_COMPILER=hipcc "-DKokkos_ARCH_AMD_${hip_architecture^^}=ON") ;;
   esac
   # A cross compiler's CMake does not find libdl, which only profiling tools need.
   [[ $preset != aarch64 ]] ||
@@ -100,15 +107,12 @@ use_kokkos() {
   case $preset in
     cuda | portable) compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p') ;;
     aarch64) compiler=aarch64-linux-gnu-g++-$(aarch64-linux-gnu-g++ -dumpfullversion) ;;
-    hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p') ;;
+    hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p')-$hip_architecture ;;
   esac
   kokkos=$cache/kokkos-$version/$compiler-$(IFS=-; echo "${devices[*]}")
   [[ $preset != tsan ]] || kokkos+=-thread
   if [[ ! -e $kokkos/complete ]]; then
-    if [[ ! -d $cache/src/kokkos-$version ]]; then
-      pip_venv
-      step "getting the source of Kokkos $version (about 10 s)" fetch_kokkos "$version"
-    fi
+    need_kokkos_source "$version"
     step "building Kokkos $version with ${devices[*]} (about $([[ ${devices[-1]} == Cuda ]] && echo 80 || echo 30) s on 2 cores)" \
       build_kokkos "$preset" "$cache/src/kokkos-$version" "$kokkos" "${devices[@]}"
   fi
