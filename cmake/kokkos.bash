@@ -4,17 +4,18 @@
 
 oldest_kokkos=4.5.0
 our_kokkos=4.7.00
+hip_architecture=${KTOPK_HIP_ARCHITECTURE:-gfx942}
 
 devices_of() {
   case $1 in
-    serial) echo Serial ;;
+    serial | aarch64) echo Serial ;;
     openmp | papers) echo Serial OpenMP ;;
     # One host backend halves what is to be compiled, and is a Kokkos that users have, too.
     asan) echo OpenMP ;;
     threads | tsan) echo Threads ;;
     cuda | portable) echo Serial Cuda ;;
     hip) echo Serial HIP ;;
-    *) die "no preset '$1' (there are serial, openmp, threads, cuda, portable, hip, asan, tsan)" ;;
+    *) die "no preset '$1' (there are serial, openmp, threads, cuda, portable, hip, aarch64, asan, tsan)" ;;
   esac
 }
 
@@ -51,6 +52,12 @@ fetch_kokkos() {
     rm -rf "$work"
 }
 
+need_kokkos_source() {
+  [[ ! -d $cache/src/kokkos-$1 ]] || return 0
+  pip_venv
+  step "getting the source of Kokkos $1 (about 10 s)" fetch_kokkos "$1"
+}
+
 # Kokkos 4.7.00 is older than CUDA 13, which changed the arguments of two functions.
 patch_for_cuda_13() {
   sed -i -E \
@@ -59,10 +66,11 @@ patch_for_cuda_13() {
     "$1"
 }
 
-# build_kokkos source prefix sanitizer device...
+# build_kokkos preset source prefix device...
 build_kokkos() {
-  local source=$1 prefix=$2 flags=${3:+-fsanitize=$3 -g} work=$2.build device
+  local preset=$1 source=$2 prefix=$3 flags='' work=$3.build device
   shift 3
+  [[ $preset != tsan ]] || flags='-fsanitize=thread -g'
   local options=(-DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=ON
     -DCMAKE_CXX_EXTENSIONS=OFF "-DCMAKE_CXX_FLAGS=$flags" "-DCMAKE_INSTALL_PREFIX=$prefix")
   for device in "$@"; do
@@ -72,8 +80,11 @@ build_kokkos() {
     # Legacy Views: from nvcc 12.9 on, the mdspan Views of 4.7.00 differ between host and device.
     *' Cuda '*) options+=(-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON -DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON
       -DKokkos_ARCH_HOPPER90=ON -DCMAKE_CUDA_RUNTIME_LIBRARY=Static) ;;
-    *' HIP '*) options+=(-DCMAKE_CXX_COMPILER=hipcc -DKokkos_ARCH_AMD_GFX942=ON) ;;
+    *' HIP '*) options+=(-DCMAKE_CXX_COMPILER=hipcc "-DKokkos_ARCH_AMD_${hip_architecture^^}=ON") ;;
   esac
+  # A cross compiler's CMake does not find libdl, which only profiling tools need.
+  [[ $preset != aarch64 ]] ||
+    options+=("-DCMAKE_TOOLCHAIN_FILE=$root/cmake/aarch64.cmake" -DKokkos_ENABLE_LIBDL=OFF)
   rm -rf "$work" "$prefix" &&
     cmake -S "$source" -B "$work" -G Ninja "${options[@]}" &&
     cmake --build "$work" --target install &&
@@ -83,11 +94,10 @@ build_kokkos() {
 
 # use_kokkos preset [version]: sets kokkos to the prefix of one that fits, building it if it must.
 use_kokkos() {
-  local preset=$1 version=${2:-} sanitizer='' devices compiler
+  local preset=$1 version=${2:-} devices compiler
   read -ra devices <<<"$(devices_of "$preset")"
-  [[ $preset != tsan ]] || sanitizer=thread
   kokkos=''
-  [[ $version || $sanitizer ]] || kokkos=$(installed_kokkos "${devices[-1]}")
+  [[ $version || $preset == tsan || $preset == aarch64 ]] || kokkos=$(installed_kokkos "${devices[-1]}")
   if [[ $kokkos ]]; then
     say "Kokkos for $preset: the installed one in $kokkos"
     return
@@ -96,16 +106,15 @@ use_kokkos() {
   compiler=$(basename "$CXX")-$("$CXX" -dumpfullversion -dumpversion)
   case $preset in
     cuda | portable) compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p') ;;
-    hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p') ;;
+    aarch64) compiler=aarch64-linux-gnu-g++-$(aarch64-linux-gnu-g++ -dumpfullversion) ;;
+    hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p')-$hip_architecture ;;
   esac
-  kokkos=$cache/kokkos-$version/$compiler-$(IFS=-; echo "${devices[*]}")${sanitizer:+-$sanitizer}
+  kokkos=$cache/kokkos-$version/$compiler-$(IFS=-; echo "${devices[*]}")
+  [[ $preset != tsan ]] || kokkos+=-thread
   if [[ ! -e $kokkos/complete ]]; then
-    if [[ ! -d $cache/src/kokkos-$version ]]; then
-      pip_venv
-      step "getting the source of Kokkos $version (about 10 s)" fetch_kokkos "$version"
-    fi
+    need_kokkos_source "$version"
     step "building Kokkos $version with ${devices[*]} (about $([[ ${devices[-1]} == Cuda ]] && echo 80 || echo 30) s on 2 cores)" \
-      build_kokkos "$cache/src/kokkos-$version" "$kokkos" "$sanitizer" "${devices[@]}"
+      build_kokkos "$preset" "$cache/src/kokkos-$version" "$kokkos" "${devices[@]}"
   fi
   say "Kokkos for $preset: $version in $kokkos"
   [[ ! ${2:-} ]] || return 0
