@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "support/run.hpp"
+#include "support/algorithm.hpp"
 
 // The list that a thread of queue keeps on a host, with keys pushed in chunks.
 
@@ -68,5 +68,17 @@ TEST_CASE("items sort on one thread, whatever their number", "[queue]") {
     CHECK(items == sorted);
   }
 }
+
+#if KTOPK_ENABLE_CUDA_TUNED
+/// The sample's keys are read again, and must not count twice.
+TEST_CASE("rows of which a device's queue takes a sample", "[queue]") {
+  Validation validation;
+  std::int64_t const n = (std::int64_t{1} << 23) + 5;
+  for (Input input : {Input::uniform, Input::ascending, Input::few_values})
+    for (std::int64_t k : {1, 32, 1000})
+      expect_algorithm<float>(Algorithm::queue, input, 1, n, k, validation);
+  validation.close();
+}
+#endif
 
 }  // namespace ktopk::detail
