@@ -13,13 +13,6 @@
 
 namespace ktopk::detail::host {
 
-template <class Bits>
-struct WinnerRows {
-  Problem<Bits> problem;
-  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
-  KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.winners(row); }
-};
-
 /// Of a row that has its `real` winners: stores their number, and fills what is left of its slots.
 template <class Bits>
 void complete_row(Problem<Bits> const& problem, std::int64_t row, std::int64_t real) {
@@ -62,25 +55,6 @@ Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std
   }
   return items;
 }
-
-/// Stores the winners of a list, if there is one, and all that belongs beside them.
-template <class Bits, class Item>
-struct StoreWinners {
-  WinnerSink<Bits, Item> sink;
-  Item const* items;
-
-  void operator()(std::int64_t i) const {
-    Problem<Bits> const& problem = sink.problem;
-    std::int64_t const k = problem.shape.k;
-    std::int64_t const row = i / k, slot = i % k;
-    std::int64_t const real = problem.winners(row);
-    if (slot == 0 && problem.counts) problem.counts.store(row, real);
-    if (slot >= real)
-      problem.store_missing(row, slot);
-    else if (items != nullptr)
-      sink.store(row, slot, items[i]);
-  }
-};
 
 /// Sorts each row's winners if there is a spare, then stores keys, positions and counts and fills what a short row
 /// leaves open.

@@ -132,4 +132,31 @@ struct PutWinner {
   }
 };
 
+/// The rows of winners that lie one after the other.
+template <class Bits>
+struct WinnerRows {
+  Problem<Bits> problem;
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
+  KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.winners(row); }
+};
+
+/// Stores the winners of a list, if there is one, and all that belongs beside them.
+template <class Bits, class Item>
+struct StoreWinners {
+  WinnerSink<Bits, Item> sink;
+  Item const* items;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    Problem<Bits> const& problem = sink.problem;
+    std::int64_t const k = problem.shape.k;
+    std::int64_t const row = i / k, slot = i % k;
+    std::int64_t const real = problem.winners(row);
+    if (slot == 0 && problem.counts) problem.counts.store(row, real);
+    if (slot >= real)
+      problem.store_missing(row, slot);
+    else if (items != nullptr)
+      sink.store(row, slot, items[i]);
+  }
+};
+
 }  // namespace ktopk::detail
