@@ -34,7 +34,8 @@ def without_comments(text):
 
 
 def cmake_files(root=ROOT):
-    folders = [root, *(root / name for name in ("tests", "perf", "tools", "examples"))]
+    names = ("tests", "perf", "perf/bench", "perf/compare", "perf/papers", "tools", "examples")
+    folders = [root, *(root / name for name in names)]
     files = [folder / "CMakeLists.txt" for folder in folders] + sorted((root / "cmake").glob("*.cmake"))
     return [file for file in files if file.is_file()]
 
@@ -377,7 +378,7 @@ class RecipeTest(unittest.TestCase):
         package.test_perf()
         (program, arguments), = package.spec.commands
         self.assertEqual(program, "/spack/ktopk/bin/perf_top_k")
-        flags = (ROOT / "perf" / "suite.cpp").read_text()
+        flags = (ROOT / "perf" / "bench" / "suite.cpp").read_text()
         for argument in arguments[:-1]:
             self.assertIn(f'"{argument.partition("=")[0]}=', flags)
         with self.assertRaises(SkipTest):

@@ -11,13 +11,14 @@ import provenance
 import results
 import workloads
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+BENCH = pathlib.Path(__file__).resolve().parents[1] / "bench"
+sys.path.insert(0, str(BENCH))
 import report as perf_report  # noqa: E402
 
 HOST_BASELINES = ("std::nth_element", "std::partial_sort", "__gnu_parallel::nth_element", "Kokkos::sort")
 CUDA_BASELINES = ("cub::DeviceTopK", "Kokkos::sort")
 PYTHON_BASELINES = ("numpy::argpartition", "torch::topk")
-PYTHON_SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "baselines_python.py"
+PYTHON_SCRIPT = BENCH / "baselines_python.py"
 # What the caches of most machines may hold between calls, so that an application with other work in between sees more.
 CACHED_BYTES = 64 << 20
 MANY_ROWS = 1024

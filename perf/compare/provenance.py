@@ -69,8 +69,9 @@ def of_run(command):
 def of_build(program):
     """The build's flags, where the program still lies in its build folder, and Kokkos's own description."""
     known = {}
-    cache = pathlib.Path(program).resolve().parents[1] / "CMakeCache.txt"
-    if cache.is_file():
+    folders = pathlib.Path(program).resolve().parents
+    cache = next((folder / "CMakeCache.txt" for folder in folders if (folder / "CMakeCache.txt").is_file()), None)
+    if cache:
         text = cache.read_text(encoding="utf-8")
         for name in ("CMAKE_CXX_COMPILER", "CMAKE_BUILD_TYPE", "CMAKE_CXX_FLAGS", "CMAKE_CXX_FLAGS_RELEASE", "CMAKE_CUDA_FLAGS"):
             match = re.search(rf"^{name}:\w+=(.+)$", text, re.MULTILINE)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures all implementations of a host on the shapes that choose.cpp is based on, for perf/choice.py to read: by
+"""Measures all implementations of a host on the shapes that choose.cpp is based on, for perf/bench/choice.py to read: by
 turns, several times each, because a machine's speed varies over time."""
 import argparse
 import glob

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times PyTorch's topk and NumPy's argpartition on the workloads of a perf_top_k JSON, and writes another
-one that perf/table.py prints beside it. Both promise less than ktopk: which of equal keys they take is open."""
+one that perf/bench/table.py prints beside it. Both promise less than ktopk: which of equal keys they take is open."""
 import argparse
 import json
 import os
