@@ -93,17 +93,16 @@ def main():
     commit = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], check=True, capture_output=True, text=True)
     seconds = time_files(arguments.build, arguments.runs)
     caller, alone = (statistics.median(seconds[name]) for name in FILES)
-    report = {
-        "cpu": processor(),
-        "ktopk commit": commit.stdout.strip(),
+    case = {
         "compilers": [version(compiler) for compiler in compilers],
         "preset": arguments.build.name,
         "processor_s": seconds,
         "caller_over_kokkos": round(caller / alone, 3),
     }
     if arguments.whole:
-        report |= {"whole_build_s": time_whole(arguments.build, arguments.jobs), "jobs": arguments.jobs}
-    text = json.dumps(report, indent=1)
+        case |= {"whole_build_s": time_whole(arguments.build, arguments.jobs), "jobs": arguments.jobs}
+    context = {"cpu": processor(), "ktopk commit": commit.stdout.strip()}
+    text = json.dumps({"context": context, "cases": [case]}, indent=1)
     arguments.output.write_text(text + "\n")
     print(text)
 
