@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times PyTorch's topk and NumPy's argpartition on the workloads of a perf_top_k JSON, and writes another
-one that perf/bench/table.py prints beside it. Both promise less than ktopk: which of equal keys they take is open."""
+one that perf/bench/table.py prints beside it. One that cannot run is an error there, with the reason. Both promise less than ktopk: which of equal keys they take is open."""
 import argparse
 import json
 import os
@@ -15,8 +15,8 @@ import report
 
 try:
     import torch
-except ImportError:
-    torch = None
+except (ImportError, OSError) as error:
+    torch, WITHOUT_TORCH = None, f"PyTorch cannot be loaded: {error}"
 
 TYPES = {"f32": numpy.float32, "f64": numpy.float64, "i32": numpy.int32, "bf16": numpy.float32, "f16": numpy.float16}
 THREADS = torch.get_num_threads() if torch else len(os.sched_getaffinity(0))
@@ -66,6 +66,10 @@ class Torch:
 
     name = "torch::topk"
 
+    @staticmethod
+    def why_not(_):
+        return "" if torch else WITHOUT_TORCH
+
     def __init__(self, keys, row, device):
         self.tensor = torch.from_numpy(keys).to(device)
         if row.type == "bf16":
@@ -98,6 +102,10 @@ class Numpy:
 
     name = "numpy::argpartition"
 
+    @staticmethod
+    def why_not(row):
+        return "NumPy has no bfloat16" if row.type == "bf16" else ""
+
     def __init__(self, keys, row, _):
         self.row, self.all_keys, self.selected = row, keys, None
         self.parts = numpy.array_split(keys, min(row.rows, 8 * THREADS))
@@ -124,11 +132,6 @@ class Numpy:
         return self.all_keys
 
 
-def methods_for(row, device):
-    host = [] if device == "cuda" or row.type == "bf16" else [Numpy]
-    return host + ([Torch] if torch else [])
-
-
 def wall_seconds(call):
     start = time.perf_counter()
     call()
@@ -152,13 +155,30 @@ def times_us(method, enough):
     return sorted(times)
 
 
-def benchmark(row, name, label, times):
+def full_name(row, method):
     options = f"sorted:{row.sorted}/ties:{row.ties}"
-    full = f"top_k/{row.backend}/{name}/{row.type}/{row.input}/rows:{row.rows}/n:{row.n}/k:{row.k}/{options}"
+    return f"top_k/{row.backend}/{method}/{row.type}/{row.input}/rows:{row.rows}/n:{row.n}/k:{row.k}/{options}"
+
+
+def times_of(row, label, times):
     median = statistics.median(times)
     quarter = (len(times) - 1) // 4
-    return {"name": full, "iterations": len(times), "median_us": median, "best_us": times[0], "lower_quartile_us": times[quarter],
+    return {"iterations": len(times), "median_us": median, "best_us": times[0], "lower_quartile_us": times[quarter],
             "upper_quartile_us": times[-1 - quarter], "floor_us": row.floor_us, "over_floor": median / row.floor_us, "label": label}
+
+
+def measure(kind, row, keys, device, seconds):
+    """The times, or as Google Benchmark has it, an error: whatever a library raises, the others are measured."""
+    why_not = kind.why_not(row) or ("" if keys is not None else f"no keys of type {row.type} and kind {row.input} are made here")
+    try:
+        if not why_not:
+            method = kind(keys, row, device)
+            method.call()
+            label = method.name if is_right(method, row.k) else "WRONG ANSWER"
+            return times_of(row, label, times_us(method, seconds))
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        why_not = f"{type(error).__name__}: {error}".splitlines()[0]
+    return {"error_occurred": True, "error_message": why_not}
 
 
 def main():
@@ -171,14 +191,11 @@ def main():
     measured = []
     for row in report.read(arguments.files):
         keys = make_keys(row)
-        if keys is None:
-            continue
-        for kind in methods_for(row, arguments.device):
-            method = kind(keys, row, arguments.device)
-            method.call()
-            label = method.name if is_right(method, row.k) else "WRONG ANSWER"
-            measured.append(benchmark(row, method.name, label, times_us(method, arguments.seconds)))
-            print(f"{row.workload}: {method.name} {measured[-1]['median_us']:.1f} us", flush=True)
+        for kind in (Torch,) if arguments.device == "cuda" else (Numpy, Torch):
+            found = measure(kind, row, keys, arguments.device, arguments.seconds)
+            measured.append({"name": full_name(row, kind.name), **found})
+            result = found.get("error_message") or f"{found['median_us']:.1f} us"
+            print(f"{row.workload}: {kind.name} {result}", flush=True)
     with open(arguments.files[0], encoding="utf-8") as file:
         context = json.load(file)["context"]
     context |= {"numpy": numpy.__version__, "torch": torch.__version__ if torch else "not installed", "torch threads": THREADS}

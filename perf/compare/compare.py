@@ -38,7 +38,7 @@ def run(arguments):
     known = provenance.of_run(arguments.command_line or shlex.join(sys.argv))
     measured = measure.measure(
         platforms, programs, lambda platform: measure.cases_for(platform, arguments.quick, arguments.workload),
-        arguments.quick, arguments.python)
+        arguments.quick, measure.Interpreter(arguments.python, arguments.no_python))
     arguments.out.mkdir(parents=True, exist_ok=True)
     results.write(results.Run(arguments.machine, arguments.quick, known, platforms, measured), arguments.out)
     arguments.folders = [arguments.out]
@@ -86,7 +86,8 @@ def parse(words):
     running.add_argument("--quick", action="store_true", help="small sizes, few inputs: some minutes")
     running.add_argument("--machine", help="what the report calls this machine (its GPU or processor)")
     running.add_argument("--workload", action="append", choices=[each.name for each in workloads.WORKLOADS], help="this one alone")
-    running.add_argument("--python", help="a Python with NumPy and PyTorch, to measure these, too")
+    running.add_argument("--python", default="", help="a Python with NumPy and PyTorch, to measure these, too")
+    running.add_argument("--no-python", metavar="REASON", default=measure.Interpreter.why_absent, help="why there is none")
     running.add_argument("--command-line", help="what the results call the command")
     reporting = commands.add_parser("report", parents=[shared], help="join the results of several machines")
     reporting.add_argument("folders", nargs="+", type=pathlib.Path, help="folders of runs")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
 import provenance
 import results
@@ -102,10 +103,18 @@ class Job:
             algorithm="" if "WRONG" in label else label, wrong="WRONG" in label)
 
 
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that has NumPy and PyTorch, or why there is none."""
+
+    path: str = ""
+    why_absent: str = "no Python with NumPy and PyTorch was named"
+
+
 class PythonJob(Job):
     """NumPy and PyTorch on the case that ktopk was measured with just before."""
 
-    why_missing = "not installed in the Python that was named, or without this key type"
+    why_missing = "baselines_python.py does not have this case"
 
     def __init__(self, platform, case, quick, python):
         on_gpu = platform.backend == "Cuda"
@@ -113,13 +122,12 @@ class PythonJob(Job):
         self.python, self.device = python, "cuda" if on_gpu else "cpu"
 
     def run(self, _, folder):
-        if not self.python:
-            return [self.blank(application, error="no Python with NumPy and PyTorch was named") for application in self.applications], {}
         ours = pathlib.Path(folder, OUR_OUTPUT)
-        if not ours.exists():
-            return [self.blank(application, error="there is no bound: ktopk was not measured") for application in self.applications], {}
+        absent = self.python.why_absent if not self.python.path else "" if ours.exists() else "there is no bound: ktopk was not measured"
+        if absent:
+            return [self.blank(application, error=absent) for application in self.applications], {}
         return self.run_command(
-            lambda output: [self.python, "-B", str(PYTHON_SCRIPT), str(ours), "--output", str(output), "--device", self.device,
+            lambda output: [self.python.path, "-B", str(PYTHON_SCRIPT), str(ours), "--output", str(output), "--device", self.device,
                             "--seconds", str(self.min_time)], pathlib.Path(folder, "python.json"))
 
 
@@ -187,7 +195,7 @@ def jobs_of(platform, cases, quick, python):
             yield Job(platform, case, "automatic", [results.TUNED], quick, "cold")
 
 
-def measure(platforms, programs, cases_of, quick, python=None):
+def measure(platforms, programs, cases_of, quick, python=Interpreter()):
     """All measurements. A platform that ran gets the description of its machine and build."""
     jobs = [job for platform in platforms if platform.status == "ran" for job in jobs_of(platform, cases_of(platform), quick, python)]
     progress, measured = Progress(len(jobs)), []

@@ -11,6 +11,7 @@ import stat
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from xml.etree import ElementTree
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -338,15 +339,14 @@ class JobTest(unittest.TestCase):
         self.assertEqual(found.error, "perf_top_k does not have this case")
 
     def test_without_python_its_baselines_have_the_reason(self):
-        found, _ = measure.PythonJob(self.platform, self.case, True, None).run(None, self.folder)
-        self.assertEqual([(m.application, m.served) for m in found], [("numpy::argpartition", False), ("torch::topk", False)])
-        self.assertIn("NumPy", found[0].error)
+        found, _ = measure.PythonJob(self.platform, self.case, True, measure.Interpreter("", "no network")).run(None, self.folder)
+        self.assertEqual([(m.application, m.error) for m in found], [("numpy::argpartition", "no network"), ("torch::topk", "no network")])
 
     def test_pythons_times_are_read(self):
         lines = [benchmark("numpy::argpartition"), benchmark("torch::topk", label="WRONG ANSWER")]
         program = FakeProgram(self.folder, lines).path
         pathlib.Path(self.folder, measure.OUR_OUTPUT).write_text("{}")
-        job = measure.PythonJob(self.platform, self.case, True, str(program))
+        job = measure.PythonJob(self.platform, self.case, True, measure.Interpreter(str(program)))
         found, _ = job.run(None, self.folder)
         self.assertEqual([(m.application, m.time, m.wrong) for m in found], [("numpy::argpartition", 20, False), ("torch::topk", 20, True)])
 
@@ -362,6 +362,102 @@ class JobTest(unittest.TestCase):
         progress.step("one")
         progress.step("two")
         self.assertIn("2 of 2, about 0 s left", out.getvalue())
+
+
+# What baselines_python.py asks of NumPy for ascending keys; there is nothing for its own selection.
+STUB_NUMPY = """
+__version__ = "a stub"
+float16, float32, float64, int32 = "f16", "f32", "f64", "i32"
+
+class random:
+    default_rng = staticmethod(lambda seed: None)
+
+linspace = lambda first, last, n, endpoint: [first + (last - first) * i / n for i in range(n)]
+broadcast_to = lambda row, shape: [row] * shape[0]
+ascontiguousarray = lambda keys, dtype: keys
+sort = sorted
+array_equal = lambda a, b: list(a) == list(b)
+"""
+
+STUB_TORCH = """
+__version__, bfloat16 = "a stub", "bfloat16"
+get_num_threads = lambda: 1
+
+class Tensor:
+    dtype = "float32"
+    def __init__(self, rows): self.rows = rows
+    def to(self, device): return self
+    def cpu(self): return self
+    def numpy(self): return self.rows
+
+class Selected:
+    def __init__(self, rows): self.values = Tensor(rows)
+
+from_numpy = Tensor
+topk = lambda tensor, k, dim, sorted: Selected([row[-k:][::-1] for row in tensor.rows])
+"""
+
+
+class PythonBaselinesTest(unittest.TestCase):
+    """baselines_python.py as the comparison runs it, with stubs for the libraries."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "numpy.py").write_text(STUB_NUMPY, encoding="utf-8")
+
+    def run_job(self, torch, keys="ascending", kind="f32", backend="OpenMP"):
+        """Each application's measurement, with this text as the module torch."""
+        (self.folder / "torch.py").write_text(torch, encoding="utf-8")
+        line = benchmark("automatic")
+        line["name"] = line["name"].replace("f32/normal", f"{kind}/{keys}").replace("OpenMP", backend)
+        data = {"context": {"cpu": "a processor"}, "benchmarks": [line]}
+        (self.folder / measure.OUR_OUTPUT).write_text(json.dumps(data), encoding="utf-8")
+        case = next(iter(workloads.cases(True, ["moe-routing"])))
+        job = measure.PythonJob(results.Platform(backend, "ran"), case, True, measure.Interpreter(sys.executable))
+        with unittest.mock.patch.dict("os.environ", {"PYTHONPATH": str(self.folder)}):
+            return {found.application: found for found in job.run(None, self.folder)[0]}
+
+    def test_a_right_answer_has_its_time_and_ktopks_bound(self):
+        found = self.run_job(STUB_TORCH)["torch::topk"]
+        self.assertEqual((found.error, found.wrong, found.served, found.bound), ("", False, True, 10))
+        self.assertGreater(found.time, 0)
+
+    def test_a_wrong_answer_is_marked(self):
+        self.assertTrue(self.run_job(STUB_TORCH.replace("row[-k:]", "row[:k]"))["torch::topk"].wrong)
+
+    def test_without_torch_it_did_not_run_and_the_reason_is_told(self):
+        found = self.run_job("raise ImportError('no module of this name')")["torch::topk"]
+        self.assertEqual((found.served, found.error), (False, "PyTorch cannot be loaded: no module of this name"))
+
+    def test_on_a_gpu_without_torch_there_is_the_same_reason(self):
+        found = self.run_job("raise OSError('no libcuda')", backend="Cuda")
+        self.assertEqual({name: m.error for name, m in found.items()}, {"torch::topk": "PyTorch cannot be loaded: no libcuda"})
+
+    def test_what_a_library_raises_is_its_reason_and_no_others(self):
+        found = self.run_job(STUB_TORCH)
+        self.assertIn("AttributeError", found["numpy::argpartition"].error)
+        found = self.run_job(STUB_TORCH + "def topk(*_, **__): raise RuntimeError('out of memory\\nat address 0')")
+        self.assertEqual(found["torch::topk"].error, "RuntimeError: out of memory")
+
+    def test_keys_that_a_library_lacks(self):
+        self.assertEqual(self.run_job(STUB_TORCH, kind="bf16")["numpy::argpartition"].error, "NumPy has no bfloat16")
+        found = self.run_job(STUB_TORCH, keys="bucket_killer")["torch::topk"]
+        self.assertEqual(found.error, "no keys of type f32 and kind bucket_killer are made here")
+
+    def test_without_numpy_nothing_runs(self):
+        (self.folder / "numpy.py").write_text("raise ImportError('no module of this name')", encoding="utf-8")
+        found = self.run_job(STUB_TORCH)
+        self.assertEqual({m.error for m in found.values()}, {"exit status 1: ImportError: no module of this name"})
+
+    def test_the_report_has_the_reason(self):
+        platform = results.Platform("OpenMP", "ran", machine="a host")
+        measured = [*self.run_job("raise ImportError('no module of this name')").values()]
+        for found in measured:
+            found.machine = "a host"
+        text = report_markdown.text(analysis.Analysis([results.Run("a host", True, {}, [platform], measured)]), None, 1.25)
+        self.assertIn("| OpenMP | torch::topk, all cases | PyTorch cannot be loaded: no module of this name |", text)
 
 
 if __name__ == "__main__":
