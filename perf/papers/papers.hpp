@@ -8,9 +8,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/detail/counters.hpp>
 #include <ktopk/ktopk.hpp>
-
-#include "src/counters.hpp"
 
 // The papers' statements that do not depend on a machine, beside what is counted here; and one time.
 
