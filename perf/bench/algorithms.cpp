@@ -20,13 +20,18 @@ template <class Keys>
 using LeftView = Kokkos::View<typename Keys::non_const_data_type, Kokkos::LayoutLeft,
                               typename Keys::memory_space>;
 
-/// The same keys, those of a row as far apart as there are rows.
+/// The same keys, those of a row as far apart as there are rows. One kernel: a deep_copy between layouts compiles many.
 template <class Exec, class Keys>
 LeftView<Keys> laid_out_left(Exec const& exec, Keys const& keys) {
   LeftView<Keys> const left(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::perf::left"), keys.extent(0),
       keys.extent(1));
-  Kokkos::deep_copy(exec, left, keys);
+  auto const n = static_cast<std::int64_t>(keys.extent(1));
+  Kokkos::parallel_for(
+      "ktopk::perf::left",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(keys.size())),
+      KOKKOS_LAMBDA(std::int64_t i) { left(i / n, i % n) = keys(i / n, i % n); });
   return left;
 }
 

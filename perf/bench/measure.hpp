@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "case.hpp"
@@ -36,10 +37,12 @@ inline void report(benchmark::State& state, Summary const& time, Summary const& 
 
 /// Finds the streaming bound of `keys`, then measures `call` again and again; `prepare` runs before every call and is
 /// not timed; `check` runs once, after the first call and before any is timed. A bound long enough is measured anew
-/// after each call, because the speed of memory varies over time.
-template <class Exec, class T, class Prepare, class Call, class Check>
+/// after each call, because the speed of memory varies over time. The functions' types are not told apart, for it compiles
+/// once a backend and key type then; a call through std::function takes a nanosecond or two.
+template <class Exec, class T>
 void measure(benchmark::State& state, Exec const& exec, Case const& c, KeyView<Exec, T> const& keys,
-             Prepare const& prepare, Call const& call, Check const& check) {
+             std::function<void()> const& prepare, std::function<void()> const& call,
+             std::function<void()> const& check) {
   std::size_t const bytes = keys.size() * sizeof(T);
   Timer<Exec> const timer(exec);
   Reader<Exec> const reader(exec, keys.data(), bytes);
