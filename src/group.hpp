@@ -48,6 +48,11 @@ class ThreadGroup {
     *counter += amount;
     return before;
   }
+  /// The sum of what the threads of lower rank bring. Together.
+  template <class T>
+  KOKKOS_FUNCTION T sum_before(T) const {
+    return 0;
+  }
 
  private:
   std::int64_t m_index;
@@ -75,6 +80,10 @@ class TeamGroup {
   template <class T>
   KOKKOS_FUNCTION T fetch_add(T* counter, T amount) const {
     return Kokkos::atomic_fetch_add(counter, amount);
+  }
+  template <class T>
+  KOKKOS_FUNCTION T sum_before(T amount) const {
+    return m_member.team_scan(amount);
   }
 
  private:
