@@ -33,8 +33,9 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
 inline Algorithm choose_portable(Shape const& shape) {
   if (shape.ragged) return Algorithm::radix;
   constexpr std::int64_t longest_held = 8192, few = 16;
-  if (shape.n <= longest_held) return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
-  return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass : Algorithm::radix;
+  if (shape.n <= longest_held) return Algorithm::bisection;
+  return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass
+                                                            : Algorithm::radix;
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,

@@ -14,9 +14,8 @@ namespace ktopk::detail {
 /// Calls body(constant) for 0 .. count - 1, each a constant of its own type, so that arrays stay in registers.
 template <int count, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
-  [&]<int... i>(std::integer_sequence<int, i...>) {
-    (body(std::integral_constant<int, i>{}), ...);
-  }(std::make_integer_sequence<int, count>{});
+  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>{}), ...); }
+  (std::make_integer_sequence<int, count>{});
 }
 
 /// `vectors` times `width` neighboring keys of a row, of which one thread holds those of the first `full` vectors.
@@ -28,12 +27,8 @@ struct KeyBatch {
   std::int64_t stride;  // from vector to vector
   int full;
 
-  template <int j>
-  KOKKOS_FUNCTION bool holds(std::integral_constant<int, j>) const {
-    return j / width < full;
-  }
-  template <int j>
-  KOKKOS_FUNCTION std::int64_t position(std::integral_constant<int, j>) const {
+  KOKKOS_FUNCTION bool holds(int j) const { return j / width < full; }
+  KOKKOS_FUNCTION std::int64_t position(int j) const {
     return first + j / width * stride + j % width;
   }
 };

@@ -5,18 +5,16 @@
 #include <cstdint>
 
 #include "group.hpp"
+#include "key_batches.hpp"
 
 // The k-th largest of composite keys that one group reads again and again: from its shared memory, a list, or a row.
 
 namespace ktopk::detail {
 
-inline constexpr int kth_bins = 256;
-
-/// What kth_largest needs of the memory that the group shares.
-template <class Item>
-KOKKOS_FUNCTION constexpr int kth_largest_bytes() {
-  return 2 * team_size * static_cast<int>(sizeof(Item)) + (kth_bins + 4) * 4;
-}
+inline constexpr int kth_digit_bits = 10;
+inline constexpr int kth_bins = 1 << kth_digit_bits;
+/// What KthLargest needs of the memory that the group shares.
+inline constexpr int kth_largest_bytes = (kth_bins + 4) * static_cast<int>(sizeof(unsigned));
 
 /// How many low bits of x are more than zeros above.
 template <class Item>
@@ -30,33 +28,61 @@ KOKKOS_INLINE_FUNCTION int bit_length(Item x) {
   }
 }
 
-/// Finds the k-th largest by digits of 8 bits, each laid over the interval that the one before left (RadiK, Li et al.,
+inline constexpr int items_at_once = 8;
+
+/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1), several a thread so that their loads are
+/// under way at once: those whose bits in `present` are set.
+template <class Item, class Group, class Read, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t count,
+                                            Read const& read, Visit const& visit) {
+  constexpr int at_once = items_at_once;
+  for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
+    Item items[at_once] = {};
+    std::uint32_t present = 0;
+    unrolled<at_once>([&](auto j) {
+      std::int64_t const i = begin + j * group.size();
+      if (i >= count) return;
+      items[j] = read(i);
+      present |= 1u << j;
+    });
+    visit(items, present);
+  }
+}
+
+/// Finds the k-th largest by digits of 10 bits, each laid over the interval that the one before left (RadiK, Li et al.,
 /// ICS '24, 4.3, which scales digits to the keys' range).
 template <class Group, class Item>
 class KthLargest {
  public:
-  /// \param shared  kth_largest_bytes<Item>() that the group shares, aligned to 16 bytes
-  KOKKOS_FUNCTION KthLargest(Group const& group, std::byte* shared)
+  /// \param shared         kth_largest_bytes that the group shares
+  /// \param position_bits  of a composite key, below its rank
+  KOKKOS_FUNCTION KthLargest(Group const& group, std::byte* shared, int position_bits)
       : m_group(group),
-        m_extremes(reinterpret_cast<Item*>(shared)),
-        m_histogram(reinterpret_cast<unsigned*>(m_extremes + 2 * team_size)),
+        m_position_bits(position_bits),
+        m_histogram(reinterpret_cast<unsigned*>(shared)),
         m_found(m_histogram + kth_bins) {}
 
   /// Returns a threshold that k of the `count` distinct composite keys read(0), read(1) ... reach. Together; reads them
   /// once for their extremes and about twice more. \param k  from 1 to count, which is below 2^32
   template <class Read>
   KOKKOS_FUNCTION Item operator()(std::int64_t count, std::int64_t k, Read const& read) const {
-    Item low = ~Item{0}, high = 0;
-    each(m_group, 0, count, [&](std::int64_t i) {
-      Item const item = read(i);
-      low = item < low ? item : low;
-      high = item > high ? item : high;
+    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+    each_items<Item>(m_group, count, read, [&](auto const& items, std::uint32_t present) {
+      unrolled<items_at_once>([&](auto j) {
+        auto const rank = static_cast<std::uint64_t>(items[j] >> m_position_bits);
+        bool const is_there = (present >> j & 1u) != 0;
+        lowest = is_there && rank < lowest ? rank : lowest;
+        highest = rank > highest ? rank : highest;
+      });
     });
-    merge_extremes(low, high);
+    Item const places = (Item{1} << m_position_bits) - 1;
+    m_group.merge_extremes(lowest, highest);
+    Item low = static_cast<Item>(lowest) << m_position_bits;
+    Item high = (static_cast<Item>(highest) << m_position_bits) | places;
     auto need = static_cast<unsigned>(k);
     for (auto here = static_cast<unsigned>(count); here != need;) {
       int const length = bit_length(high - low);
-      int const shift = length > 8 ? length - 8 : 0;
+      int const shift = length > kth_digit_bits ? length - kth_digit_bits : 0;
       count_digits(count, read, low, high - low, shift);
       here = choose_bin(need);
       auto const bin = static_cast<Item>(m_found[0]);
@@ -70,32 +96,17 @@ class KthLargest {
   }
 
  private:
-  KOKKOS_FUNCTION void merge_extremes(Item& low, Item& high) const {
-    int const rank = m_group.rank(), size = m_group.size();
-    Item* const lows = m_extremes;
-    Item* const highs = m_extremes + team_size;
-    lows[rank] = low;
-    highs[rank] = high;
-    m_group.barrier();
-    for (int half = size / 2; half > 0; half /= 2) {
-      if (rank < half) {
-        lows[rank] = lows[rank + half] < lows[rank] ? lows[rank + half] : lows[rank];
-        highs[rank] = highs[rank + half] > highs[rank] ? highs[rank + half] : highs[rank];
-      }
-      m_group.barrier();
-    }
-    low = lows[0];
-    high = highs[0];
-  }
-
   template <class Read>
   KOKKOS_FUNCTION void count_digits(std::int64_t count, Read const& read, Item low, Item span,
                                     int shift) const {
     each(m_group, 0, kth_bins, [&](std::int64_t b) { m_histogram[b] = 0; });
     m_group.barrier();
-    each(m_group, 0, count, [&](std::int64_t i) {
-      Item const above = read(i) - low;
-      if (above <= span) m_group.fetch_add(&m_histogram[static_cast<int>(above >> shift)], 1u);
+    each_items<Item>(m_group, count, read, [&](auto const& items, std::uint32_t present) {
+      unrolled<items_at_once>([&](auto j) {
+        Item const above = items[j] - low;
+        if (above <= span && (present >> j & 1u) != 0)
+          m_group.fetch_add(&m_histogram[static_cast<int>(above >> shift)], 1u);
+      });
     });
     m_group.barrier();
   }
@@ -119,7 +130,7 @@ class KthLargest {
   }
 
   Group const& m_group;
-  Item* m_extremes;
+  int m_position_bits;
   unsigned* m_histogram;
   unsigned* m_found;  // bin, how many are above it, how many are in it
 };

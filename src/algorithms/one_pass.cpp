@@ -17,28 +17,29 @@
 
 namespace ktopk::detail {
 
-/// A fallback on rows of up to so many keys is one group's: it is so seldom that its time matters less than that of the
-/// launches that many groups would need, even where none of them has anything to do.
-inline constexpr std::int64_t longest_fallback_of_group = 1 << 23;
-inline constexpr std::int64_t longest_list_of_group = 1 << 30;
+/// A sample beyond this is taken by several groups.
+inline constexpr std::int64_t largest_sample_of_group = 4096;
+/// A list that is expected to be longer is selected from by several groups.
+inline constexpr double longest_list_of_group = 1 << 17;
+/// In longer rows what is not proven is sampled again before a group falls back on the row: a group alone takes long.
+inline constexpr std::int64_t longest_fallback_of_group = 1 << 21;
+/// In longer rows radix serves as the fallback.
+inline constexpr std::int64_t longest_counted_by_group = std::int64_t{1} << 31;
 
-/// A group samples a row alone, so the sample is small; a threshold of less precision costs little beside one read. Of
-/// longer rows it is as large as the bound on the lists demands.
-inline OnePassPlan group_plan(std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t most = 4096, long_row = std::int64_t{1} << 31;
-  std::int64_t const samples = sample_size(n, k);
-  return one_pass_plan(n, k, n < long_row ? std::min(samples, most) : samples);
+/// How many keys of a row are expected to reach the threshold.
+KOKKOS_INLINE_FUNCTION double expected_kept(OnePassPlan const& plan, std::int64_t n) {
+  return static_cast<double>(plan.order) * static_cast<double>(n) /
+         static_cast<double>(plan.samples);
 }
 
 template <class Item>
 struct OnePassPieces {
   OnePassPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace),
-        plan(group_plan(shape.n, shape.k)),
+        plan(one_pass_plan(shape.n, shape.k)),
         parts(parts_of_row(device, shape.rows, shape.n)),
-        lists_are_shared(parts_of_row(device, shape.rows, plan.capacity) > 1 ||
-                         plan.capacity > longest_list_of_group),
-        fallback_is_shared(shape.n > longest_fallback_of_group),
+        lists_are_shared(expected_kept(plan, shape.n) > longest_list_of_group),
+        fallback_is_shared(shape.n > longest_counted_by_group),
         winners(pieces, shape, options),
         samples(pieces.take<Item>(shape.rows * plan.samples)),
         kept(pieces, shape.rows, plan.capacity) {
@@ -64,29 +65,41 @@ struct OnePassRow {
   WinnerSink<Bits, Item> sink;
   OnePassPlan plan;
   Threshold forced;
+  int attempt;  // 0, or 1 at rows that the first did not prove
   Item* samples;
   Kept<Item> kept;
 
-  /// Samples a key of every stratum, and leaves the order statistic that is the threshold. Together.
+  KOKKOS_FUNCTION bool is_done(std::int64_t row) const {
+    return attempt > 0 && kept.verdicts[row].proven;
+  }
+
+  /// Samples a key of each stratum of a range.
   template <class Group>
-  KOKKOS_FUNCTION void find_threshold(Group const& group, std::int64_t row) const {
-    Strata const strata(sink.problem.shape.n, plan.samples);
+  KOKKOS_FUNCTION void take_sample(Group const& group, std::int64_t row, Range strata) const {
+    Strata const places(sink.problem.shape.n, plan.samples);
     Stored<Bits> const* const keys = sink.problem.row_keys(row);
-    Item* const sample = samples + row * plan.samples;
-    each(group, 0, plan.samples, [&](std::int64_t i) {
-      std::int64_t const place = strata.place(i);
-      sample[i] = sink.map(keys[place * sink.problem.key_step], static_cast<std::uint64_t>(place));
+    each(group, strata.begin, strata.end, [&](std::int64_t i) {
+      std::int64_t const place = places.place(i, attempt);
+      samples[row * plan.samples + i] =
+          sink.map(keys[place * sink.problem.key_step], static_cast<std::uint64_t>(place));
     });
+    if (group.rank() == 0) tally(Count::keys_read, strata.end - strata.begin);
+  }
+
+  /// Leaves the order statistic of the sample that is the threshold, and an empty list. Together.
+  template <class Group>
+  KOKKOS_FUNCTION void set_threshold(Group const& group, std::int64_t row) const {
     group.barrier();
-    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>());
+    Item const* const sample = samples + row * plan.samples;
+    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
+                                              sink.map.position_bits);
     Item threshold =
         kth_largest(plan.samples, plan.order, [&](std::int64_t i) { return sample[i]; });
-    if (forced == Threshold::too_high) threshold = ~Item{0};
-    if (forced == Threshold::too_low) threshold = Item{0};
+    if (forced == Threshold::too_high && attempt == 0) threshold = ~Item{0};
+    if (forced == Threshold::too_low && attempt == 0) threshold = Item{0};
     if (group.rank() == 0) {
       kept.thresholds[row] = threshold;
       kept.verdicts[row] = {0, false};
-      tally(Count::keys_read, plan.samples);
     }
     group.barrier();
   }
@@ -94,9 +107,7 @@ struct OnePassRow {
   template <class Group>
   KOKKOS_FUNCTION void keep(Group const& group, std::int64_t row, std::int64_t part,
                             std::int64_t parts) const {
-    double const expected = static_cast<double>(plan.order) *
-                            static_cast<double>(sink.problem.shape.n) /
-                            static_cast<double>(plan.samples * parts);
+    double const expected = expected_kept(plan, sink.problem.shape.n) / static_cast<double>(parts);
     keep_part(group, group.template shared<std::byte>(), sink.problem, sink.map, kept,
               {row, part_of(sink.problem.shape.n, part, parts), expected});
   }
@@ -104,7 +115,7 @@ struct OnePassRow {
   /// Whether the selected keys are among the kept: there are enough of them and all found a place.
   KOKKOS_FUNCTION bool is_proven(std::int64_t row) const {
     auto const listed = static_cast<std::int64_t>(kept.verdicts[row].kept);
-    return forced != Threshold::too_low && listed >= sink.problem.winners(row) &&
+    return (forced != Threshold::too_low || attempt > 0) && listed >= sink.problem.winners(row) &&
            listed <= kept.capacity;
   }
   KOKKOS_FUNCTION void tally_kept(std::int64_t row) const {
@@ -136,41 +147,54 @@ struct OnePassRow {
                               Read const& read) const {
     std::int64_t const k = sink.problem.winners(row);
     if (k == 0) return;
-    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>());
+    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
+                                              sink.map.position_bits);
     Item const threshold = kth_largest(count, k, read);
     int* const next = group.template shared<int>();
-    group.barrier();
     if (group.rank() == 0) *next = 0;
     group.barrier();
-    constexpr int at_once = 8;
-    for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
-      Item items[at_once];
+    each_items<Item>(group, count, read, [&](auto const& items, std::uint32_t present) {
       std::uint32_t reaching = 0;
-      unrolled<at_once>([&](auto j) {
-        std::int64_t const i = begin + j * group.size();
-        if (i < count) items[j] = read(i);
-        if (i < count && items[j] >= threshold) reaching |= 1u << j;
-      });
-      if (reaching == 0) continue;
+      unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
+      reaching &= present;
+      if (reaching == 0) return;
       int slot = group.fetch_add(next, Kokkos::Experimental::popcount_builtin(reaching));
-      unrolled<at_once>([&](auto j) {
+      unrolled<items_at_once>([&](auto j) {
         if ((reaching >> j & 1u) != 0) sink.put(row, slot++, items[j]);
       });
-    }
+    });
   }
 };
 
 template <class Item>
 int one_pass_shared_bytes() {
-  return std::max(group_list_bytes<Item>(), kth_largest_bytes<Item>());
+  return std::max(group_list_bytes<Item>(), kth_largest_bytes);
 }
 
+/// The sample of rows by `parts` groups each.
 template <class Row>
-struct FindThresholds {
+struct TakeSamples {
   Row row;
+  std::int64_t parts;
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    row.find_threshold(group, group.index());
+    std::int64_t const r = group.index() / parts;
+    if (!row.is_done(r))
+      row.take_sample(group, r, part_of(row.plan.samples, group.index() % parts, parts));
+  }
+};
+
+/// The threshold of rows, whose sample the group takes unless several did.
+template <class Row>
+struct SetThresholds {
+  Row row;
+  std::int64_t sample_parts;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const r = group.index();
+    if (row.is_done(r)) return;
+    if (sample_parts == 1) row.take_sample(group, r, {0, row.plan.samples});
+    row.set_threshold(group, r);
   }
 };
 
@@ -181,42 +205,29 @@ struct KeepReaching {
   std::int64_t parts;  // of a row
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    row.keep(group, group.index() / parts, group.index() % parts, parts);
+    std::int64_t const r = group.index() / parts;
+    if (!row.is_done(r)) row.keep(group, r, group.index() % parts, parts);
   }
 };
 
-/// Selects from the lists, and from the keys of rows that are not proven, unless groups share these.
+/// Selects from the lists, and from the keys of rows that are not proven, unless others do.
 template <class Row>
 struct FinishRows {
   Row row;
-  bool lists_are_shared, fallback_is_shared;
+  bool lists_are_shared, falls_back;
+
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    finish(group, group.index());
-  }
-  template <class Group>
-  KOKKOS_FUNCTION void finish(Group const& group, std::int64_t r) const {
+    std::int64_t const r = group.index();
+    if (row.is_done(r)) return;
     bool const proven = row.is_proven(r);
+    group.barrier();
     if (group.rank() == 0) {
       row.kept.verdicts[r].proven = proven;
       row.tally_kept(r);
     }
     if (proven && !lists_are_shared) row.finish(group, r);
-    if (!proven && !fallback_is_shared) row.fall_back(group, r);
-  }
-};
-
-/// All of it, by one group a row.
-template <class Row>
-struct SelectRows {
-  Row row;
-  FinishRows<Row> last;
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const r = group.index();
-    row.find_threshold(group, r);
-    row.keep(group, r, 0, 1);
-    last.finish(group, r);
+    if (!proven && falls_back) row.fall_back(group, r);
   }
 };
 
@@ -227,14 +238,20 @@ bool rows_are_neighbors(Problem<Bits> const& problem) {
   return problem.shape.rows > 1 && size(problem.key_row) < size(problem.key_step);
 }
 
+/// By so many groups that there is a place in the memory that they share for what they keep of a row.
 template <class Exec, class Bits, class Item>
 void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, Item> const& row) {
   using Keep = KeepOfNeighbors<Bits, Item>;
+  using Lists = NeighborLists<Item, int>;
   Shape const& shape = row.sink.problem.shape;
   std::int64_t const across = Keep::rows_of_group(is_host_space<Exec> ? 1 : team_size);
   std::int64_t const blocks = (shape.rows + across - 1) / across;
-  std::int64_t const parts = parts_of_row(device_of(exec), blocks, shape.n * across);
-  launch("ktopk::one_pass::keep", exec, blocks * parts, 0,
+  std::int64_t const by_device = parts_of_row(device_of(exec), blocks, shape.n * across);
+  auto const by_lists =
+      static_cast<std::int64_t>(2 * expected_kept(row.plan, shape.n) / Lists::kept_of_row);
+  std::int64_t const parts =
+      std::max<std::int64_t>(1, std::min(std::max(by_device, by_lists), shape.n / 256));
+  launch("ktopk::one_pass::keep", exec, blocks * parts, Lists::bytes,
          Keep{row.sink.problem, row.sink.map, row.kept, parts});
 }
 
@@ -243,17 +260,40 @@ KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device,
   return bytes_of<OnePassPieces>(device, shape, options);
 }
 
-/// Enqueues the reading of rows that several groups share, or that lie across each other.
+template <class Exec, class Body>
+void launch_rows(int threads, char const* label, Exec const& exec, std::int64_t rows, int shared,
+                 Body const& body) {
+  if (threads == wide_team_size)
+    launch<wide_team_size>(label, exec, rows, shared, body);
+  else
+    launch(label, exec, rows, shared, body);
+}
+
+/// Enqueues an attempt. Where few rows have large samples or long lists, wide groups are faster at these; else their
+/// barriers only cost.
 template <class Exec, class Bits, class Item>
-void keep_by_parts(Exec const& exec, OnePassRow<Bits, Item> const& row, std::int64_t parts) {
+void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, Item>> const& finish,
+             std::int64_t parts) {
   using Row = OnePassRow<Bits, Item>;
-  std::int64_t const rows = row.sink.problem.shape.rows;
+  Row const& row = finish.row;
+  OnePassPlan const& plan = row.plan;
+  Shape const& shape = row.sink.problem.shape;
   int const shared = one_pass_shared_bytes<Item>();
-  launch("ktopk::one_pass::threshold", exec, rows, shared, FindThresholds<Row>{row});
+  bool const large_sample = parts > 1 && plan.samples > largest_sample_of_group;
+  bool const long_list = parts > 1 && expected_kept(plan, shape.n) > 4 * team_size * items_at_once;
+  std::int64_t const sample_parts = large_sample ? plan.samples / 1024 : 1;
+  if (large_sample)
+    launch("ktopk::one_pass::sample", exec, shape.rows * sample_parts, 0,
+           TakeSamples<Row>{row, sample_parts});
+  launch_rows(large_sample ? wide_team_size : team_size, "ktopk::one_pass::threshold", exec,
+              shape.rows, shared, SetThresholds<Row>{row, sample_parts});
   if (rows_are_neighbors(row.sink.problem))
     keep_of_neighbors(exec, row);
   else
-    launch("ktopk::one_pass::keep", exec, rows * parts, shared, KeepReaching<Row>{row, parts});
+    launch("ktopk::one_pass::keep", exec, shape.rows * parts, shared,
+           KeepReaching<Row>{row, parts});
+  launch_rows(long_list ? wide_team_size : team_size, "ktopk::one_pass::finish", exec, shape.rows,
+              shared, finish);
 }
 
 template <class Exec, class Bits>
@@ -261,19 +301,21 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
                            void* workspace) {
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
-    using Row = OnePassRow<Bits, Item>;
-    std::int64_t const rows = problem.shape.rows;
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+    using Finish = FinishRows<OnePassRow<Bits, Item>>;
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
     WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
-    Row const row{sink, work.plan, forced_threshold, work.samples, work.kept};
-    FinishRows<Row> const finish{row, work.lists_are_shared, work.fallback_is_shared};
-    int const shared = one_pass_shared_bytes<Item>();
-    if (work.parts > 1 || rows_are_neighbors(problem)) {
-      keep_by_parts(exec, row, work.parts);
-      launch("ktopk::one_pass::finish", exec, rows, shared, finish);
-    } else {
-      launch("ktopk::one_pass::rows", exec, rows, shared, SelectRows<Row>{row, finish});
+    bool const retries = shape.n > longest_fallback_of_group && !work.fallback_is_shared;
+    Finish finish{{sink, work.plan, forced_threshold, 0, work.samples, work.kept},
+                  work.lists_are_shared,
+                  !retries && !work.fallback_is_shared};
+    attempt(exec, finish, work.parts);
+    if (retries) {
+      Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::retry");
+      finish.row.attempt = 1;
+      finish.falls_back = true;
+      attempt(exec, finish, work.parts);
     }
     if (work.lists_are_shared)
       radix_select(

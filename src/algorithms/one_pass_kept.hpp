@@ -8,54 +8,6 @@
 
 namespace ktopk::detail {
 
-/// The lists of all rows, with what is known of them.
-template <class Item>
-struct Kept {
-  Kept(Pieces& pieces, std::int64_t rows, std::int64_t capacity_)
-      : capacity(capacity_),
-        thresholds(pieces.take<Item>(rows)),
-        verdicts(pieces.take<Verdict>(rows)),
-        items(pieces.take<Item>(rows * capacity)) {}
-
-  KOKKOS_FUNCTION Item* list(std::int64_t row) const { return items + row * capacity; }
-
-  std::int64_t capacity;  // of a list
-  Item* thresholds;
-  Verdict* verdicts;
-  Item* items;
-};
-
-/// Which keys of a batch reach a threshold.
-template <class Bits, class Item>
-struct ReachThreshold {
-  KOKKOS_FUNCTION ReachThreshold(ItemMap<Bits, Item> const& map_, Item threshold_)
-      : map(map_), threshold(threshold_), least(map_.rank_of(threshold_)) {}
-
-  ItemMap<Bits, Item> map;
-  Item threshold;
-  Bits least;
-
-  template <class Batch, class Place>
-  KOKKOS_FORCEINLINE_FUNCTION bool operator()(Batch const& batch, Place j) const {
-    Bits const rank = map.rank(batch.keys[j]);
-    if (rank < least || !batch.holds(j)) return false;
-    return rank > least || item(batch, j) >= threshold;
-  }
-  template <class Batch, class Place>
-  KOKKOS_FORCEINLINE_FUNCTION Item item(Batch const& batch, Place j) const {
-    return map(batch.keys[j], static_cast<std::uint64_t>(batch.position(j)));
-  }
-  /// A bit for each key of a batch.
-  template <class Batch>
-  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator()(Batch const& batch) const {
-    static_assert(Batch::size <= 32);
-    std::uint32_t passing = 0;
-    unrolled<Batch::size>(
-        [&](auto j) { passing |= (*this)(batch, j) ? std::uint32_t{1} << j : 0u; });
-    return passing;
-  }
-};
-
 /// Appends to a list that many groups fill. `capacity` bounds what is put, not what is counted.
 template <class Item>
 struct SharedList {
@@ -68,6 +20,67 @@ struct SharedList {
   }
   KOKKOS_FUNCTION void put(std::int64_t slot, Item item) const {
     if (slot < capacity) items[slot] = item;
+  }
+  KOKKOS_FUNCTION void add(Item item) const { put(claim(1), item); }
+};
+
+/// The lists of all rows, with what is known of them.
+template <class Item>
+struct Kept {
+  Kept(Pieces& pieces, std::int64_t rows, std::int64_t capacity_)
+      : capacity(capacity_),
+        thresholds(pieces.take<Item>(rows)),
+        verdicts(pieces.take<Verdict>(rows)),
+        items(pieces.take<Item>(rows * capacity)) {}
+
+  KOKKOS_FUNCTION Item* list(std::int64_t row) const { return items + row * capacity; }
+  KOKKOS_FUNCTION SharedList<Item> shared_list(std::int64_t row) const {
+    return {list(row), &verdicts[row].kept, capacity};
+  }
+
+  std::int64_t capacity;  // of a list
+  Item* thresholds;
+  Verdict* verdicts;
+  Item* items;
+};
+
+/// Which keys of a row reach its threshold.
+template <class Bits, class Item>
+struct ReachThreshold {
+  KOKKOS_FUNCTION ReachThreshold(Problem<Bits> const& problem, ItemMap<Bits, Item> const& map_,
+                                 std::int64_t row, Item threshold_)
+      : keys(problem.row_keys(row)),
+        step(problem.key_step),
+        map(map_),
+        threshold(threshold_),
+        least(map_.rank_of(threshold_)) {}
+
+  Stored<Bits> const* keys;
+  std::int64_t step;
+  ItemMap<Bits, Item> map;
+  Item threshold;
+  Bits least;
+
+  /// A bit for each key of a batch that reaches the threshold, if all that tie with it by key do.
+  template <class Batch>
+  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator()(Batch const& batch) const {
+    static_assert(Batch::size <= 32);
+    std::uint32_t passing = 0;
+    unrolled<Batch::size>([&](auto j) {
+      bool const passes = map.rank(batch.keys[j]) >= least && batch.holds(j);
+      passing |= passes ? std::uint32_t{1} << j : 0u;
+    });
+    return passing;
+  }
+  /// By one thread: calls put(item) for those of a batch that reach the threshold. They are read again, which is cheaper
+  /// than to choose among registers: few do.
+  template <class Batch, class Put>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(Batch const& batch, Put const& put) const {
+    for (std::uint32_t left = (*this)(batch); left != 0; left &= left - 1) {
+      std::int64_t const i = batch.position(Kokkos::Experimental::countr_zero_builtin(left));
+      Item const item = map(keys[i * step], static_cast<std::uint64_t>(i));
+      if (item >= threshold) put(item);
+    }
   }
 };
 
@@ -94,26 +107,12 @@ class GroupList {
     group.barrier();
   }
 
-  /// By one thread: the keys of a batch whose bits are set.
-  template <class Batch, class Reach>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Batch const& batch, Reach const& reach,
-                                       std::uint32_t passing) const {
-    if (passing == 0) return;
-    int const count = Kokkos::Experimental::popcount_builtin(passing);
-    int const held = m_group.fetch_add(m_holds, count);
-    int const fitting = kept_by_group - held;
-    std::int64_t const listed =
-        fitting >= count ? 0 : m_list.claim(count - (fitting > 0 ? fitting : 0));
-    int taken = 0;
-    unrolled<Batch::size>([&](auto j) {
-      if ((passing >> j & 1u) == 0) return;
-      Item const item = reach.item(batch, j);
-      if (taken < fitting)
-        m_held[held + taken] = item;
-      else
-        m_list.put(listed + taken - (fitting > 0 ? fitting : 0), item);
-      ++taken;
-    });
+  KOKKOS_FORCEINLINE_FUNCTION void add(Item item) const {
+    int const slot = m_group.fetch_add(m_holds, 1);
+    if (slot < kept_by_group)
+      m_held[slot] = item;
+    else
+      m_list.add(item);
   }
 
   /// Lists what is held, if that is more than `most`. Together.
@@ -153,19 +152,66 @@ KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bi
                                ItemMap<Bits, Item> const& map, Kept<Item> const& kept,
                                KeptPart const& part) {
   std::int64_t const row = part.row;
-  GroupList<Item, Group> const out(group, shared,
-                                   {kept.list(row), &kept.verdicts[row].kept, kept.capacity});
-  ReachThreshold<Bits, Item> const reach(map, kept.thresholds[row]);
+  GroupList<Item, Group> const out(group, shared, kept.shared_list(row));
+  ReachThreshold<Bits, Item> const reach(problem, map, row, kept.thresholds[row]);
   bool const often = part.expected > kept_by_group * 3 / 4;
   for_each_batch<Bits>(
       group, problem.row_keys(row), problem.key_step, part.range,
-      [&](auto const& batch) { out.add(batch, reach, reach(batch)); },
+      [&](auto const& batch) { reach.for_each(batch, [&](Item item) { out.add(item); }); },
       [&] {
         if (often) out.list_above(kept_by_group / 2);
       });
   out.list_above(0);
   if (group.rank() == 0) tally(Count::keys_read, part.range.end - part.range.begin);
 }
+
+/// What a group keeps of several rows, in the memory that it shares.
+template <class Item, class Group>
+class NeighborLists {
+ public:
+  static constexpr int most_rows = 64;
+  static constexpr int kept_of_row = 24;
+  static constexpr int bytes = most_rows * (16 + kept_of_row * static_cast<int>(sizeof(Item)));
+
+  /// \param shared  `bytes`, aligned to 16 bytes. Together.
+  KOKKOS_FUNCTION NeighborLists(Group const& group, std::byte* shared)
+      : m_group(group),
+        m_held(reinterpret_cast<Item*>(shared)),
+        m_firsts(reinterpret_cast<std::int64_t*>(m_held + most_rows * kept_of_row)),
+        m_holds(reinterpret_cast<int*>(m_firsts + most_rows)) {
+    each(group, 0, most_rows, [&](std::int64_t r) { m_holds[r] = 0; });
+    group.barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add(int row, Item item, SharedList<Item> const& list) const {
+    int const slot = m_group.fetch_add(&m_holds[row], 1);
+    if (slot < kept_of_row)
+      m_held[row * kept_of_row + slot] = item;
+    else
+      list.add(item);
+  }
+
+  /// Lists what is held of the first `rows`; list_of(row) is where. Together.
+  template <class ListOf>
+  KOKKOS_FUNCTION void list_all(int rows, ListOf const& list_of) const {
+    m_group.barrier();
+    each(m_group, 0, rows, [&](std::int64_t r) {
+      if (m_holds[r] > kept_of_row) m_holds[r] = kept_of_row;
+      if (m_holds[r] > 0) m_firsts[r] = list_of(r).claim(m_holds[r]);
+    });
+    m_group.barrier();
+    each(m_group, 0, std::int64_t{rows} * kept_of_row, [&](std::int64_t i) {
+      std::int64_t const r = i / kept_of_row, slot = i % kept_of_row;
+      if (slot < m_holds[r]) list_of(r).put(m_firsts[r] + slot, m_held[i]);
+    });
+  }
+
+ private:
+  Group const& m_group;
+  Item* m_held;
+  std::int64_t* m_firsts;
+  int* m_holds;
+};
 
 /// Keeps of the rows of a block what reaches their thresholds, where the keys of a row lie further apart than neighboring
 /// rows do: neighboring threads read neighboring rows.
@@ -176,36 +222,38 @@ struct KeepOfNeighbors {
   Kept<Item> kept;
   std::int64_t parts;
 
-  static constexpr int most_rows = 64;
   /// How many rows a group of this size reads side by side.
   KOKKOS_FUNCTION static int rows_of_group(int group_size) {
-    return group_size < most_rows ? group_size : most_rows;
+    constexpr int most = NeighborLists<Item, int>::most_rows;
+    return group_size < most ? group_size : most;
   }
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    int const across = rows_of_group(group.size());
-    std::int64_t const row = group.index() / parts * across + group.rank() % across;
-    if (row >= problem.shape.rows) return;
-    Range const range = part_of(problem.shape.n, group.index() % parts, parts);
-    SharedList<Item> const out{kept.list(row), &kept.verdicts[row].kept, kept.capacity};
-    ReachThreshold<Bits, Item> const reach(map, kept.thresholds[row]);
-    for_each_spread_batch<Bits>(
-        problem.row_keys(row), problem.key_step, range, group.rank() / across,
-        group.size() / across, [&](auto const& batch) { put(out, batch, reach, reach(batch)); },
-        [] {});
-    if (group.rank() < across) tally(Count::keys_read, range.end - range.begin);
+    int const across = rows_of_group(group.size()), own = group.rank() % across;
+    std::int64_t const first = group.index() / parts * across, row = first + own;
+    std::int64_t const left = problem.shape.rows - first;
+    NeighborLists<Item, Group> const out(group, group.template shared<std::byte>());
+    if (own < left && !kept.verdicts[row].proven)
+      keep(group, out, own, row, part_of(problem.shape.n, group.index() % parts, parts), across);
+    out.list_all(static_cast<int>(left < across ? left : across),
+                 [&](std::int64_t r) { return kept.shared_list(first + r); });
   }
 
  private:
-  template <class Batch>
-  KOKKOS_FUNCTION static void put(SharedList<Item> const& out, Batch const& batch,
-                                  ReachThreshold<Bits, Item> const& reach, std::uint32_t passing) {
-    if (passing == 0) return;
-    std::int64_t slot = out.claim(Kokkos::Experimental::popcount_builtin(passing));
-    unrolled<Batch::size>([&](auto j) {
-      if ((passing >> j & 1u) != 0) out.put(slot++, reach.item(batch, j));
-    });
+  template <class Group>
+  KOKKOS_FUNCTION void keep(Group const& group, NeighborLists<Item, Group> const& out, int own,
+                            std::int64_t row, Range range, int across) const {
+    ReachThreshold<Bits, Item> const reach(problem, map, row, kept.thresholds[row]);
+    SharedList<Item> const list = kept.shared_list(row);
+    for_each_spread_batch<Bits>(
+        problem.row_keys(row), problem.key_step, range, group.rank() / across,
+        group.size() / across,
+        [&](auto const& batch) {
+          reach.for_each(batch, [&](Item item) { out.add(own, item, list); });
+        },
+        [] {});
+    if (group.rank() < across) tally(Count::keys_read, range.end - range.begin);
   }
 };
 
