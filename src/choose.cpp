@@ -4,10 +4,10 @@
 #include <optional>
 
 #include <ktopk/detail/instantiate.hpp>
+#include <ktopk/detail/one_pass_plan.hpp>
 
 #include "../backends/cuda/choose.hpp"
 #include "../backends/host/choose.hpp"
-#include "group.hpp"
 
 namespace ktopk::detail {
 
@@ -28,20 +28,19 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
   return device.host ? host::choose(device, shape, serves) : cuda::choose(shape, serves);
 }
 
-/// Of the portable implementations sort is the fastest for a row that few teams share, where launches are what counts,
-/// and radix beyond; bitonic for small k in rows that a team has to itself, and bisection for larger.
-/// \see perf/results/h200-generic-one-row.json, h200-rows.json
-inline Algorithm choose_portable(Device const& device, Shape const& shape) {
+/// Of the portable implementations one_pass reads a row once; for more selected keys radix does, in batches of ragged rows
+/// too; bisection holds short rows in registers.
+inline Algorithm choose_portable(Shape const& shape) {
   if (shape.ragged) return Algorithm::radix;
-  if (parts_of_row(device, shape.rows, shape.n) > 1)
-    return shape.n <= (1 << 17) ? Algorithm::sort : Algorithm::radix;
-  if (shape.n > 8192) return Algorithm::radix;
-  return shape.k <= 64 ? Algorithm::bitonic : Algorithm::bisection;
+  constexpr std::int64_t longest_held = 8192, few = 16;
+  if (shape.n <= longest_held) return Algorithm::bisection;
+  return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass
+                                                            : Algorithm::radix;
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,
                               TunedAlgorithms const& tuned) {
-  return choose_tuned(device, shape, tuned).value_or(choose_portable(device, shape));
+  return choose_tuned(device, shape, tuned).value_or(choose_portable(shape));
 }
 
 }  // namespace ktopk::detail

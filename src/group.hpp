@@ -22,6 +22,8 @@
 namespace ktopk::detail {
 
 inline constexpr int team_size = 256;
+/// The size of teams of which few are launched, so that each has to be fast by itself.
+inline constexpr int wide_team_size = 1024;
 
 class ThreadGroup {
  public:
@@ -48,6 +50,14 @@ class ThreadGroup {
     *counter += amount;
     return before;
   }
+  /// The sum of what the threads of lower rank bring. Together.
+  template <class T>
+  KOKKOS_FUNCTION T sum_before(T) const {
+    return 0;
+  }
+  /// Makes of each thread's least and most those of the group. Together.
+  template <class T>
+  KOKKOS_FUNCTION void merge_extremes(T&, T&) const {}
 
  private:
   std::int64_t m_index;
@@ -75,6 +85,17 @@ class TeamGroup {
   template <class T>
   KOKKOS_FUNCTION T fetch_add(T* counter, T amount) const {
     return Kokkos::atomic_fetch_add(counter, amount);
+  }
+  template <class T>
+  KOKKOS_FUNCTION T sum_before(T amount) const {
+    return m_member.team_scan(amount);
+  }
+  template <class T>
+  KOKKOS_FUNCTION void merge_extremes(T& least, T& most) const {
+    Kokkos::MinMaxScalar<T> both{least, most};
+    m_member.team_reduce(Kokkos::MinMax<T>(both));
+    least = both.min_val;
+    most = both.max_val;
   }
 
  private:
@@ -146,8 +167,9 @@ void for_each_portion(std::int64_t total, std::int64_t most, Body const& body) {
 /// Of one launch. Some devices number no more threads, and a TeamPolicy counts its teams by an int.
 inline constexpr std::int64_t most_teams = std::numeric_limits<int>::max() / team_size;
 
-/// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own.
-template <class Exec, class Body>
+/// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own. A device runs 1024 threads
+/// of a processor at least side by side, which is enough to read memory at its full speed.
+template <int threads = team_size, class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
             Body const& body) {
   if (groups == 0) return;
@@ -155,7 +177,8 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
     host::launch(label, exec, groups, OnThread<Body>{body, shared_bytes});
   } else {
     for_each_portion(groups, most_teams, [&](std::int64_t first, std::int64_t count) {
-      Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(count), team_size);
+      using Bounds = Kokkos::LaunchBounds<threads, wide_team_size / threads>;
+      Kokkos::TeamPolicy<Exec, Bounds> policy(exec, static_cast<int>(count), threads);
       policy.set_scratch_size(0, Kokkos::PerTeam(shared_bytes + 16));
       Kokkos::parallel_for(label, as_argument(policy), OnTeams<Body>{body, shared_bytes, first});
     });
@@ -173,9 +196,9 @@ void launch_each(char const* label, Exec const& exec, std::int64_t count, Body c
   Kokkos::parallel_for(label, as_argument(policy), body);
 }
 
-/// How many groups fill the device.
+/// How many groups fill the device: half of what its registers could hold at best.
 inline std::int64_t groups_on(Device const& device) {
-  return device.host ? host::parts_on(device) : device.concurrency / team_size;
+  return device.host ? host::parts_on(device) : device.concurrency / (2 * team_size);
 }
 
 /// How many keys are worth a group.

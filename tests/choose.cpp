@@ -15,29 +15,35 @@ constexpr TunedAlgorithms tuned_on_hosts{
 
 }  // namespace
 
-TEST_CASE("a GPU is given one_pass only where a tuned one serves", "[choose]") {
-  for (std::int64_t rows : {1, 8, 64, 200})
-    for (std::int64_t n : {1 << 12, 1 << 17, 1 << 20, 1 << 26})
-      for (std::int64_t k : {1, 32, 256, 2048})
-        for (bool packed : {false, true}) {
-          Shape shape = make_shape<float>(rows, n, k);
-          shape.packed = packed;
-          CAPTURE(rows, n, k, packed);
-          CHECK(choose(gpu, shape, {.one_pass = false}) != Algorithm::one_pass);
+TEST_CASE(
+    "of the portable implementations a GPU is given one_pass for long rows and few selected keys",
+    "[choose]") {
+  for (std::int64_t rows : {1, 8, 64, 2000})
+    for (std::int64_t n : {1 << 14, 1 << 17, 1 << 20, 1 << 26})
+      for (bool packed : {false, true}) {
+        Shape shape = make_shape<float>(rows, n, 1);
+        shape.packed = packed;
+        CAPTURE(rows, n, packed);
+        for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, n / 16}) {
+          shape.k = k;
+          CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
         }
-  Shape const long_rows = make_shape<float>(8, 1 << 20, 32);
-  CHECK(choose(gpu, long_rows, {.one_pass = true}) == Algorithm::one_pass);
+        shape.k = n / 16 + 1;
+        CHECK(choose(gpu, shape, {}) == Algorithm::radix);
+      }
+  Shape ragged = make_shape<float>(64, 1 << 20, 32);
+  ragged.ragged = true;
+  CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
 }
 
 TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]") {
   std::int64_t const n = 1 << 20;
-  CHECK(choose(gpu, make_shape<float>(1, n, n / 512), {.one_pass = true}) == Algorithm::one_pass);
-  CHECK(choose(gpu, make_shape<float>(1, n, n / 512 + 1), {.one_pass = true}) == Algorithm::radix);
+  TunedAlgorithms const both{.one_pass = true, .radix = true};
+  CHECK(choose(gpu, make_shape<float>(1, n, n / 512), both) == Algorithm::one_pass);
+  CHECK(choose(gpu, make_shape<float>(1, n, n / 512 + 1), both) == Algorithm::radix);
   std::int64_t const most = 1 << 18, long_row = most * 4096;
-  CHECK(choose(gpu, make_shape<float>(1, long_row, most), {.one_pass = true}) ==
-        Algorithm::one_pass);
-  CHECK(choose(gpu, make_shape<float>(1, long_row, most + 1), {.one_pass = true}) ==
-        Algorithm::radix);
+  CHECK(choose(gpu, make_shape<float>(1, long_row, most), both) == Algorithm::one_pass);
+  CHECK(choose(gpu, make_shape<float>(1, long_row, most + 1), both) == Algorithm::radix);
 }
 
 TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long ragged rows",
@@ -72,13 +78,13 @@ TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not"
       CHECK(choose(gpu, shape, {.one_pass = true, .radix = true}) ==
             (rows < 8 && n >= 1 << 20 ? Algorithm::radix : Algorithm::one_pass));
     }
-  CHECK(choose(gpu, make_shape<float>(1 << 16, 256, 32), {.radix = true}) == Algorithm::bitonic);
+  CHECK(choose(gpu, make_shape<float>(1 << 16, 256, 32), {.radix = true}) == Algorithm::bisection);
 }
 
 TEST_CASE("where a tuned bisection serves, it is chosen", "[choose]") {
   Shape const short_rows = make_shape<float>(1 << 16, 256, 32);
   CHECK(choose(gpu, short_rows, {.one_pass = true, .bisection = true}) == Algorithm::bisection);
-  CHECK(choose(gpu, short_rows, {.one_pass = true}) == Algorithm::bitonic);
+  CHECK(choose(gpu, short_rows, {}) == Algorithm::bisection);
 }
 
 TEST_CASE("on a host heap serves few selected keys of a long row, one_pass more, radix many",
@@ -123,11 +129,11 @@ TEST_CASE("a host without tuned implementations is given what a GPU without them
   auto const chosen = [&](std::int64_t n, std::int64_t k) {
     return choose(host, make_shape<float>(1, n, k), {});
   };
-  CHECK(chosen(100, 10) == Algorithm::bitonic);
+  CHECK(chosen(100, 10) == Algorithm::bisection);
   CHECK(chosen(8192, 65) == Algorithm::bisection);
-  CHECK(chosen(8193, 10) == Algorithm::radix);
-  CHECK(chosen(1 << 17, 10) == Algorithm::sort);
-  CHECK(chosen(1 << 26, 10) == Algorithm::radix);
+  CHECK(chosen(8193, 10) == Algorithm::one_pass);
+  CHECK(chosen(1 << 26, 10) == Algorithm::one_pass);
+  CHECK(chosen(1 << 26, 1 << 25) == Algorithm::radix);
 }
 
 }  // namespace ktopk::detail

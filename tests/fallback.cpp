@@ -18,7 +18,8 @@
 #include "support/run.hpp"
 
 // one_pass with a threshold that nothing reaches, or more keys than the list can hold. What it kept is then useless,
-// so a right answer can only come from radix.
+// so a right answer can only come from what falls back: on hosts radix, in the portable text a second sample for long
+// rows, and a group's selection from all keys of the row.
 
 namespace ktopk::testing {
 namespace {
@@ -93,7 +94,7 @@ TEST_CASE("rows that threads share fall back too", "[fallback]") {
   validation.close();
 }
 
-TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback]") {
+TEST_CASE("one_pass serves these shapes, and on hosts radix stands behind it", "[fallback]") {
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, all_shared, 5), 1,
@@ -103,8 +104,33 @@ TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback
     call(many, {.algorithm = Algorithm::one_pass});
     INFO(exec.name());
     CHECK(record.ran("one_pass"));
-    if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("one_pass::fallback"));
+    if (!serves_tuned(exec))
+      CHECK(record.ran("one_pass::finish"));
+    else if (ktopk::detail::is_host_space<Exec>)
+      CHECK(record.ran("one_pass::fallback"));
   });
+}
+
+TEST_CASE("long rows are sampled again before all of their keys are selected from", "[fallback]") {
+  std::int64_t const n = (1 << 21) + 77, k = 300;
+  Validation validation;
+  for (Input input : {Input::uniform, Input::all_equal, Input::descending}) {
+    Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
+    auto const question = uniform_question(make_keys<float>(input, 2 * n, 5), 2, n, k);
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) {
+      if (serves_tuned(exec)) return;
+      UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 2, n, k);
+      for (Threshold threshold : {Threshold::sampled, Threshold::too_high, Threshold::too_low}) {
+        ForceThreshold const force(threshold);
+        Recorder const record;
+        validation.expect(question, truth, call(k, options), options,
+                          [&] { return std::string(exec.name()) + ", " + name(input); });
+        CHECK(record.ran("one_pass::retry"));
+      }
+    });
+  }
+  validation.close();
 }
 
 TEST_CASE("rows with gaps between their keys have a sample and a thread each", "[fallback]") {

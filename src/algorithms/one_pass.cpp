@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "one_pass.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <ktopk/detail/counters.hpp>
@@ -8,178 +11,289 @@
 #include <ktopk/detail/testing.hpp>
 
 #include "../arrange.hpp"
-#include "../sort_items.hpp"
+#include "../kth_largest.hpp"
+#include "one_pass_kept.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
 
-/// What the read keeps of each row.
-template <class Item>
-struct Kept {
-  Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
-      : capacity(plan.capacity),
-        thresholds(pieces.take<Item>(rows)),
-        best_ranks(pieces.take<Count64>(rows)),
-        verdicts(pieces.take<Verdict>(rows)),
-        items(pieces.take<Item>(rows * plan.capacity)) {}
+/// A sample beyond this is taken by several groups.
+inline constexpr std::int64_t largest_sample_of_group = 4096;
+/// A list that is expected to be longer is selected from by several groups.
+inline constexpr double longest_list_of_group = 1 << 17;
+/// In longer rows what is not proven is sampled again before a group falls back on the row: a group alone takes long.
+inline constexpr std::int64_t longest_fallback_of_group = 1 << 21;
+/// In longer rows radix serves as the fallback.
+inline constexpr std::int64_t longest_counted_by_group = std::int64_t{1} << 31;
 
-  KOKKOS_FUNCTION void begin(std::int64_t row, Item threshold) const {
-    thresholds[row] = threshold;
-    best_ranks[row] = 0;
-    verdicts[row] = {0, false};
-  }
-
-  std::int64_t capacity;
-  Item* thresholds;
-  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
-  Verdict* verdicts;
-  Item* items;
-};
-
-/// The sample of a row, one key of every stratum; a group takes `block` of them.
-template <class Bits, class Item>
-struct TakeSample {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  std::int64_t samples;
-  Item* out;
-
-  static constexpr int block = team_size;
-  KOKKOS_FUNCTION static std::int64_t blocks(std::int64_t samples) {
-    return (samples + block - 1) / block;
-  }
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row_blocks = blocks(samples);
-    std::int64_t const row = group.index() / row_blocks, first = group.index() % row_blocks * block;
-    std::int64_t const end = first + block < samples ? first + block : samples;
-    Strata const strata(problem.shape.n, samples);
-    Stored<Bits> const* const keys = problem.row_keys(row);
-    each(group, first, end, [&](std::int64_t i) {
-      std::int64_t const place = strata.place(i);
-      out[row * samples + i] =
-          map(keys[place * problem.key_step], static_cast<std::uint64_t>(place));
-    });
-    if (group.rank() == 0) tally(Count::keys_read, end - first);
-  }
-};
-
-struct SampleRows {
-  std::int64_t samples;
-  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * samples; }
-  KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return samples; }
-};
-
-template <class Item>
-struct SetThreshold {
-  Item const* samples;
-  OnePassPlan plan;
-  Threshold forced;
-  Kept<Item> kept;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    Item threshold = samples[row * plan.samples + plan.order - 1];
-    if (forced == Threshold::too_high) threshold = ~Item{0};
-    if (forced == Threshold::too_low) threshold = Item{0};
-    kept.begin(row, threshold);
-  }
-};
-
-/// The one read: a part of a row, of which what reaches the threshold is kept.
-template <class Bits, class Item>
-struct KeepReaching {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  std::int64_t parts;  // of a row
-  Kept<Item> kept;
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index() / parts;
-    Range const range = part_of(problem.shape.n, group.index() % parts, parts);
-    Item const threshold = kept.thresholds[row];
-    Appender<Item, Group> out(group, group.template shared<std::byte>(),
-                              {kept.items + row * kept.capacity}, &kept.verdicts[row].kept,
-                              kept.capacity);
-    Stored<Bits> const* const keys = problem.row_keys(row);
-    Item best = 0;
-    each_together(
-        group, range, 0,
-        [&](std::int64_t i) {
-          return map(keys[i * problem.key_step], static_cast<std::uint64_t>(i));
-        },
-        [&](Item item) {
-          best = item > best ? item : best;
-          out.add_if(item >= threshold, item);
-        },
-        [&] { flush_fuller(group, out); });
-    out.flush();
-    if (group.rank() == 0) tally(Count::keys_read, range.end - range.begin);
-    if (best >= threshold)
-      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
-  }
-};
-
-/// The winners are among the kept if there are enough of them and all found room.
-template <class Bits, class Item>
-struct Judge {
-  Problem<Bits> problem;
-  bool discredited;
-  Kept<Item> kept;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    Verdict& verdict = kept.verdicts[row];
-    auto const listed = static_cast<std::int64_t>(verdict.kept);
-    tally(Count::passes, 1);
-    tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
-    verdict.proven = !discredited && listed >= problem.winners(row) && listed <= kept.capacity;
-  }
-};
+/// How many keys of a row are expected to reach the threshold.
+KOKKOS_INLINE_FUNCTION double expected_kept(OnePassPlan const& plan, std::int64_t n) {
+  return static_cast<double>(plan.order) * static_cast<double>(n) /
+         static_cast<double>(plan.samples);
+}
 
 template <class Item>
 struct OnePassPieces {
   OnePassPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
       : pieces(workspace),
         plan(one_pass_plan(shape.n, shape.k)),
+        parts(parts_of_row(device, shape.rows, shape.n)),
+        lists_are_shared(expected_kept(plan, shape.n) > longest_list_of_group),
+        fallback_is_shared(shape.n > longest_counted_by_group),
         winners(pieces, shape, options),
         samples(pieces.take<Item>(shape.rows * plan.samples)),
-        spare_samples(pieces.take<Item>(shape.rows * plan.samples)),
-        kept(pieces, shape.rows, plan),
-        finish(pieces, device, shape.rows, plan.capacity, 0, false),
-        fallback(pieces, device, shape, false) {}
+        kept(pieces, shape.rows, plan.capacity) {
+    if (lists_are_shared)
+      finish = RadixScratch<Item>(pieces, device, shape.rows, plan.capacity, 0, false);
+    if (fallback_is_shared) fallback = RadixScratch<Item>(pieces, device, shape, false);
+  }
 
   Pieces pieces;
   OnePassPlan plan;
+  std::int64_t parts;  // of a row
+  bool lists_are_shared, fallback_is_shared;
   Winners<Item> winners;
   Item* samples;
-  Item* spare_samples;
   Kept<Item> kept;
-  RadixScratch<Item> finish;
-  RadixScratch<Item> fallback;
+  RadixScratch<Item> finish{};
+  RadixScratch<Item> fallback{};
 };
+
+/// What a group does with a row, or with its part of one.
+template <class Bits, class Item>
+struct OnePassRow {
+  WinnerSink<Bits, Item> sink;
+  OnePassPlan plan;
+  Threshold forced;
+  int attempt;  // 0, or 1 at rows that the first did not prove
+  Item* samples;
+  Kept<Item> kept;
+
+  KOKKOS_FUNCTION bool is_done(std::int64_t row) const {
+    return attempt > 0 && kept.verdicts[row].proven;
+  }
+
+  /// Samples a key of each stratum of a range.
+  template <class Group>
+  KOKKOS_FUNCTION void take_sample(Group const& group, std::int64_t row, Range strata) const {
+    Strata const places(sink.problem.shape.n, plan.samples);
+    Stored<Bits> const* const keys = sink.problem.row_keys(row);
+    each(group, strata.begin, strata.end, [&](std::int64_t i) {
+      std::int64_t const place = places.place(i, attempt);
+      samples[row * plan.samples + i] =
+          sink.map(keys[place * sink.problem.key_step], static_cast<std::uint64_t>(place));
+    });
+    if (group.rank() == 0) tally(Count::keys_read, strata.end - strata.begin);
+  }
+
+  /// Leaves the order statistic of the sample that is the threshold, and an empty list. Together.
+  template <class Group>
+  KOKKOS_FUNCTION void set_threshold(Group const& group, std::int64_t row) const {
+    group.barrier();
+    Item const* const sample = samples + row * plan.samples;
+    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
+                                              sink.map.position_bits);
+    Item threshold =
+        kth_largest(plan.samples, plan.order, [&](std::int64_t i) { return sample[i]; });
+    if (forced == Threshold::too_high && attempt == 0) threshold = ~Item{0};
+    if (forced == Threshold::too_low && attempt == 0) threshold = Item{0};
+    if (group.rank() == 0) {
+      kept.thresholds[row] = threshold;
+      kept.verdicts[row] = {0, false};
+    }
+    group.barrier();
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void keep(Group const& group, std::int64_t row, std::int64_t part,
+                            std::int64_t parts) const {
+    double const expected = expected_kept(plan, sink.problem.shape.n) / static_cast<double>(parts);
+    keep_part(group, group.template shared<std::byte>(), sink.problem, sink.map, kept,
+              {row, part_of(sink.problem.shape.n, part, parts), expected});
+  }
+
+  /// Whether the selected keys are among the kept: there are enough of them and all found a place.
+  KOKKOS_FUNCTION bool is_proven(std::int64_t row) const {
+    auto const listed = static_cast<std::int64_t>(kept.verdicts[row].kept);
+    return (forced != Threshold::too_low || attempt > 0) && listed >= sink.problem.winners(row) &&
+           listed <= kept.capacity;
+  }
+  KOKKOS_FUNCTION void tally_kept(std::int64_t row) const {
+    auto const listed = static_cast<std::int64_t>(kept.verdicts[row].kept);
+    tally(Count::passes, 1);
+    tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
+  }
+
+  /// Selects from the list of a proven row. Together.
+  template <class Group>
+  KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row) const {
+    Item const* const list = kept.list(row);
+    select(group, row, static_cast<std::int64_t>(kept.verdicts[row].kept),
+           [&](std::int64_t i) { return list[i]; });
+  }
+  /// Selects from the keys of a row that is not proven. Together.
+  template <class Group>
+  KOKKOS_FUNCTION void fall_back(Group const& group, std::int64_t row) const {
+    Stored<Bits> const* const keys = sink.problem.row_keys(row);
+    std::int64_t const step = sink.problem.key_step;
+    select(group, row, sink.problem.length(row),
+           [&](std::int64_t i) { return sink.map(keys[i * step], static_cast<std::uint64_t>(i)); });
+  }
+
+ private:
+  /// Puts the best of read(0), read(1) ... into the sink, in any order.
+  template <class Group, class Read>
+  KOKKOS_FUNCTION void select(Group const& group, std::int64_t row, std::int64_t count,
+                              Read const& read) const {
+    std::int64_t const k = sink.problem.winners(row);
+    if (k == 0) return;
+    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
+                                              sink.map.position_bits);
+    Item const threshold = kth_largest(count, k, read);
+    int* const next = group.template shared<int>();
+    if (group.rank() == 0) *next = 0;
+    group.barrier();
+    each_items<Item>(group, count, read, [&](auto const& items, std::uint32_t present) {
+      std::uint32_t reaching = 0;
+      unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
+      reaching &= present;
+      if (reaching == 0) return;
+      int slot = group.fetch_add(next, Kokkos::Experimental::popcount_builtin(reaching));
+      unrolled<items_at_once>([&](auto j) {
+        if ((reaching >> j & 1u) != 0) sink.put(row, slot++, items[j]);
+      });
+    });
+  }
+};
+
+template <class Item>
+int one_pass_shared_bytes() {
+  return std::max(group_list_bytes<Item>(), kth_largest_bytes);
+}
+
+/// The sample of rows by `parts` groups each.
+template <class Row>
+struct TakeSamples {
+  Row row;
+  std::int64_t parts;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const r = group.index() / parts;
+    if (!row.is_done(r))
+      row.take_sample(group, r, part_of(row.plan.samples, group.index() % parts, parts));
+  }
+};
+
+/// The threshold of rows, whose sample the group takes unless several did.
+template <class Row>
+struct SetThresholds {
+  Row row;
+  std::int64_t sample_parts;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const r = group.index();
+    if (row.is_done(r)) return;
+    if (sample_parts == 1) row.take_sample(group, r, {0, row.plan.samples});
+    row.set_threshold(group, r);
+  }
+};
+
+/// The one read: a part of a row, of which what reaches the threshold is kept.
+template <class Row>
+struct KeepReaching {
+  Row row;
+  std::int64_t parts;  // of a row
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const r = group.index() / parts;
+    if (!row.is_done(r)) row.keep(group, r, group.index() % parts, parts);
+  }
+};
+
+/// Selects from the lists, and from the keys of rows that are not proven, unless others do.
+template <class Row>
+struct FinishRows {
+  Row row;
+  bool lists_are_shared, falls_back;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const r = group.index();
+    if (row.is_done(r)) return;
+    bool const proven = row.is_proven(r);
+    group.barrier();
+    if (group.rank() == 0) {
+      row.kept.verdicts[r].proven = proven;
+      row.tally_kept(r);
+    }
+    if (proven && !lists_are_shared) row.finish(group, r);
+    if (!proven && falls_back) row.fall_back(group, r);
+  }
+};
+
+/// Whether a row's keys lie further apart than the rows, as in LayoutLeft.
+template <class Bits>
+bool rows_are_neighbors(Problem<Bits> const& problem) {
+  auto const size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
+  return problem.shape.rows > 1 && size(problem.key_row) < size(problem.key_step);
+}
+
+/// By so many groups that there is a place in the memory that they share for what they keep of a row.
+template <class Exec, class Bits, class Item>
+void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, Item> const& row) {
+  using Keep = KeepOfNeighbors<Bits, Item>;
+  using Lists = NeighborLists<Item, int>;
+  Shape const& shape = row.sink.problem.shape;
+  std::int64_t const across = Keep::rows_of_group(is_host_space<Exec> ? 1 : team_size);
+  std::int64_t const blocks = (shape.rows + across - 1) / across;
+  std::int64_t const by_device = parts_of_row(device_of(exec), blocks, shape.n * across);
+  auto const by_lists =
+      static_cast<std::int64_t>(2 * expected_kept(row.plan, shape.n) / Lists::kept_of_row);
+  std::int64_t const parts =
+      std::max<std::int64_t>(1, std::min(std::max(by_device, by_lists), shape.n / 256));
+  launch("ktopk::one_pass::keep", exec, blocks * parts, Lists::bytes,
+         Keep{row.sink.problem, row.sink.map, row.kept, parts});
+}
 
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
   return bytes_of<OnePassPieces>(device, shape, options);
 }
 
+template <class Exec, class Body>
+void launch_rows(int threads, char const* label, Exec const& exec, std::int64_t rows, int shared,
+                 Body const& body) {
+  if (threads == wide_team_size)
+    launch<wide_team_size>(label, exec, rows, shared, body);
+  else
+    launch(label, exec, rows, shared, body);
+}
+
+/// Enqueues an attempt. Where few rows have large samples or long lists, wide groups are faster at these; else their
+/// barriers only cost.
 template <class Exec, class Bits, class Item>
-void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                   OnePassPieces<Item> const& work) {
-  Shape const& shape = problem.shape;
-  OnePassPlan const& plan = work.plan;
-  Threshold const forced = forced_threshold;
-  using Sample = TakeSample<Bits, Item>;
-  launch("ktopk::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples), 0,
-         Sample{problem, map, plan.samples, work.samples});
-  Item const* const ordered = sort_items(exec, SampleRows{plan.samples}, shape.rows, plan.samples,
-                                         work.samples, work.spare_samples);
-  launch_each("ktopk::one_pass::threshold", exec, shape.rows,
-              SetThreshold<Item>{ordered, plan, forced, work.kept});
-  std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
-  launch("ktopk::one_pass::keep", exec, shape.rows * parts, appender_bytes<Item>(),
-         KeepReaching<Bits, Item>{problem, map, parts, work.kept});
-  launch_each("ktopk::one_pass::validate", exec, shape.rows,
-              Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
+void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, Item>> const& finish,
+             std::int64_t parts) {
+  using Row = OnePassRow<Bits, Item>;
+  Row const& row = finish.row;
+  OnePassPlan const& plan = row.plan;
+  Shape const& shape = row.sink.problem.shape;
+  int const shared = one_pass_shared_bytes<Item>();
+  bool const large_sample = parts > 1 && plan.samples > largest_sample_of_group;
+  bool const long_list = parts > 1 && expected_kept(plan, shape.n) > 4 * team_size * items_at_once;
+  std::int64_t const sample_parts = large_sample ? plan.samples / 1024 : 1;
+  if (large_sample)
+    launch("ktopk::one_pass::sample", exec, shape.rows * sample_parts, 0,
+           TakeSamples<Row>{row, sample_parts});
+  launch_rows(large_sample ? wide_team_size : team_size, "ktopk::one_pass::threshold", exec,
+              shape.rows, shared, SetThresholds<Row>{row, sample_parts});
+  if (rows_are_neighbors(row.sink.problem))
+    keep_of_neighbors(exec, row);
+  else
+    launch("ktopk::one_pass::keep", exec, shape.rows * parts, shared,
+           KeepReaching<Row>{row, parts});
+  launch_rows(long_list ? wide_team_size : team_size, "ktopk::one_pass::finish", exec, shape.rows,
+              shared, finish);
 }
 
 template <class Exec, class Bits>
@@ -187,16 +301,28 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
                            void* workspace) {
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    keep_reaching(exec, problem, map, work);
+    using Finish = FinishRows<OnePassRow<Bits, Item>>;
+    Shape const& shape = problem.shape;
+    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
     WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
-    radix_select(
-        exec,
-        ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts,
-                               map, work.kept.thresholds, work.kept.best_ranks},
-        work.finish, sink);
-    {
+    bool const retries = shape.n > longest_fallback_of_group && !work.fallback_is_shared;
+    Finish finish{{sink, work.plan, forced_threshold, 0, work.samples, work.kept},
+                  work.lists_are_shared,
+                  !retries && !work.fallback_is_shared};
+    attempt(exec, finish, work.parts);
+    if (retries) {
+      Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::retry");
+      finish.row.attempt = 1;
+      finish.falls_back = true;
+      attempt(exec, finish, work.parts);
+    }
+    if (work.lists_are_shared)
+      radix_select(
+          exec,
+          ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts},
+          work.finish, sink);
+    if (work.fallback_is_shared) {
       Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::fallback");
       radix_select(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts}, work.fallback,
                    sink);

@@ -67,8 +67,7 @@ inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
 
 /// The threshold's order is such that fewer than k items seldom reach it, the room such that it seldom
 /// does not suffice.
-inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
-  std::int64_t const samples = sample_size(n, k);
+inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k, std::int64_t samples) {
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
   std::int64_t const order = safe_order(expected);
@@ -77,6 +76,10 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   // Strata hold such winners one after the other: the last is no further than in the one behind the expected.
   auto const in_line = static_cast<std::int64_t>(std::ceil(expected)) + 3;
   return {samples, order, std::min({room, most, n}), std::min(in_line, order)};
+}
+
+inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
+  return one_pass_plan(n, k, sample_size(n, k));
 }
 
 /// Whether rows of a shape are long enough, and k so small that the read keeps little.

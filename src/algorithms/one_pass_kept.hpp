@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "../group.hpp"
+#include "../key_batches.hpp"
+
+// What the read of one_pass keeps: the composite keys that reach a row's threshold, in a list for each row.
+
+namespace ktopk::detail {
+
+/// Appends to a list that many groups fill. `capacity` bounds what is put, not what is counted.
+template <class Item>
+struct SharedList {
+  Item* items;
+  Count64* count;
+  std::int64_t capacity;
+
+  KOKKOS_FUNCTION std::int64_t claim(std::int64_t amount) const {
+    return static_cast<std::int64_t>(Kokkos::atomic_fetch_add(count, static_cast<Count64>(amount)));
+  }
+  KOKKOS_FUNCTION void put(std::int64_t slot, Item item) const {
+    if (slot < capacity) items[slot] = item;
+  }
+  KOKKOS_FUNCTION void add(Item item) const { put(claim(1), item); }
+};
+
+/// The lists of all rows, with what is known of them.
+template <class Item>
+struct Kept {
+  Kept(Pieces& pieces, std::int64_t rows, std::int64_t capacity_)
+      : capacity(capacity_),
+        thresholds(pieces.take<Item>(rows)),
+        verdicts(pieces.take<Verdict>(rows)),
+        items(pieces.take<Item>(rows * capacity)) {}
+
+  KOKKOS_FUNCTION Item* list(std::int64_t row) const { return items + row * capacity; }
+  KOKKOS_FUNCTION SharedList<Item> shared_list(std::int64_t row) const {
+    return {list(row), &verdicts[row].kept, capacity};
+  }
+
+  std::int64_t capacity;  // of a list
+  Item* thresholds;
+  Verdict* verdicts;
+  Item* items;
+};
+
+/// Which keys of a row reach its threshold.
+template <class Bits, class Item>
+struct ReachThreshold {
+  KOKKOS_FUNCTION ReachThreshold(Problem<Bits> const& problem, ItemMap<Bits, Item> const& map_,
+                                 std::int64_t row, Item threshold_)
+      : keys(problem.row_keys(row)),
+        step(problem.key_step),
+        map(map_),
+        threshold(threshold_),
+        least(map_.rank_of(threshold_)) {}
+
+  Stored<Bits> const* keys;
+  std::int64_t step;
+  ItemMap<Bits, Item> map;
+  Item threshold;
+  Bits least;
+
+  /// A bit for each key of a batch that reaches the threshold, if all that tie with it by key do.
+  template <class Batch>
+  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator()(Batch const& batch) const {
+    static_assert(Batch::size <= 32);
+    std::uint32_t passing = 0;
+    unrolled<Batch::size>([&](auto j) {
+      bool const passes = map.rank(batch.keys[j]) >= least && batch.holds(j);
+      passing |= passes ? std::uint32_t{1} << j : 0u;
+    });
+    return passing;
+  }
+  /// By one thread: calls put(item) for those of a batch that reach the threshold. They are read again, which is cheaper
+  /// than to choose among registers: few do.
+  template <class Batch, class Put>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(Batch const& batch, Put const& put) const {
+    for (std::uint32_t left = (*this)(batch); left != 0; left &= left - 1) {
+      std::int64_t const i = batch.position(Kokkos::Experimental::countr_zero_builtin(left));
+      Item const item = map(keys[i * step], static_cast<std::uint64_t>(i));
+      if (item >= threshold) put(item);
+    }
+  }
+};
+
+inline constexpr int kept_by_group = 1024;
+/// What a GroupList needs of the memory that the group shares.
+template <class Item>
+KOKKOS_FUNCTION constexpr int group_list_bytes() {
+  return 16 + kept_by_group * static_cast<int>(sizeof(Item));
+}
+
+/// What a group keeps of its part of a row: in the memory that it shares, so that groups seldom meet at the list's
+/// counter; what finds no place there goes to the list by itself.
+template <class Item, class Group>
+class GroupList {
+ public:
+  /// \param shared  group_list_bytes<Item>(), aligned to 16 bytes. Together.
+  KOKKOS_FUNCTION GroupList(Group const& group, std::byte* shared, SharedList<Item> const& list)
+      : m_group(group),
+        m_list(list),
+        m_first(reinterpret_cast<std::int64_t*>(shared)),
+        m_holds(reinterpret_cast<int*>(m_first + 1)),
+        m_held(reinterpret_cast<Item*>(shared + 16)) {
+    if (group.rank() == 0) *m_holds = 0;
+    group.barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add(Item item) const {
+    int const slot = m_group.fetch_add(m_holds, 1);
+    if (slot < kept_by_group)
+      m_held[slot] = item;
+    else
+      m_list.add(item);
+  }
+
+  /// Lists what is held, if that is more than `most`. Together.
+  KOKKOS_FUNCTION void list_above(int most) const {
+    m_group.barrier();
+    int const holds = *m_holds < kept_by_group ? *m_holds : kept_by_group;
+    m_group.barrier();
+    if (holds <= most) return;
+    if (m_group.rank() == 0) {
+      *m_first = m_list.claim(holds);
+      *m_holds = 0;
+    }
+    m_group.barrier();
+    std::int64_t const first = *m_first;
+    each(m_group, 0, holds, [&](std::int64_t i) { m_list.put(first + i, m_held[i]); });
+    m_group.barrier();
+  }
+
+ private:
+  Group const& m_group;
+  SharedList<Item> m_list;
+  std::int64_t* m_first;
+  int* m_holds;
+  Item* m_held;
+};
+
+/// A group's part of a row. `expected` keys of it are kept, where they are spread evenly.
+struct KeptPart {
+  std::int64_t row;
+  Range range;
+  double expected;
+};
+
+/// Keeps of a part of a row what reaches the threshold. Together.
+template <class Bits, class Item, class Group>
+KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bits> const& problem,
+                               ItemMap<Bits, Item> const& map, Kept<Item> const& kept,
+                               KeptPart const& part) {
+  std::int64_t const row = part.row;
+  GroupList<Item, Group> const out(group, shared, kept.shared_list(row));
+  ReachThreshold<Bits, Item> const reach(problem, map, row, kept.thresholds[row]);
+  bool const often = part.expected > kept_by_group * 3 / 4;
+  for_each_batch<Bits>(
+      group, problem.row_keys(row), problem.key_step, part.range,
+      [&](auto const& batch) { reach.for_each(batch, [&](Item item) { out.add(item); }); },
+      [&] {
+        if (often) out.list_above(kept_by_group / 2);
+      });
+  out.list_above(0);
+  if (group.rank() == 0) tally(Count::keys_read, part.range.end - part.range.begin);
+}
+
+/// What a group keeps of several rows, in the memory that it shares.
+template <class Item, class Group>
+class NeighborLists {
+ public:
+  static constexpr int most_rows = 64;
+  static constexpr int kept_of_row = 24;
+  static constexpr int bytes = most_rows * (16 + kept_of_row * static_cast<int>(sizeof(Item)));
+
+  /// \param shared  `bytes`, aligned to 16 bytes. Together.
+  KOKKOS_FUNCTION NeighborLists(Group const& group, std::byte* shared)
+      : m_group(group),
+        m_held(reinterpret_cast<Item*>(shared)),
+        m_firsts(reinterpret_cast<std::int64_t*>(m_held + most_rows * kept_of_row)),
+        m_holds(reinterpret_cast<int*>(m_firsts + most_rows)) {
+    each(group, 0, most_rows, [&](std::int64_t r) { m_holds[r] = 0; });
+    group.barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add(int row, Item item, SharedList<Item> const& list) const {
+    int const slot = m_group.fetch_add(&m_holds[row], 1);
+    if (slot < kept_of_row)
+      m_held[row * kept_of_row + slot] = item;
+    else
+      list.add(item);
+  }
+
+  /// Lists what is held of the first `rows`; list_of(row) is where. Together.
+  template <class ListOf>
+  KOKKOS_FUNCTION void list_all(int rows, ListOf const& list_of) const {
+    m_group.barrier();
+    each(m_group, 0, rows, [&](std::int64_t r) {
+      if (m_holds[r] > kept_of_row) m_holds[r] = kept_of_row;
+      if (m_holds[r] > 0) m_firsts[r] = list_of(r).claim(m_holds[r]);
+    });
+    m_group.barrier();
+    each(m_group, 0, std::int64_t{rows} * kept_of_row, [&](std::int64_t i) {
+      std::int64_t const r = i / kept_of_row, slot = i % kept_of_row;
+      if (slot < m_holds[r]) list_of(r).put(m_firsts[r] + slot, m_held[i]);
+    });
+  }
+
+ private:
+  Group const& m_group;
+  Item* m_held;
+  std::int64_t* m_firsts;
+  int* m_holds;
+};
+
+/// Keeps of the rows of a block what reaches their thresholds, where the keys of a row lie further apart than neighboring
+/// rows do: neighboring threads read neighboring rows.
+template <class Bits, class Item>
+struct KeepOfNeighbors {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Kept<Item> kept;
+  std::int64_t parts;
+
+  /// How many rows a group of this size reads side by side.
+  KOKKOS_FUNCTION static int rows_of_group(int group_size) {
+    constexpr int most = NeighborLists<Item, int>::most_rows;
+    return group_size < most ? group_size : most;
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    int const across = rows_of_group(group.size()), own = group.rank() % across;
+    std::int64_t const first = group.index() / parts * across, row = first + own;
+    std::int64_t const left = problem.shape.rows - first;
+    NeighborLists<Item, Group> const out(group, group.template shared<std::byte>());
+    if (own < left && !kept.verdicts[row].proven)
+      keep(group, out, own, row, part_of(problem.shape.n, group.index() % parts, parts), across);
+    out.list_all(static_cast<int>(left < across ? left : across),
+                 [&](std::int64_t r) { return kept.shared_list(first + r); });
+  }
+
+ private:
+  template <class Group>
+  KOKKOS_FUNCTION void keep(Group const& group, NeighborLists<Item, Group> const& out, int own,
+                            std::int64_t row, Range range, int across) const {
+    ReachThreshold<Bits, Item> const reach(problem, map, row, kept.thresholds[row]);
+    SharedList<Item> const list = kept.shared_list(row);
+    for_each_spread_batch<Bits>(
+        problem.row_keys(row), problem.key_step, range, group.rank() / across,
+        group.size() / across,
+        [&](auto const& batch) {
+          reach.for_each(batch, [&](Item item) { out.add(own, item, list); });
+        },
+        [] {});
+    if (group.rank() < across) tally(Count::keys_read, range.end - range.begin);
+  }
+};
+
+}  // namespace ktopk::detail

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "group.hpp"
+
+// Keys of a row as the threads of a group take them: several at a time, so that many loads are under way at once, and by
+// 16 bytes where keys lie side by side.
+
+namespace ktopk::detail {
+
+/// Calls body(constant) for 0 .. count - 1, each a constant of its own type, so that arrays stay in registers.
+template <int count, class Body>
+KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
+  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>{}), ...); }
+  (std::make_integer_sequence<int, count>{});
+}
+
+/// `vectors` times `width` neighboring keys of a row, of which one thread holds those of the first `full` vectors.
+template <class Bits, int vectors, int width>
+struct KeyBatch {
+  static constexpr int size = vectors * width;
+  Bits keys[size];
+  std::int64_t first;   // position of the first key
+  std::int64_t stride;  // from vector to vector
+  int full;
+
+  KOKKOS_FUNCTION bool holds(int j) const { return j / width < full; }
+  KOKKOS_FUNCTION std::int64_t position(int j) const {
+    return first + j / width * stride + j % width;
+  }
+};
+
+template <class Bits>
+inline constexpr int keys_per_vector = 16 / static_cast<int>(sizeof(Bits));
+
+/// How many vectors of so many bytes a thread holds.
+template <class Bits>
+inline constexpr int vectors_per_batch = sizeof(Bits) == 1 ? 2 : 4;
+
+template <class Bits>
+struct alignas(16) KeyVector {
+  Stored<Bits> keys[keys_per_vector<Bits>];
+};
+
+/// How many of `vectors` of a stride, one a thread, from `index` on there are below `count`.
+KOKKOS_INLINE_FUNCTION int full_vectors(std::int64_t index, std::int64_t stride, std::int64_t count,
+                                        int vectors) {
+  if (index >= count) return 0;
+  std::int64_t const left = (count - index + stride - 1) / stride;
+  return left < vectors ? static_cast<int>(left) : vectors;
+}
+
+/// Keys `step` apart: visit(batch) for those that the thread takes of a range, one in `threads` from the `thread`-th on;
+/// settle() after each stride of all threads.
+template <class Bits, class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_spread_batch(Stored<Bits> const* keys, std::int64_t step,
+                                                       Range range, std::int64_t thread,
+                                                       std::int64_t threads, Visit const& visit,
+                                                       Settle const& settle) {
+  constexpr int vectors = 8;
+  for (std::int64_t begin = range.begin; begin < range.end; begin += vectors * threads) {
+    KeyBatch<Bits, vectors, 1> batch;
+    batch.first = begin + thread;
+    batch.stride = threads;
+    batch.full = full_vectors(batch.first, threads, range.end, vectors);
+    unrolled<vectors>(
+        [&](auto j) { batch.keys[j] = batch.holds(j) ? keys[batch.position(j) * step] : Bits{0}; });
+    visit(batch);
+    settle();
+  }
+}
+
+/// Keys side by side from an address that is a multiple of 16 bytes: the same for `count` vectors from position `first`.
+template <class Group, class Bits, class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_vector_batch(Group const& group, Stored<Bits> const* keys,
+                                                       std::int64_t first, std::int64_t count,
+                                                       Visit const& visit, Settle const& settle) {
+  constexpr int vectors = vectors_per_batch<Bits>, width = keys_per_vector<Bits>;
+  auto const* const from = reinterpret_cast<KeyVector<Bits> const*>(keys + first);
+  std::int64_t const threads = group.size();
+  for (std::int64_t begin = 0; begin < count; begin += vectors * threads) {
+    std::int64_t const index = begin + group.rank();
+    KeyVector<Bits> loaded[vectors];
+    KeyBatch<Bits, vectors, width> batch;
+    batch.first = first + index * width;
+    batch.stride = threads * width;
+    batch.full = full_vectors(index, threads, count, vectors);
+    unrolled<vectors>([&](auto v) {
+      loaded[v] = v < batch.full ? from[index + v * threads] : KeyVector<Bits>{};
+    });
+    unrolled<vectors * width>([&](auto j) { batch.keys[j] = loaded[j / width].keys[j % width]; });
+    visit(batch);
+    settle();
+  }
+}
+
+/// Calls visit(batch) for all keys of a range that the group reads together, and settle() by all its threads after each
+/// stride.
+template <class Bits, class Group, class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits> const* keys,
+                                                std::int64_t step, Range range, Visit const& visit,
+                                                Settle const& settle) {
+  if (step != 1)
+    return for_each_spread_batch<Bits>(keys, step, range, group.rank(), group.size(), visit,
+                                       settle);
+  constexpr std::int64_t width = keys_per_vector<Bits>;
+  std::int64_t const length = range.end - range.begin;
+  auto const place = reinterpret_cast<std::uintptr_t>(keys + range.begin) / sizeof(Bits);
+  std::int64_t const before = (width - static_cast<std::int64_t>(place % width)) % width;
+  std::int64_t const head = before < length ? before : length;
+  std::int64_t const count = (length - head) / width;
+  std::int64_t const tail = range.begin + head + count * width;
+  each(group, 0, length - count * width, [&](std::int64_t i) {
+    std::int64_t const position = i < head ? range.begin + i : tail + i - head;
+    visit(KeyBatch<Bits, 1, 1>{{keys[position]}, position, 1, 1});
+  });
+  for_each_vector_batch<Group, Bits>(group, keys, range.begin + head, count, visit, settle);
+}
+
+}  // namespace ktopk::detail

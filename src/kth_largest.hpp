@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "group.hpp"
+#include "key_batches.hpp"
+
+// The k-th largest of composite keys that one group reads again and again: from its shared memory, a list, or a row.
+
+namespace ktopk::detail {
+
+inline constexpr int kth_digit_bits = 10;
+inline constexpr int kth_bins = 1 << kth_digit_bits;
+/// What KthLargest needs of the memory that the group shares.
+inline constexpr int kth_largest_bytes = (kth_bins + 4) * static_cast<int>(sizeof(unsigned));
+
+/// How many low bits of x are more than zeros above.
+template <class Item>
+KOKKOS_INLINE_FUNCTION int bit_length(Item x) {
+  if constexpr (sizeof(Item) > 8) {
+    auto const high = static_cast<std::uint64_t>(x >> 64);
+    return high != 0 ? 64 + bit_length(high) : bit_length(static_cast<std::uint64_t>(x));
+  } else {
+    return static_cast<int>(std::numeric_limits<std::uint64_t>::digits) -
+           Kokkos::Experimental::countl_zero_builtin(static_cast<std::uint64_t>(x));
+  }
+}
+
+inline constexpr int items_at_once = 8;
+
+/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1), several a thread so that their loads are
+/// under way at once: those whose bits in `present` are set.
+template <class Item, class Group, class Read, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t count,
+                                            Read const& read, Visit const& visit) {
+  constexpr int at_once = items_at_once;
+  for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
+    Item items[at_once] = {};
+    std::uint32_t present = 0;
+    unrolled<at_once>([&](auto j) {
+      std::int64_t const i = begin + j * group.size();
+      if (i >= count) return;
+      items[j] = read(i);
+      present |= 1u << j;
+    });
+    visit(items, present);
+  }
+}
+
+/// Finds the k-th largest by digits of 10 bits, each laid over the interval that the one before left (RadiK, Li et al.,
+/// ICS '24, 4.3, which scales digits to the keys' range).
+template <class Group, class Item>
+class KthLargest {
+ public:
+  /// \param shared         kth_largest_bytes that the group shares
+  /// \param position_bits  of a composite key, below its rank
+  KOKKOS_FUNCTION KthLargest(Group const& group, std::byte* shared, int position_bits)
+      : m_group(group),
+        m_position_bits(position_bits),
+        m_histogram(reinterpret_cast<unsigned*>(shared)),
+        m_found(m_histogram + kth_bins) {}
+
+  /// Returns a threshold that k of the `count` distinct composite keys read(0), read(1) ... reach. Together; reads them
+  /// once for their extremes and about twice more. \param k  from 1 to count, which is below 2^32
+  template <class Read>
+  KOKKOS_FUNCTION Item operator()(std::int64_t count, std::int64_t k, Read const& read) const {
+    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+    each_items<Item>(m_group, count, read, [&](auto const& items, std::uint32_t present) {
+      unrolled<items_at_once>([&](auto j) {
+        auto const rank = static_cast<std::uint64_t>(items[j] >> m_position_bits);
+        bool const is_there = (present >> j & 1u) != 0;
+        lowest = is_there && rank < lowest ? rank : lowest;
+        highest = rank > highest ? rank : highest;
+      });
+    });
+    Item const places = (Item{1} << m_position_bits) - 1;
+    m_group.merge_extremes(lowest, highest);
+    Item low = static_cast<Item>(lowest) << m_position_bits;
+    Item high = (static_cast<Item>(highest) << m_position_bits) | places;
+    auto need = static_cast<unsigned>(k);
+    for (auto here = static_cast<unsigned>(count); here != need;) {
+      int const length = bit_length(high - low);
+      int const shift = length > kth_digit_bits ? length - kth_digit_bits : 0;
+      count_digits(count, read, low, high - low, shift);
+      here = choose_bin(need);
+      auto const bin = static_cast<Item>(m_found[0]);
+      need -= m_found[1];
+      low += bin << shift;
+      Item const rest = (Item{1} << shift) - 1;
+      high = high - low > rest ? low + rest : high;
+      m_group.barrier();
+    }
+    return low;
+  }
+
+ private:
+  template <class Read>
+  KOKKOS_FUNCTION void count_digits(std::int64_t count, Read const& read, Item low, Item span,
+                                    int shift) const {
+    each(m_group, 0, kth_bins, [&](std::int64_t b) { m_histogram[b] = 0; });
+    m_group.barrier();
+    each_items<Item>(m_group, count, read, [&](auto const& items, std::uint32_t present) {
+      unrolled<items_at_once>([&](auto j) {
+        Item const above = items[j] - low;
+        if (above <= span && (present >> j & 1u) != 0)
+          m_group.fetch_add(&m_histogram[static_cast<int>(above >> shift)], 1u);
+      });
+    });
+    m_group.barrier();
+  }
+
+  /// Finds the bin of the `need`-th largest, and leaves it and how many are above; returns how many are in it.
+  KOKKOS_FUNCTION unsigned choose_bin(unsigned need) const {
+    int const slice = kth_bins / m_group.size();
+    int const top = kth_bins - 1 - m_group.rank() * slice;
+    unsigned sum = 0;
+    for (int b = 0; b < slice; ++b) sum += m_histogram[top - b];
+    unsigned above = m_group.sum_before(sum);
+    if (above < need && need <= above + sum) {
+      int bin = top;
+      for (; above + m_histogram[bin] < need; --bin) above += m_histogram[bin];
+      m_found[0] = static_cast<unsigned>(bin);
+      m_found[1] = above;
+      m_found[2] = m_histogram[bin];
+    }
+    m_group.barrier();
+    return m_found[2];
+  }
+
+  Group const& m_group;
+  int m_position_bits;
+  unsigned* m_histogram;
+  unsigned* m_found;  // bin, how many are above it, how many are in it
+};
+
+}  // namespace ktopk::detail
