@@ -30,7 +30,7 @@ def workload(case):
     return case["type"], case["input"], int(case["rows"]), int(case["n"]), int(case["k"])
 
 
-def measure(program, targets, output, most_keys):
+def measure(program, targets, output, most_keys, implementation):
     """One run of the program for all k of a workload; the JSON of all runs in one."""
     known = [case for case in targets if case["input"] in INPUTS and int(case["rows"]) * int(case["n"]) <= most_keys]
     merged = None
@@ -39,7 +39,7 @@ def measure(program, targets, output, most_keys):
             subprocess.run(
                 [program, "--backend=Cuda", "--method=automatic", f"--type={key[0]}", f"--input={key[1]}",
                  f"--rows={key[2]}", f"--n={key[3]}", "--k=" + ",".join(case["k"] for case in group), "--sorted=no",
-                 "--benchmark_min_time=0.02", f"--benchmark_out={part.name}"],
+                 "--benchmark_min_time=0.02", f"--benchmark_out={part.name}", f"--implementation={implementation}"],
                 check=True, stdout=subprocess.DEVNULL)
             result = json.load(open(part.name, encoding="utf-8"))
         merged = merged or {**result, "benchmarks": []}
@@ -66,9 +66,9 @@ class Compared:
         self.over_floor_of_other = ours.over_floor / over_floor(case, "best_other_us")
 
 
-def table(targets, rows):
-    reached = {(row.type, row.input, row.rows, row.n, row.k): row.measured["automatic"] for row in rows
-               if row.sorted == "no" and "automatic" in row.measured}
+def table(targets, rows, method):
+    reached = {(row.type, row.input, row.rows, row.n, row.k): row.measured[method] for row in rows
+               if row.sorted == "no" and method in row.measured}
     lines, compared = [], []
     for case in targets:
         ours = reached.get(workload(case))
@@ -85,29 +85,36 @@ def table(targets, rows):
     return lines, compared
 
 
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
 def summary(compared, what, of_target, of_other):
     ratios = [of_target(case) for case in compared]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     within = sum(ratio <= 1.1 for ratio in ratios)
     behind = [case.name for case in compared if of_other(case) > 1]
-    return (f"{what}: geometric mean {mean:.2f} of the target; {within} of {len(compared)} within 1.1; "
-            f"behind the best other library: {'; '.join(behind) or 'none'}")
+    others = [of_other(case) for case in compared]
+    return (f"{what}: geometric mean {mean(ratios):.2f} of the target; {within} of {len(compared)} within 1.1; "
+            f"{mean(others):.2f} of the best other library, at most {max(others):.2f}; "
+            f"behind it: {'; '.join(behind) or 'none'}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", nargs="?", help="what --run wrote, or perf_top_k's --benchmark_out")
     parser.add_argument("--run", metavar="PERF_TOP_K", help="measure with this program first")
+    parser.add_argument("--implementation", choices=("tuned", "portable"), default="tuned")
     parser.add_argument("--output", default="targets.json", help="of --run")
     parser.add_argument("--most-keys", type=int, default=1 << 30, help="cases of more keys are left out by --run")
     arguments = parser.parse_args()
     targets = cases(pathlib.Path(__file__).with_name("targets.csv"))
     if arguments.run:
-        measure(arguments.run, targets, arguments.output, arguments.most_keys)
+        measure(arguments.run, targets, arguments.output, arguments.most_keys, arguments.implementation)
     results = arguments.output if arguments.run else arguments.results
     if not results:
         parser.error("results or --run is needed")
-    lines, compared = table(targets, report.read([results]))
+    lines, compared = table(targets, report.read([results]),
+                            "automatic" + (":portable" if arguments.implementation == "portable" else ""))
     for line in report.machine(results):
         print(line)
     print("\n| case | algorithm | us | over the bound | time / target | over bounds / target | target | best other |\n"
