@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "src/lane_group.hpp"
 #include "support/algorithm.hpp"
 #include "support/recorder.hpp"
 
@@ -137,6 +138,34 @@ TEMPLATE_LIST_TEST_CASE("rows that just fit scratch memory, and longer ones", "[
       for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n})
         expect_algorithm<TestType>(Algorithm::bisection, input, 1, n, k, validation);
   validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("rows that one lane holds, and many", "[bisection]", KeyTypes) {
+  Validation validation;
+  struct {
+    int lanes;
+    std::int64_t n;
+  } const cases[] = {{1, 1}, {1, 16}, {2, 17}, {8, 8}, {8, 100}, {64, 256}, {64, 1000}};
+  for (auto const [lanes, n] : cases) {
+    ktopk::detail::ForceLanes const forced(lanes);
+    for (Input input : inputs_for<TestType>())
+      for (std::int64_t k : {(n + 2) / 3, n})
+        expect_algorithm<TestType>(Algorithm::bisection, input, 5, n, k, validation);
+  }
+  validation.close();
+}
+
+TEST_CASE("rows of up to 8192 keys are held by lanes", "[bisection]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    for (std::int64_t n : {8192, 8193}) {
+      UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, n, 5), 1, n, 40);
+      Recorder const record;
+      call(40, {.algorithm = Algorithm::bisection});
+      CHECK(record.ran("bisection::lanes") == (n == 8192));
+      CHECK(record.ran("bisection::rows") == (n != 8192));
+    }
+  });
 }
 
 TEST_CASE("bisection serves rows up to 2^16, radix longer ones", "[bisection]") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bisection.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 #include <ktopk/detail/counters.hpp>
@@ -8,56 +10,10 @@
 
 #include "../arrange.hpp"
 #include "../group.hpp"
-#include "../key_numbers.hpp"
+#include "bisection_lanes.hpp"
+#include "bisection_search.hpp"
 
 namespace ktopk::detail {
-
-/// The interval of thresholds: at least k keys reach `low`, fewer are above `most`, both ordered bits.
-template <class Bits>
-struct Interval {
-  Bits low, most;
-  int reaching;  // how many keys reach low
-  int above;     // how many are above most
-};
-
-struct BisectionLimits {
-  int max_iterations;
-  double epsilon;
-};
-
-/// Where to halve the interval, and when it is narrow enough.
-template <class Bits>
-class Bisector {
- public:
-  KOKKOS_FUNCTION Bisector(RankMap<Bits> const& rank, BisectionLimits const& limits, Bits best)
-      : m_numbers{rank}, m_limits(limits), m_narrow(limits.epsilon * size(m_numbers(best))) {}
-
-  KOKKOS_FUNCTION bool is_done(Interval<Bits> const& in, int k, int step) const {
-    if (in.reaching <= k || in.low >= in.most) return true;
-    if (m_limits.max_iterations > 0 && step >= m_limits.max_iterations) return true;
-    return m_limits.epsilon > 0 && KeyNumbers<Bits>::is_finite(m_narrow) &&
-           size(m_numbers(in.most) - m_numbers(in.low)) <= m_narrow;
-  }
-
-  /// Above in.low and not above in.most: the middle of floating-point numbers, as long as it is finite and
-  /// in the interval; after as many steps as a key has bits, that of ordered bits.
-  KOKKOS_FUNCTION Bits middle(Interval<Bits> const& in, int step) const {
-    if (m_numbers.floating() && step < std::numeric_limits<Bits>::digits) {
-      double const low = m_numbers(in.low), most = m_numbers(in.most);
-      double const middle = low + (most - low) / 2;
-      Bits const bits = m_numbers.rank_of(middle);
-      if (KeyNumbers<Bits>::is_finite(middle) && bits > in.low && bits <= in.most) return bits;
-    }
-    return static_cast<Bits>(in.low + static_cast<Bits>(in.most - in.low) / 2 + 1);
-  }
-
- private:
-  KOKKOS_FUNCTION static double size(double number) { return number < 0 ? -number : number; }
-
-  KeyNumbers<Bits> m_numbers;
-  BisectionLimits m_limits;
-  double m_narrow;
-};
 
 /// Halves `in` until k keys reach it, one threshold is left, or the limits are met; count(threshold) returns how
 /// many keys reach it. At most twice as many steps as a key has bits.
@@ -68,14 +24,7 @@ KOKKOS_FUNCTION void bisect(Interval<Bits>& in, int k, RankMap<Bits> const& rank
   int step = 0;
   for (; !bisector.is_done(in, k, step); ++step) {
     Bits const middle = bisector.middle(in, step);
-    int const reaching = count(middle);
-    if (reaching >= k) {
-      in.low = middle;
-      in.reaching = reaching;
-    } else {
-      in.most = static_cast<Bits>(middle - 1);
-      in.above = reaching;
-    }
+    in.take(middle, count(middle), k);
   }
   tally(Count::iterations, step);
 }
@@ -242,19 +191,65 @@ KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& devic
   return bytes_of<BisectionLayout>(device, shape, options);
 }
 
+/// The narrowest item of rows that bisection supports.
+template <class Bits>
+using BisectionItem = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+
+/// How many keys a lane holds at most: so many registers.
+template <class Bits>
+inline constexpr int most_held = sizeof(Bits) == 8 ? 8 : 16;
+
+/// How many lanes hold a row of n keys.
+template <class Bits>
+int lanes_for(std::int64_t n) {
+  constexpr int held = most_held<Bits>;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>((n + held - 1) / held)));
+}
+
+/// Whether a team's lanes hold a row, and a thread of a host.
+template <class Bits>
+bool fits_lanes(std::int64_t n) {
+  return n <= LoneLane::capacity<HeldBits<Bits>, most_held<Bits>> &&
+         lanes_for<Bits>(n) <= most_lanes;
+}
+
+template <class Bits>
+KeyLoads loads_of(Problem<Bits> const& problem) {
+  constexpr std::int64_t chunk = most_in_chunk<Bits>;
+  bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.keys) % 16 == 0;
+  bool const are_whole =
+      problem.key_step == 1 && problem.key_row % chunk == 0 && problem.shape.n % chunk == 0;
+  return is_aligned && are_whole ? KeyLoads::chunks : KeyLoads::keys;
+}
+
+template <class Exec, class Bits, class Item>
+void bisect_held_rows(Exec const& exec, WinnerSink<Bits, Item> const& sink,
+                      BisectionLimits const& limits) {
+  using Body = BisectHeldRows<Bits, Item, most_held<Bits>>;
+  Problem<Bits> const& problem = sink.problem;
+  int const lanes = std::max(lanes_for<Bits>(problem.shape.n), forced_lanes.load());
+  LaneMemory const memory{static_cast<int>(std::min<std::int64_t>(problem.shape.k, 512)),
+                          std::min(2 * lanes, 16)};
+  auto const neighbors = problem.key_step == 1 ? Neighbors::lanes : Neighbors::groups;
+  launch_lanes("ktopk::bisection::lanes", exec, problem.shape.rows, lanes, neighbors,
+               memory.bytes<Bits>(lanes), Body{sink, limits, loads_of(problem), memory});
+}
+
 template <class Exec, class Bits>
 void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                              void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
-    Shape const& shape = problem.shape;
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    BisectionLayout<Item> const work(workspace, device_of(exec), shape, options);
+  using Item = BisectionItem<Bits>;
+  Shape const& shape = problem.shape;
+  auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+  BisectionLayout<Item> const work(workspace, device_of(exec), shape, options);
+  WinnerSink<Bits, Item> const sink{problem, map, work.selected.items};
+  BisectionLimits const limits{options.max_iterations, options.epsilon};
+  if (!fits_lanes<Bits>(shape.n))
     launch("ktopk::bisection::rows", exec, shape.rows, bisection_shared_bytes<Bits>(shape.n),
-           BisectRows<Bits, Item>{{problem, map, work.selected.items},
-                                  {options.max_iterations, options.epsilon}});
-    arrange(exec, problem, map, work.selected);
-  });
+           BisectRows<Bits, Item>{sink, limits});
+  else
+    bisect_held_rows(exec, sink, limits);
+  arrange(exec, problem, map, work.selected);
 }
 
 #define KTOPK_BISECTION(Space) KTOPK_RUN_ON(Bisection<Generic>, Space)

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <ktopk/detail/counters.hpp>
+
+#include "../lane_group.hpp"
+#include "bisection_search.hpp"
+
+// Bisection of rows that a group of lanes holds in registers. A row is read once. Once few keys are left in the
+// interval, they are ranked by composite key.
+
+namespace ktopk::detail {
+
+/// How a lane's keys are read: by loads of 16 bytes, or one by one.
+enum class KeyLoads { chunks, keys };
+
+/// Of keys that are loaded together.
+template <class Bits, int Size>
+struct alignas(Size * sizeof(Bits)) KeyChunk {
+  Bits keys[Size];
+};
+
+/// The most of them.
+template <class Bits>
+inline constexpr int most_in_chunk = 16 / static_cast<int>(sizeof(Bits));
+
+/// As wide as a register at least.
+template <class Bits>
+using HeldBits = std::conditional_t<sizeof(Bits) < 4, std::uint32_t, Bits>;
+
+/// The memory that a group has to itself: first the lanes' extremes, then what is selected, part by part, and the
+/// candidates.
+struct LaneMemory {
+  int part;        // winners stored at a time
+  int candidates;  // so few are ranked, where lanes share that
+
+  template <class Bits>
+  int bytes(int lanes) const {
+    using Held = HeldBits<Bits>;
+    int const lists = (part + candidates) * static_cast<int>(sizeof(Held) + sizeof(std::uint16_t));
+    int const extremes = lanes * static_cast<int>(sizeof(Extremes<Held>));
+    return ((lists > extremes ? lists : extremes) + 15) / 16 * 16;
+  }
+};
+
+/// Selected are the keys above `most`, and of those in low .. most the ones that reach a place, or else the best of
+/// them by composite key.
+template <class Bits>
+struct Cut {
+  Interval<Bits> in;
+  int least_place;
+  bool is_ranked;
+};
+
+/// The search for a row's cut. Each step counts the keys that reach a threshold, or those of the interval that reach a
+/// place.
+template <class Bits>
+class LaneSearch {
+ public:
+  KOKKOS_FORCEINLINE_FUNCTION LaneSearch(RankMap<Bits> const& rank, BisectionLimits const& limits,
+                                         Interval<Bits> const& in, int k, int most_place,
+                                         int candidates)
+      : m_bisector(rank, limits, in.most),
+        m_in(in),
+        m_k(k),
+        m_most_place(most_place),
+        m_candidates(limits.is_exact() ? candidates : 0) {
+    if (is_interval_found()) leave_interval();
+  }
+
+  KOKKOS_FUNCTION bool is_open() const { return m_stage != Stage::done; }
+  KOKKOS_FUNCTION bool counts_places() const { return m_stage == Stage::places; }
+  KOKKOS_FUNCTION Interval<Bits> const& interval() const { return m_in; }
+  KOKKOS_FUNCTION Cut<Bits> cut() const { return {m_in, m_least_place, m_is_ranked}; }
+
+  KOKKOS_FORCEINLINE_FUNCTION Bits threshold() const { return m_bisector.middle(m_in, m_step); }
+  KOKKOS_FUNCTION int place() const {
+    return m_least_place + (m_most_place - m_least_place) / 2 + 1;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void take_reaching(Bits threshold, int reaching) {
+    m_in.take(threshold, reaching, m_k);
+    ++m_step;
+    if (is_interval_found()) leave_interval();
+  }
+  KOKKOS_FUNCTION void take_places(int place, int reaching) {
+    if (reaching >= m_k - m_in.above)
+      m_least_place = place;
+    else
+      m_most_place = place - 1;
+    if (m_least_place == m_most_place) m_stage = Stage::done;
+  }
+
+ private:
+  enum class Stage { interval, places, done };
+
+  KOKKOS_FORCEINLINE_FUNCTION bool is_interval_found() const {
+    return m_in.reaching - m_in.above <= m_candidates || m_bisector.is_done(m_in, m_k, m_step);
+  }
+  KOKKOS_FUNCTION void leave_interval() {
+    bool const all = m_in.reaching <= m_k;
+    m_is_ranked = !all && m_in.reaching - m_in.above <= m_candidates;
+    m_stage = all || m_is_ranked || m_most_place == 0 ? Stage::done : Stage::places;
+    tally(Count::iterations, m_step);
+  }
+
+  Bisector<Bits> m_bisector;
+  Interval<Bits> m_in;
+  int m_k;
+  int m_least_place = 0;
+  int m_most_place;
+  int m_candidates;
+  int m_step = 0;
+  bool m_is_ranked = false;
+  Stage m_stage = Stage::interval;
+};
+
+/// A row's ordered bits, of which each lane of a group holds up to Most.
+template <class Group, class Bits, class Item, int Most>
+class HeldRow {
+ public:
+  using Held = HeldBits<Bits>;
+
+  KOKKOS_FORCEINLINE_FUNCTION HeldRow(Group& group, WinnerSink<Bits, Item> const& sink, int n)
+      : m_group(group),
+        m_sink(sink),
+        m_n(n),
+        m_first(chunk * group.rank()),
+        m_stride(chunk * group.size()),
+        m_count(count_of(n)) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION void read(KeyLoads loads) {
+    Stored<Bits> const* const keys = m_sink.problem.row_keys(m_group.index());
+    if (loads == KeyLoads::chunks)
+      read_chunks(keys);
+    else
+      read_keys(keys, m_sink.problem.key_step);
+    each([&](int j) {
+      Held const bits = m_sink.map.rank(static_cast<Bits>(m_held[j]));
+      m_held[j] = j < m_count ? bits : 0;
+    });
+    if (m_group.rank() == 0) tally(Count::keys_read, m_n);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Interval<Bits> first_interval() const {
+    Extremes<Held> here{std::numeric_limits<Held>::max(), 0};
+    each([&](int j) {
+      Held const bits = m_held[j];
+      if (j < m_count) here.least = bits < here.least ? bits : here.least;
+      here.greatest = bits > here.greatest ? bits : here.greatest;
+    });
+    Extremes<Held> const all = m_group.extremes(here);
+    return {static_cast<Bits>(all.least), static_cast<Bits>(all.greatest), m_n, 0};
+  }
+
+  /// How many of this lane's keys reach a threshold above 0, which is what places without a key hold.
+  KOKKOS_FORCEINLINE_FUNCTION int reaching(Held threshold) const {
+    int here = 0;
+    each([&](int j) { here += m_held[j] >= threshold ? 1 : 0; });
+    return here;
+  }
+
+  /// How many of this lane's keys are in an interval and reach a place.
+  KOKKOS_FORCEINLINE_FUNCTION int reaching_place(Interval<Bits> const& in, int least) const {
+    int here = 0;
+    each([&](int j) {
+      bool const is_in = j < m_count && m_held[j] >= in.low && m_held[j] <= in.most;
+      here += is_in && place(position_of(j)) >= least ? 1 : 0;
+    });
+    return here;
+  }
+
+  /// Stores what is selected, a part at a time, so that neighboring lanes write neighbors.
+  KOKKOS_FORCEINLINE_FUNCTION void store(Cut<Bits> const& cut, int k,
+                                         LaneMemory const& memory) const {
+    Held* const bits = m_group.template shared<Held>();
+    List const list{bits, reinterpret_cast<std::uint16_t*>(bits + memory.part + memory.candidates)};
+    unsigned here = 0;
+    visit(cut, [&](int, bool is_selected) { here += is_selected ? 1u : 1u << 16; });
+    unsigned const before = m_group.before(here);
+    int const sure = cut.is_ranked ? cut.in.above : k;
+    auto const most = static_cast<int>(m_sink.problem.shape.k);
+    for (int first = 0; first < most; first += memory.part) {
+      int slot = static_cast<int>(before & 0xffffu) - first;
+      int candidate = memory.part + static_cast<int>(before >> 16);
+      visit(cut, [&](int j, bool is_selected) {
+        bool const is_of_part = slot >= 0 && slot < memory.part;
+        int const at = is_selected ? slot : candidate;
+        if (!is_selected || is_of_part) list.set(at, m_held[j], position_of(j));
+        slot += is_selected ? 1 : 0;
+        candidate += is_selected ? 0 : 1;
+      });
+      m_group.barrier();
+      if (first == 0 && cut.is_ranked) put_best(list.from(memory.part), cut.in, k);
+      put_all(list, first, sure - first < memory.part ? sure - first : memory.part);
+      m_group.barrier();
+    }
+  }
+
+ private:
+  static constexpr int capacity = Group::template capacity<Held, Most>;
+  static constexpr int chunk = most_in_chunk<Bits> < Most ? most_in_chunk<Bits> : Most;
+
+  /// Keys and their positions in memory that the group's lanes share.
+  struct List {
+    Held* bits;
+    std::uint16_t* positions;
+    KOKKOS_FUNCTION List from(int at) const { return {bits + at, positions + at}; }
+    KOKKOS_FUNCTION void set(int at, Held key, int position) const {
+      bits[at] = key;
+      positions[at] = static_cast<std::uint16_t>(position);
+    }
+  };
+
+  /// How many keys of the row this lane holds.
+  KOKKOS_FORCEINLINE_FUNCTION int count_of(int n) const {
+    int const rest = n % m_stride - m_first;
+    return n / m_stride * chunk + (rest < 0 ? 0 : rest < chunk ? rest : chunk);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int position_of(int j) const {
+    return m_first + j / chunk * m_stride + j % chunk;
+  }
+
+  /// body(j) for every key that this lane may hold, of which the first m_count exist.
+  template <class Body>
+  KOKKOS_FORCEINLINE_FUNCTION void each(Body const& body) const {
+    m_group.template each_held<Most>(m_count, body);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void read_keys(Stored<Bits> const* keys, std::int64_t step) {
+    each([&](int j) {
+      Bits key = 0;
+      if (j < m_count) key = keys[position_of(j) * step];
+      m_held[j] = key;
+    });
+  }
+  /// Chunks are whole: the row's length is a multiple of their size.
+  KOKKOS_FORCEINLINE_FUNCTION void read_chunks(Stored<Bits> const* keys) {
+    KeyChunk<Bits, chunk> now{};
+    each([&](int j) {
+      if (j % chunk == 0 && j < m_count) {
+        auto const* const from = keys + position_of(j);
+        std::memcpy(&now, __builtin_assume_aligned(from, sizeof now), sizeof now);
+      }
+      m_held[j] = now.keys[j % chunk];
+    });
+  }
+
+  /// Greater for the position that the tie rule takes first.
+  KOKKOS_FORCEINLINE_FUNCTION int place(int position) const {
+    return position ^ static_cast<int>(m_sink.map.flip);
+  }
+
+  /// Calls body(j, is_selected) for the keys that are selected, and for the candidates, which are not yet.
+  template <class Body>
+  KOKKOS_FORCEINLINE_FUNCTION void visit(Cut<Bits> const& cut, Body const& body) const {
+    if (cut.least_place == 0)
+      each([&](int j) {
+        if (j < m_count && m_held[j] >= cut.in.low)
+          body(j, !cut.is_ranked || m_held[j] > cut.in.most);
+      });
+    else
+      each([&](int j) {
+        if (j >= m_count || m_held[j] < cut.in.low) return;
+        if (m_held[j] > cut.in.most || place(position_of(j)) >= cut.least_place) body(j, true);
+      });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void put(int slot, Held bits, int position) const {
+    m_sink.put(m_group.index(), slot,
+               m_sink.map.join(static_cast<Bits>(bits), static_cast<std::uint64_t>(position)));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void put_all(List const& winners, int first, int count) const {
+    for (int i = m_group.rank(); i < count; i += m_group.size())
+      put(first + i, winners.bits[i], winners.positions[i]);
+  }
+  /// Puts the candidates that are better than all but few, each behind those that are better.
+  KOKKOS_FORCEINLINE_FUNCTION void put_best(List const& candidates, Interval<Bits> const& in,
+                                            int k) const {
+    int const count = in.reaching - in.above;
+    for (int i = m_group.rank(); i < count; i += m_group.size()) {
+      Held const bits = candidates.bits[i];
+      int const position = candidates.positions[i];
+      int better = 0;
+      for (int other = 0; other < count; ++other) {
+        Held const others = candidates.bits[other];
+        bool const is_tie = others == bits && place(candidates.positions[other]) > place(position);
+        better += others > bits || is_tie ? 1 : 0;
+      }
+      if (better < k - in.above) put(in.above + better, bits, position);
+    }
+  }
+
+  Group& m_group;
+  WinnerSink<Bits, Item> const& m_sink;
+  int m_n;
+  int m_first;
+  int m_stride;
+  int m_count;
+  Held m_held[capacity];
+};
+
+template <class Bits, class Item, int Most>
+struct BisectHeldRows {
+  WinnerSink<Bits, Item> sink;
+  BisectionLimits limits;
+  KeyLoads loads;
+  LaneMemory memory;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group& group) const {
+    Shape const& shape = sink.problem.shape;
+    std::int64_t const row = group.index();
+    int const k = row < shape.rows ? static_cast<int>(sink.problem.winners(row)) : 0;
+    int const n = k > 0 ? static_cast<int>(shape.n) : 0;
+    HeldRow<Group, Bits, Item, Most> held(group, sink, n);
+    held.read(loads);
+    LaneSearch<Bits> search(sink.map.rank, limits, held.first_interval(), k,
+                            static_cast<int>(sink.map.position_mask),
+                            group.size() > 1 ? memory.candidates : 0);
+    find(group, held, search);
+    held.store(search.cut(), k, memory);
+  }
+
+ private:
+  /// All groups of the team take as many steps as the slowest of them.
+  template <class Group, class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void find(Group& group, Row const& held,
+                                        LaneSearch<Bits>& search) const {
+    while (true) {
+      Bits threshold = 0;
+      int place = 0, here = 0;
+      if (search.counts_places()) {
+        place = search.place();
+        here = held.reaching_place(search.interval(), place);
+      } else if (search.is_open()) {
+        threshold = search.threshold();
+        here = held.reaching(threshold);
+      }
+      LaneTotal const total = group.sum(here, search.is_open());
+      if (!total.any_open) return;
+      if (search.counts_places())
+        search.take_places(place, total.sum);
+      else if (search.is_open())
+        search.take_reaching(threshold, total.sum);
+    }
+  }
+};
+
+}  // namespace ktopk::detail

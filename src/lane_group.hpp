@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "group.hpp"
+
+// Groups of lanes: threads of a team that share a short row, of which each holds some keys in registers. The groups of
+// a team go through the same barriers, so a group's steps depend on nothing that the others do not know. They tell each
+// other through the team's memory: Kokkos's vector reductions would divide for a mask at each of their steps.
+
+namespace ktopk::detail {
+
+inline std::atomic<int> forced_lanes{1};
+
+/// For tests. While it lives, no fewer lanes of a device share a row that they hold in registers; a power of two.
+class ForceLanes {
+ public:
+  explicit ForceLanes(int lanes) { forced_lanes = lanes; }
+  ~ForceLanes() { forced_lanes = 1; }
+  ForceLanes(ForceLanes const&) = delete;
+  ForceLanes& operator=(ForceLanes const&) = delete;
+};
+
+/// Of a count: the sum of a group's lanes, and whether any group of the team is still open.
+struct LaneTotal {
+  int sum;
+  bool any_open;
+};
+
+template <class T>
+struct Extremes {
+  T least, greatest;
+};
+
+/// How a team is cut into groups. Numbers of lanes and groups are powers of two.
+struct LaneLayout {
+  int lanes;        // of a group
+  int groups;       // of a team
+  int lane_shift;   // a thread's rank in the team, shifted by so much, is its lane,
+  int group_shift;  // and by so much its group, but for higher bits
+  int own_bytes;    // of memory, a group's own; a multiple of 16
+
+  KOKKOS_FUNCTION int count_slots() const { return lanes < 8 ? 8 : lanes; }
+  KOKKOS_FUNCTION int flag_bytes() const { return groups < 16 ? 16 : groups; }
+  KOKKOS_FUNCTION int group_bytes() const { return 8 * count_slots() + 4 * 16 + own_bytes; }
+  KOKKOS_FUNCTION int team_bytes() const { return 2 * flag_bytes() + groups * group_bytes(); }
+};
+
+/// A thread of a host, which holds all keys of a row.
+class LoneLane : public ThreadGroup {
+ public:
+  using ThreadGroup::ThreadGroup;
+  /// How many keys a lane has memory for, where a device's holds Most.
+  template <class Key, int Most>
+  static constexpr int capacity = 32 * 1024 / static_cast<int>(sizeof(Key));
+
+  template <int Most, class Body>
+  KOKKOS_FUNCTION static void each_held(int count, Body const& body) {
+    for (int j = 0; j < count; ++j) body(j);
+  }
+  KOKKOS_FUNCTION LaneTotal sum(int here, bool is_open) { return {here, is_open}; }
+  template <class T>
+  KOKKOS_FUNCTION Extremes<T> extremes(Extremes<T> here) const {
+    return here;
+  }
+  KOKKOS_FUNCTION unsigned before(unsigned) const { return 0; }
+};
+
+template <class Member>
+class LaneGroup {
+ public:
+  template <class Key, int Most>
+  static constexpr int capacity = Most;
+
+  KOKKOS_FORCEINLINE_FUNCTION LaneGroup(Member const& member, LaneLayout const& layout,
+                                        std::int64_t first, std::byte* team_memory)
+      : m_member(member),
+        m_layout(layout),
+        m_rank((member.team_rank() >> layout.lane_shift) & (layout.lanes - 1)),
+        m_number((member.team_rank() >> layout.group_shift) & (layout.groups - 1)),
+        m_index((first + member.league_rank()) * layout.groups + m_number),
+        m_flags(team_memory) {
+    std::byte* const memory =
+        team_memory + 2 * layout.flag_bytes() + m_number * layout.group_bytes();
+    m_counts = reinterpret_cast<std::uint16_t*>(memory);
+    m_partial = m_counts + 2 * layout.count_slots();
+    m_scanned = reinterpret_cast<unsigned*>(m_partial + 2 * 16);
+    m_own = reinterpret_cast<std::byte*>(m_scanned + layout.count_slots());
+    clear();
+  }
+
+  KOKKOS_FUNCTION std::int64_t index() const { return m_index; }
+  KOKKOS_FUNCTION int rank() const { return m_rank; }
+  KOKKOS_FUNCTION int size() const { return m_layout.lanes; }
+  KOKKOS_FUNCTION void barrier() const { m_member.team_barrier(); }
+  template <class T>
+  KOKKOS_FUNCTION T* shared(std::size_t offset = 0) const {
+    return reinterpret_cast<T*>(m_own + offset);
+  }
+
+  /// Calls body(j) for the keys that a lane holds: unrolled, so that they stay in registers.
+  template <int Most, class Body>
+  KOKKOS_FORCEINLINE_FUNCTION static void each_held(int, Body const& body) {
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
+#pragma unroll
+#endif
+    for (int j = 0; j < Most; ++j) body(j);
+  }
+
+  /// Of numbers whose sum is below 2^16. Two buffers in turn: a slow lane may still read the one before.
+  KOKKOS_FORCEINLINE_FUNCTION LaneTotal sum(int here, bool is_open) {
+    m_turn = 1 - m_turn;
+    std::byte* const flags = m_flags + m_turn * m_layout.flag_bytes();
+    std::uint16_t* const counts = m_counts + m_turn * m_layout.count_slots();
+    if (m_rank == 0) flags[m_number] = static_cast<std::byte>(is_open);
+    counts[m_rank] = static_cast<std::uint16_t>(here);
+    barrier();
+    if (m_layout.lanes <= few) return {sum_of(counts, m_layout.count_slots()), is_any(flags)};
+    if (m_rank < 16)
+      m_partial[m_rank] = static_cast<std::uint16_t>(
+          sum_of(counts + m_rank * (m_layout.lanes / 16), m_layout.lanes / 16));
+    barrier();
+    return {sum_of(m_partial, 16), is_any(flags)};
+  }
+
+  /// By the group's own memory, of which it needs two T a lane.
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION Extremes<T> extremes(Extremes<T> here) const {
+    auto* const all = shared<Extremes<T>>();
+    all[m_rank] = here;
+    barrier();
+    if (m_layout.lanes <= few) return extremes_of(all, 0, m_layout.lanes, 1);
+    if (m_rank < 16) all[m_rank] = extremes_of(all, m_rank, m_layout.lanes, 16);
+    barrier();
+    return extremes_of(all, 0, 16, 1);
+  }
+
+  /// The sum over the lanes before this one.
+  KOKKOS_FORCEINLINE_FUNCTION unsigned before(unsigned here) const {
+    m_scanned[m_rank] = here;
+    barrier();
+    if (m_layout.lanes <= few) return sum_of(m_scanned, 0, m_rank);
+    int const part = m_layout.lanes / 16;
+    auto* const parts = reinterpret_cast<unsigned*>(m_partial);
+    if (m_rank < 16) parts[m_rank] = sum_of(m_scanned, m_rank * part, m_rank * part + part);
+    barrier();
+    return sum_of(parts, 0, m_rank / part) + sum_of(m_scanned, m_rank / part * part, m_rank);
+  }
+
+ private:
+  static constexpr int few = 64;
+  struct alignas(16) Words {
+    std::uint32_t at[4];
+  };
+
+  /// What is never written, but added up with the rest.
+  KOKKOS_FORCEINLINE_FUNCTION void clear() const {
+    for (int i = m_rank; i < 2 * m_layout.count_slots(); i += m_layout.lanes) m_counts[i] = 0;
+    for (int i = m_member.team_rank(); i < 2 * m_layout.flag_bytes(); i += m_member.team_size())
+      m_flags[i] = std::byte{0};
+    barrier();
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned sum_of(unsigned const* numbers, int begin, int end) {
+    unsigned sum = 0;
+    for (int i = begin; i < end; ++i) sum += numbers[i];
+    return sum;
+  }
+  /// A multiple of 8 numbers, two in a word; the sum is below 2^16. Mostly there are 8, so unrolling is in the way.
+  KOKKOS_FORCEINLINE_FUNCTION static int sum_of(std::uint16_t const* counts, int count) {
+    std::uint32_t sum = 0;
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
+#pragma unroll 1
+#endif
+    for (int i = 0; i < count; i += 8) {
+      Words const words = *reinterpret_cast<Words const*>(counts + i);
+      sum += words.at[0] + words.at[1] + words.at[2] + words.at[3];
+    }
+    return static_cast<int>((sum & 0xffffu) + (sum >> 16));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_any(std::byte const* flags) const {
+    std::uint32_t any = 0;
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
+#pragma unroll 1
+#endif
+    for (int i = 0; i < m_layout.groups; i += 16) {
+      Words const words = *reinterpret_cast<Words const*>(flags + i);
+      any |= words.at[0] | words.at[1] | words.at[2] | words.at[3];
+    }
+    return any != 0;
+  }
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static Extremes<T> extremes_of(Extremes<T> const* all, int begin,
+                                                             int end, int step) {
+    Extremes<T> found = all[begin];
+    for (int i = begin + step; i < end; i += step) {
+      Extremes<T> const other = all[i];
+      found.least = other.least < found.least ? other.least : found.least;
+      found.greatest = other.greatest > found.greatest ? other.greatest : found.greatest;
+    }
+    return found;
+  }
+
+  Member const& m_member;
+  LaneLayout const& m_layout;
+  int m_rank;
+  int m_number;
+  std::int64_t m_index;
+  std::byte* m_flags;
+  std::uint16_t* m_counts;
+  std::uint16_t* m_partial;
+  unsigned* m_scanned;
+  std::byte* m_own;
+  int m_turn = 0;
+};
+
+template <class Body>
+struct OnLoneLane {
+  Body body;
+  int own_bytes;
+  void operator()(std::int64_t index) const {
+    ThreadArray<std::byte> const own(own_bytes);
+    LoneLane lane(index, own.get(), own_bytes);
+    body(lane);
+  }
+};
+
+template <class Body>
+struct OnLanes {
+  Body body;
+  LaneLayout layout;
+  std::int64_t first = 0;  // of the teams
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto* const memory = static_cast<std::byte*>(
+        member.team_shmem().get_shmem_aligned(static_cast<std::size_t>(layout.team_bytes()), 16));
+    LaneGroup<Member> group(member, layout, first, memory);
+    body(group);
+  }
+};
+
+/// The most threads of a team that is cut into groups of lanes. Two such teams are to fit a processor's registers: so
+/// many threads hide the latency of each other's steps.
+inline constexpr int most_lanes = 512;
+
+enum class Neighbors { lanes, groups };
+
+/// How teams are cut where `lanes` threads hold a row. If neighbors in memory belong to one row, a team has no more
+/// threads than a device runs in step, so that its barriers are cheap; otherwise at least eight rows.
+template <class Exec>
+LaneLayout lane_layout(int lanes, Neighbors neighbors, int own_bytes) {
+  int const in_step = Kokkos::TeamPolicy<Exec>::vector_length_max();
+  int groups = lanes < in_step ? in_step / lanes : 1;
+  auto const log2 = [](int power) { return std::countr_zero(static_cast<unsigned>(power)); };
+  if (neighbors == Neighbors::lanes) return {lanes, groups, 0, log2(lanes), own_bytes};
+  while (groups < 8 && 2 * groups * lanes <= most_lanes && 2 * groups * own_bytes <= 24 * 1024)
+    groups *= 2;
+  return {lanes, groups, log2(groups), 0, own_bytes};
+}
+
+/// Enqueues at least `groups` groups of lanes that call body(group).
+template <class Exec, class Body>
+void launch_lanes(char const* label, Exec const& exec, std::int64_t groups, int lanes,
+                  Neighbors neighbors, int own_bytes, Body const& body) {
+  if (groups == 0) return;
+  if constexpr (is_host_space<Exec>) {
+    host::launch(label, exec, groups, OnLoneLane<Body>{body, own_bytes});
+  } else {
+    LaneLayout const layout = lane_layout<Exec>(lanes, neighbors, own_bytes);
+    std::int64_t const teams = (groups + layout.groups - 1) / layout.groups;
+    for_each_portion(teams, most_teams, [&](std::int64_t first, std::int64_t count) {
+      Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_lanes, 2>> policy(
+          exec, static_cast<int>(count), layout.lanes * layout.groups);
+      policy.set_scratch_size(0, Kokkos::PerTeam(layout.team_bytes() + 16));
+      Kokkos::parallel_for(label, as_argument(policy), OnLanes<Body>{body, layout, first});
+    });
+  }
+}
+
+}  // namespace ktopk::detail
