@@ -164,7 +164,7 @@ class ListedSelection {
     auto const map = make_item_map<Item64>(problem.rank, shape.n, options.ties);
     host::radix_select(
         exec, host::KeySource<Bits, Item64>{problem, map, nullptr, pick_host_loops<Bits>()},
-        m_scratch, WinnerSink<Bits, Item64>{problem, map, nullptr});
+        m_scratch, host::BulkSink<Bits, Item64>{problem, map, nullptr});
   }
 
   RadixShares pass(int number) const { return m_scratch.schedule.of_pass(number).shares(); }

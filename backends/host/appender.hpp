@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <Kokkos_Core.hpp>
@@ -13,11 +14,13 @@ namespace ktopk::detail::host {
 template <class Item>
 struct PutInList {
   Item* list;
-  void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
+  void operator()(std::int64_t slot, Item const* items, int count) const {
+    std::copy_n(items, count, list + slot);
+  }
 };
 
-/// Appends items to what many threads fill by put(slot, item), or by put.many(slot, items, count). A thread gathers them
-/// first, so that threads seldom meet at the counter. `capacity` bounds what is put, not what is counted.
+/// Appends items to what many threads fill by put(slot, items, count). A thread gathers them first, so that threads seldom
+/// meet at the counter. `capacity` bounds what is put, not what is counted.
 template <class Item, class Put = PutInList<Item>>
 class Appender {
  public:
@@ -57,12 +60,8 @@ class Appender {
     auto const count = static_cast<Count64>(m_holds);
     Count64 const slot = Kokkos::atomic_fetch_add(m_count, count);
     Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
-    Put const put = m_put;  // a copy that no store can change stays in registers
-    auto const puts = static_cast<int>(count < room_left ? count : room_left);
-    if constexpr (requires { put.many(std::int64_t{}, m_held, puts); })
-      put.many(static_cast<std::int64_t>(slot), m_held, puts);
-    else
-      for (int i = 0; i < puts; ++i) put(static_cast<std::int64_t>(slot) + i, m_held[i]);
+    m_put(static_cast<std::int64_t>(slot), m_held,
+          static_cast<int>(count < room_left ? count : room_left));
     m_holds = 0;
     tally(Count::flushes, 1);
   }

@@ -8,6 +8,7 @@
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/selected.hpp>
 
+#include "bulk_sink.hpp"
 #include "launch.hpp"
 #include "loops.hpp"
 #include "sort.hpp"
@@ -34,7 +35,7 @@ struct RowPart {
 
 template <class Bits, class Item>
 struct PartLists {
-  WinnerSink<Bits, Item> sink;
+  BulkSink<Bits, Item> sink;
   Sorted sorted;
   std::int64_t parts;
   Item* list;

@@ -215,7 +215,7 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
 /// A profile shows it only where it happens.
 template <class Exec, class Bits, class Item>
 void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
-               RadixScratch<Item> const& scratch, WinnerSink<Bits, Item> const& sink) {
+               RadixScratch<Item> const& scratch, BulkSink<Bits, Item> const& sink) {
   if (!host::any_active(unproven, scratch.rows)) return;
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::fallback");
   host::radix_select(exec, unproven, scratch, sink);
@@ -227,7 +227,7 @@ void select_in_cache(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bit
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
   RowsInCachePieces<Item> const work(workspace, device_of(exec), problem.shape, options);
   host::radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                     work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+                     work.scratch, BulkSink<Bits, Item>{problem, map, work.winners.items});
   host::arrange(exec, problem, map, work.winners);
 }
 
@@ -249,7 +249,7 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
                Options const& options, void* workspace) {
   OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
   host::keep_reaching(exec, problem, map, work);
-  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  BulkSink<Bits, Item> const sink{problem, map, work.winners.items};
   host::radix_select(
       exec,
       ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
@@ -266,7 +266,7 @@ void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item
               Options const& options, void* workspace) {
   Shape const& shape = problem.shape;
   Way const way = way_of(device_of(exec), shape);
-  WinnerSink<Bits, Item> const sink{problem, map, nullptr};
+  BulkSink<Bits, Item> const sink{problem, map, nullptr};
   HostLoops<Bits> const loops = pick_host_loops<Bits>();
   if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);

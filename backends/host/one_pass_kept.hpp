@@ -8,6 +8,7 @@
 #include <ktopk/detail/selected.hpp>
 
 #include "appender.hpp"
+#include "bulk_sink.hpp"
 #include "launch.hpp"
 #include "one_pass_trial.hpp"
 #include "scan.hpp"
@@ -65,7 +66,7 @@ struct KeepReaching {
   ItemMap<Bits, Item> map;
   RowParts parts;
   Kept<Item> kept;
-  Item* winners;  // the list of those, as a WinnerSink has it
+  Item* winners;  // the list of those, as a BulkSink has it
   HostLoops<Bits> loops;
 
   void operator()(std::int64_t index) const {
@@ -83,8 +84,8 @@ struct KeepReaching {
   /// Puts what is certain to win to the winners at once; returns the best of the kept.
   Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
     Item const threshold = kept.thresholds[row], certain = kept.certain[row];
-    Appender<Item, PutWinner<Bits, Item>> out({{problem, map, winners}, row}, &kept.written[row],
-                                              problem.winners(row));
+    Appender<Item, PutMany<Bits, Item>> out({{problem, map, winners}, row}, &kept.written[row],
+                                            problem.winners(row));
     Item best = 0;
     auto const add = [&](int found, auto const& item) {
       best = std::max(best, list.add_reaching(found, threshold, certain, item, out));

@@ -27,7 +27,7 @@ constexpr bool fits_one_thread(OnePassPlan const& plan) {
 template <class Bits, class Item>
 class OnePassRow {
  public:
-  OnePassRow(WinnerSink<Bits, Item> const& sink, HostLoops<Bits> const& loops,
+  OnePassRow(BulkSink<Bits, Item> const& sink, HostLoops<Bits> const& loops,
              OnePassPlan const& plan, std::int64_t row)
       : m_sink(sink),
         m_map(sink.map),
@@ -144,7 +144,7 @@ class OnePassRow {
     return count;
   }
 
-  WinnerSink<Bits, Item> const& m_sink;
+  BulkSink<Bits, Item> const& m_sink;
   ItemMap<Bits, Item> const& m_map;
   OnePassPlan const& m_plan;
   std::int64_t m_row;
@@ -155,7 +155,7 @@ class OnePassRow {
 /// Rows that one thread has to itself.
 template <class Bits, class Item>
 struct OnePassRows {
-  WinnerSink<Bits, Item> sink;
+  BulkSink<Bits, Item> sink;
   HostLoops<Bits> loops;
   OnePassPlan plan;
   Sorted sorted;

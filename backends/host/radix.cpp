@@ -21,7 +21,7 @@ template <class Source, class Bits, class Item>
 struct RadixSelection {
   Source source;
   RadixScratch<Item> scratch;
-  WinnerSink<Bits, Item> sink;
+  BulkSink<Bits, Item> sink;
 
   static constexpr bool of_keys = Source::Reader::reads_keys;
 
@@ -233,7 +233,7 @@ bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {
 
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  WinnerSink<Bits, Item> const& sink) {
+                  BulkSink<Bits, Item> const& sink) {
   if (!host::any_active(source, scratch.rows)) return;
   using Selection = RadixSelection<Source, Bits, Item>;
   Selection selection{source, scratch, sink};
@@ -282,7 +282,7 @@ void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options co
     host::RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
     host::radix_select(exec,
                        host::KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                       work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+                       work.scratch, host::BulkSink<Bits, Item>{problem, map, work.winners.items});
     host::arrange(exec, problem, map, work.winners);
   });
 }
@@ -290,10 +290,10 @@ void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options co
 #define KTOPK_HOST_RADIX_SELECT(Space, Bits, Item)                                    \
   template void host::radix_select(Space const&, host::KeySource<Bits, Item> const&,  \
                                    host::RadixScratch<Item> const&,                   \
-                                   WinnerSink<Bits, Item> const&);                    \
+                                   host::BulkSink<Bits, Item> const&);                \
   template void host::radix_select(Space const&, host::ListSource<Bits, Item> const&, \
                                    host::RadixScratch<Item> const&,                   \
-                                   WinnerSink<Bits, Item> const&);
+                                   host::BulkSink<Bits, Item> const&);
 #define KTOPK_HOST_RADIX(Space)    \
   KTOPK_RUN_ON(Radix<Host>, Space) \
   KTOPK_FOR_EACH_ITEM(KTOPK_HOST_RADIX_SELECT, Space)

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "appender.hpp"
+#include "bulk_sink.hpp"
 #include "radix_select.hpp"
 
 // What a thread does with part of a row in a pass of radix: it counts digits, or in the same read moves what may still
@@ -46,7 +47,7 @@ struct RadixReading {
   RadixRow<Item>& state;
   std::int64_t row, winners;
   HostDigits<Bits, Item, OfKeys> digits;
-  WinnerSink<Bits, Item> const& sink;
+  BulkSink<Bits, Item> const& sink;
 
   /// Histograms the digit of the items of floor .. ceiling; `all` tells that those are all items.
   template <class Reader>
@@ -62,7 +63,7 @@ struct RadixReading {
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
     Appender<Item> buffer({to.items}, &state.filled, to.capacity);
-    Appender<Item, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted, winners);
+    Appender<Item, PutMany<Bits, Item>> winner({sink, row}, &state.emitted, winners);
     split(read, range, ceiling, [&](Item item) {
       winner.add_if(item > ceiling, item);
       if (item - floor > span) return;
@@ -78,7 +79,7 @@ struct RadixReading {
   void gather(Reader const& read, Range range) const {
     if constexpr (Reader::reads_keys) {
       Item const threshold = state.floor;
-      Appender<Item, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted, winners);
+      Appender<Item, PutMany<Bits, Item>> winner({sink, row}, &state.emitted, winners);
       split(read, range, threshold, [&](Item item) { winner.add_if(item >= threshold, item); });
       winner.flush();
     } else {

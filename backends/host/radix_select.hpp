@@ -9,6 +9,7 @@
 #include <ktopk/detail/selected.hpp>
 #include <ktopk/detail/testing.hpp>
 
+#include "bulk_sink.hpp"
 #include "launch.hpp"
 #include "rows_in_cache.hpp"
 #include "scan.hpp"
@@ -173,6 +174,6 @@ struct RadixScratch {
 /// Puts the k best items of every active row of `source` into `sink`, in any order.
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  WinnerSink<Bits, Item> const& sink);
+                  BulkSink<Bits, Item> const& sink);
 
 }  // namespace ktopk::detail::host

@@ -7,6 +7,7 @@
 
 #include <ktopk/detail/selected.hpp>
 
+#include "bulk_sink.hpp"
 #include "edge.hpp"
 #include "in_order.hpp"
 #include "launch.hpp"
@@ -25,7 +26,7 @@ inline constexpr std::int64_t longest_row_in_cache = 1 << 18;
 
 template <class Bits, class Item>
 struct ShortRows {
-  WinnerSink<Bits, Item> sink;
+  host::BulkSink<Bits, Item> sink;
   HostLoops<Bits> loops;
   Sorted sorted;
 

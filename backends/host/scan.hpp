@@ -196,7 +196,7 @@ struct KeyScan {
     split(begin, end, floor, ceiling, edge, nullptr);
   }
 
-  /// The same, and calls above(from, hits, found, first), as WinnerSink::put_hits takes it, for what is
+  /// The same, and calls above(from, hits, found, first), as BulkSink::put_hits takes it, for what is
   /// above and not passed to edge.
   template <class Edge, class Above>
   void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
