@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/instantiate.hpp>
@@ -18,15 +17,16 @@ namespace ktopk::detail {
 namespace host {
 
 template <class Source, class Bits, class Item>
-struct RadixSelection {
-  Source source;
-  RadixScratch<Item> scratch;
-  BulkSink<Bits, Item> sink;
+using RadixStatesOf =
+    RadixStates<Source, BulkSink<Bits, Item>, HostDigits<Bits, Item, Source::Reader::reads_keys>,
+                RadixScratch<Item>>;
 
-  static constexpr bool of_keys = Source::Reader::reads_keys;
+template <class Source, class Bits, class Item>
+struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
+  using States = RadixStatesOf<Source, Bits, Item>;
+  using States::bins, States::buffer_of, States::digits;
+  using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
 
-  HostDigits<Bits, Item, of_keys> digits() const { return {sink.map, scratch.digit_bits}; }
-  int bins() const { return digits().bins(); }
   RadixAim<Source, Bits, Item> aim() const { return {source, digits()}; }
 
   /// As many keys are read in the time in which a bin is added to that of the other parts.
@@ -37,55 +37,17 @@ struct RadixSelection {
     scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
   }
 
-  /// Whether threads share the row.
-  bool is_shared(std::int64_t row) const { return source.size(row) >= scratch.shared_from; }
-
   /// The state of a row before its first pass.
   void begin(std::int64_t row) const {
     RadixRow<Item>& state = scratch.row_states[row];
-    start(state, row);
+    this->start(state, row);
     if (!state.settled && aim().is_worth_it(state)) aim().first(state, row);
-  }
-
-  void start(RadixRow<Item>& state, std::int64_t row) const {
-    bool const active = source.active(row);
-    std::int64_t const size = active ? source.size(row) : 0;
-    std::int64_t const need = active ? source.wanted(row) : 0;
-    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
-    Item const places = static_cast<Item>(sink.map.position_mask);
-    Item const greatest = sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
-    Item const most = bounds.most < greatest ? bounds.most : greatest;
-    bool const all = need == 0 || need >= size;
-    Item const least = all ? Item{0} : bounds.least & ~places;
-    auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
-    Range const room = room_for(row, size);
-    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, written};
-    digits().next(state);
-  }
-
-  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
-  Range room_for(std::int64_t row, std::int64_t size) const {
-    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
-    if (scratch.buffer == nullptr) return {0, 0};
-    if (!scratch.schedule.claims_are_limited) {
-      std::int64_t const first = source.first(row);
-      return {first / share, (first + size) / share};
-    }
-    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
-    std::int64_t const end = begin + size / share;
-    return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
-  }
-  RadixBuffer<Item> buffer_of(std::int64_t row) const {
-    if (scratch.buffer == nullptr) return {nullptr, 0};
-    Range const room = scratch.row_states[row].room;
-    return {scratch.buffer + room.begin, room.end - room.begin};
   }
 
   /// Whether the pass also moves what may still win to the buffer.
   bool filters(RadixRow<Item> const& state, std::int64_t row) const {
     if (of_keys && counts_places(digits(), state)) return false;
-    return !state.in_buffer && state.left < source.size(row) &&
-           state.left <= buffer_of(row).capacity;
+    return States::filters(state, row);
   }
 
   /// What a pass has to read of a row.
@@ -124,10 +86,12 @@ struct RadixSelection {
       above += here;
       here = static_cast<std::int64_t>(histogram[--bin]);
     }
-    state.need -= above;
-    state.left = here;
-    digits().keep_bin(state, bin);
-    finish_pass(state, filtered, row);
+    this->keep_bin(state, bin, above, here, filtered, row);
+    finish_few(state, row);
+    if constexpr (of_keys) {
+      settle_tie(state, row);
+      aim().again(state, row);
+    }
   }
 
   void gather_part(RadixPiece const& piece) const {
@@ -161,26 +125,9 @@ struct RadixSelection {
 
  private:
   using ListReader = typename ListSource<std::uint8_t, Item>::Reader;
-  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::items_read;
 
   RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state, std::int64_t row) const {
     return {state, row, source.problem.winners(row), digits(), sink};
-  }
-
-  /// What is left of the row, now that its bin is known.
-  void finish_pass(RadixRow<Item>& state, bool filtered, std::int64_t row) const {
-    state.settled = state.left == state.need;
-    if constexpr (of_keys)
-      if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
-        digits().settle_equal(state, state.left);
-    tally(Count::passes, 1);
-    if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
-    state.in_buffer = state.in_buffer || filtered;
-    finish_few(state, row);
-    if constexpr (of_keys) {
-      settle_tie(state, row);
-      aim().again(state, row);
-    }
   }
 
   /// Few items in the buffer are ordered in less time than it takes to launch a pass.

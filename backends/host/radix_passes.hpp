@@ -32,19 +32,6 @@ void count_by_parts(Selection const& selection, RadixPiece const& piece, unsigne
   } while (part.lines.begin < piece.lines.end);
 }
 
-/// Where a row is to be read next: by the next pass, or for its winners.
-struct RadixNext {
-  RadixTaskList pass, gather;
-
-  /// Returns the row's place in the list.
-  template <class Selection>
-  std::int64_t enlist(Selection const& selection, std::int64_t row) const {
-    auto const& state = selection.scratch.row_states[row];
-    if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
-    return (state.settled ? gather : pass).append(row, selection.lines_left(row));
-  }
-};
-
 /// The start of every row, and all the rest of a row that one thread has to itself.
 template <class Selection>
 struct RadixRows {

@@ -35,13 +35,6 @@ Range places_left(Digits const& digits, RadixRow<Item> const& state, Range range
   return {begin, std::max(begin, std::min(range.end, std::max(one, other) + 1))};
 }
 
-/// The items of a row that the buffer holds, and how many it could.
-template <class Item>
-struct RadixBuffer {
-  Item* items;
-  std::int64_t capacity;
-};
-
 template <class Bits, class Item, bool OfKeys>
 struct RadixReading {
   RadixRow<Item>& state;
