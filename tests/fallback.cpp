@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "backends/host/one_pass_sample.hpp"
-#include "backends/host/one_pass_trial.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
@@ -162,114 +161,6 @@ TEST_CASE("rows sampled by pages", "[fallback]") {
   validation.close();
 }
 
-TEST_CASE("the pilot read and the read after it read each key once", "[fallback]") {
-  using ktopk::detail::host::RowParts;
-  for (std::int64_t parts : {128, 257, 1023, 2000})
-    for (std::int64_t n : {parts * 65536, parts * 65536 - 4099}) {
-      std::vector<int> reads(static_cast<std::size_t>(n / 64 + 1));
-      std::int64_t keys = 0;
-      for (auto which : {RowParts::Which::trial, RowParts::Which::others}) {
-        RowParts row(n, parts);
-        row.read(which);
-        for (std::int64_t i = 0; i < row.count(); ++i) {
-          auto const range = row.range(i);
-          keys += range.end - range.begin;
-          for (std::int64_t at = range.begin; at < range.end; at += 64) ++reads[at / 64];
-        }
-        if (which == RowParts::Which::trial)
-          CHECK(row.share() == static_cast<double>(keys) / static_cast<double>(n));
-      }
-      CHECK(keys == n);
-      CHECK(std::count(reads.begin(), reads.end(), 1) == (n + 63) / 64);
-    }
-}
-
-TEST_CASE("the pilot read covers every stratum and reports which", "[fallback]") {
-  using ktopk::detail::host::RowParts;
-  for (std::int64_t parts : {128, 257, 1023}) {
-    RowParts row((std::int64_t{1} << 26) + 77, parts);
-    row.read(RowParts::Which::trial);
-    for (std::int64_t i = 0; i < RowParts::tried; ++i) {
-      CHECK(row.stratum(row.range(i).begin) == i);
-      CHECK(row.stratum(row.range(i).end - 1) == i);
-    }
-  }
-}
-
-TEST_CASE("a pilot read is made in long rows, for k neither small nor large", "[fallback]") {
-  using ktopk::detail::host::RowParts;
-  std::int64_t const n = 1 << 26;
-  CHECK(RowParts(n, 256).are_worth_a_trial(100'000));
-  CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(1'000));
-  CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(n / 8));
-  CHECK_FALSE(RowParts(n, 127).are_worth_a_trial(100'000));
-  CHECK_FALSE(RowParts(n / 4 - 1, 256).are_worth_a_trial(100'000));
-}
-
-TEST_CASE("a pilot read is representative if the keys it kept are spread as by chance",
-          "[fallback]") {
-  std::minstd_rand random(7);
-  ktopk::detail::host::Spread by_chance, regular, crowded, of_one_half;
-  for (int i = 0; i < 4000; ++i) {
-    by_chance.add(static_cast<int>(random() >> 8) % 64, true);
-    regular.add(i % 64, true);
-    crowded.add(i % 32, true);
-    of_one_half.add(i % 64, i % 64 < 32);
-  }
-  CHECK(by_chance.is_by_chance());
-  CHECK(regular.is_by_chance());
-  CHECK_FALSE(crowded.is_by_chance());
-  CHECK_FALSE(of_one_half.is_by_chance());
-}
-
-TEST_CASE("a pilot read may raise the threshold, too high, or accept keys too early",
-          "[fallback]") {
-  std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Validation validation;
-  for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::leading_bits}) {
-    auto const question = uniform_question(make_keys<float>(input, n, 5), 1, n, k);
-    auto const truth = solve(question, Options{});
-    for_each_space([&](auto const& exec) {
-      using Exec = std::decay_t<decltype(exec)>;
-      UniformCall<Exec, float> call(exec, question.keys, 1, n, k);
-      for (Threshold threshold :
-           {Threshold::sampled, Threshold::raised_too_high, Threshold::certain_too_low})
-        for (Sorted sorted : {Sorted::no, Sorted::yes}) {
-          Options const options{.sorted = sorted, .algorithm = Algorithm::one_pass};
-          ForceThreshold const force(threshold);
-          Recorder const record;
-          validation.expect(question, truth, call(k, options), options,
-                            [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) continue;
-          CHECK(record.ran("one_pass::trial"));
-          if (input == Input::uniform)
-            CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
-        }
-    });
-  }
-  validation.close();
-}
-
-TEMPLATE_LIST_TEST_CASE("two rows whose pilot reads differ", "[fallback]", Widths) {
-  std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Options const options{.order = Order::smallest,
-                        .sorted = Sorted::no,
-                        .ties = Ties::highest_index,
-                        .algorithm = Algorithm::one_pass};
-  auto keys = make_keys<TestType>(Input::uniform, n, 5);
-  auto const sorted = make_keys<TestType>(Input::ascending, n, 5);
-  keys.insert(keys.end(), sorted.begin(), sorted.end());
-  auto const question = uniform_question(std::move(keys), 2, n, k);
-  auto const truth = solve(question, options);
-  Validation validation;
-  for_each_space([&](auto const& exec) {
-    UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 2, n, k);
-    validation.expect(question, truth, call(k, options), options,
-                      [&] { return std::string(exec.name()); });
-  });
-  validation.close();
-}
-
 TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fallback]") {
   auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
     return ktopk::detail::host::are_in_line(std::ssize(places), span,
@@ -329,15 +220,6 @@ TEST_CASE("sorted and equal rows are bounded from both sides, and right if a bou
       });
     }
   validation.close();
-}
-
-TEST_CASE("a sample seldom holds fewer of the k best than its lower bound", "[fallback]") {
-  for (double mean : {30.0, 1000.0, 6250.0}) {
-    std::int64_t const least = ktopk::detail::safe_least(mean);
-    CHECK(log_poisson(mean, 0, least) <= ktopk::detail::log_seldom);
-    CHECK(log_poisson(mean, 0, least + 2) > ktopk::detail::log_seldom);
-  }
-  CHECK(ktopk::detail::safe_least(5) == 0);
 }
 
 TEST_CASE("a forced threshold ends with its scope", "[fallback]") {

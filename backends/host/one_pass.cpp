@@ -11,7 +11,6 @@
 #include <ktopk/detail/testing.hpp>
 
 #include "one_pass_kept.hpp"
-#include "one_pass_raise.hpp"
 #include "one_pass_rows.hpp"
 #include "one_pass_sample.hpp"
 #include "radix_select.hpp"
@@ -150,22 +149,8 @@ struct SharedReadingPieces {
 };
 
 template <class Exec, class Bits, class Item>
-void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  host::launch(label, exec, keep.problem.shape.rows * keep.parts.count(), keep);
-}
-
-/// A sample is expensive, so that the first parts of a long row tell a better threshold.
-template <class Exec, class Bits, class Item>
-void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  constexpr char const* label = "ktopk::host::one_pass::keep";
-  if (!keep.parts.are_worth_a_trial(keep.problem.shape.k)) return read_parts(label, exec, keep);
-  KeepReaching<Bits, Item> step = keep;
-  step.parts.read(RowParts::Which::trial);
-  read_parts("ktopk::host::one_pass::trial", exec, step);
-  host::launch("ktopk::host::one_pass::raise", exec, keep.problem.shape.rows,
-               Raise<Bits, Item>{step, forced_threshold});
-  step.parts.read(RowParts::Which::others);
-  read_parts(label, exec, step);
+void read_parts(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
+  host::launch("ktopk::host::one_pass::keep", exec, keep.problem.shape.rows * keep.parts, keep);
 }
 
 template <class Exec, class Bits, class Item>
@@ -179,12 +164,9 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
                Sample{problem, map, plan.samples, work.samples});
   host::launch_each("ktopk::host::one_pass::threshold", exec, shape.rows,
                     FindThreshold<Bits, Item>{problem, map, work.samples, plan, forced, work.kept});
-  read_rows(exec, KeepReaching<Bits, Item>{problem,
-                                           map,
-                                           {shape.n, host::keep_parts(device_of(exec), shape)},
-                                           work.kept,
-                                           work.winners.items,
-                                           pick_host_loops<Bits>()});
+  read_parts(exec,
+             KeepReaching<Bits, Item>{problem, map, host::keep_parts(device_of(exec), shape),
+                                      work.kept, work.winners.items, pick_host_loops<Bits>()});
   host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
                     Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
@@ -199,13 +181,9 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
   host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
                [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
   // No item of rows so short has all bits set, so that nothing is known to win before the end.
-  read_parts("ktopk::host::one_pass::keep", exec,
-             KeepReaching<Bits, Item>{problem,
-                                      rows.sink.map,
-                                      {shape.n, host::keep_parts(device_of(exec), shape)},
-                                      kept,
-                                      nullptr,
-                                      rows.loops});
+  read_parts(exec, KeepReaching<Bits, Item>{problem, rows.sink.map,
+                                            host::keep_parts(device_of(exec), shape), kept, nullptr,
+                                            rows.loops});
   host::launch("ktopk::host::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
     rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
                 kept.capacity);

@@ -5,8 +5,7 @@
 
 // one_pass on hosts: of rows that fit the cache of a thread, and of ragged ones as far as they do, any k, by a sample, a
 // bracket and one read or two (rows_in_cache.hpp). Of longer ones small k: one thread has each of many rows to itself
-// (one_pass_rows.hpp); threads that share a row raise its threshold by a trial (one_pass_trial.hpp). Reads the input
-// once, plus a sample.
+// (one_pass_rows.hpp), or threads share a row. Reads the input once, plus a sample.
 
 namespace ktopk::detail {
 

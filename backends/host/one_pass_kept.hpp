@@ -10,7 +10,6 @@
 #include "appender.hpp"
 #include "bulk_sink.hpp"
 #include "launch.hpp"
-#include "one_pass_trial.hpp"
 #include "scan.hpp"
 
 // What one_pass keeps of its rows as it reads them, and whether that proves the result.
@@ -24,7 +23,6 @@ struct Kept {
       : capacity(plan.capacity),
         thresholds(pieces.take<Item>(rows)),
         certain(pieces.take<Item>(rows)),
-        certain_counts(pieces.take<Count64>(rows)),
         written(pieces.take<Count64>(rows)),
         best_ranks(pieces.take<Count64>(rows)),
         verdicts(pieces.take<Verdict>(rows)),
@@ -33,7 +31,7 @@ struct Kept {
   void begin(std::int64_t row, Item threshold) const {
     thresholds[row] = threshold;
     certain[row] = ~Item{0};
-    certain_counts[row] = written[row] = 0;
+    written[row] = 0;
     best_ranks[row] = 0;
     verdicts[row] = {0, false};
   }
@@ -41,11 +39,10 @@ struct Kept {
 
   std::int64_t capacity;
   Item* thresholds;
-  // What reaches it will win, unless a trial or the sample misled; where neither tells, all bits set.
+  // What reaches it will win, unless the sample misled; where that does not tell, all bits set.
   Item* certain;
-  Count64* certain_counts;  // of the kept
-  Count64* written;         // more that were not kept, but written to the winners
-  Count64* best_ranks;      // no key's rank is above its row's, where some were kept
+  Count64* written;     // more that were not kept, but written to the winners
+  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
   Verdict* verdicts;
   Item* items;
 };
@@ -64,14 +61,14 @@ template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  RowParts parts;
+  std::int64_t parts;  // of a row
   Kept<Item> kept;
   Item* winners;  // the list of those, as a BulkSink has it
   HostLoops<Bits> loops;
 
   void operator()(std::int64_t index) const {
-    std::int64_t const row = index / parts.count();
-    Range const range = parts.range(index % parts.count());
+    std::int64_t const row = index / parts;
+    Range const range = part_of(problem.shape.n, index % parts, parts);
     Appender<Item> out({kept.row_items(row)}, &kept.verdicts[row].kept, kept.capacity);
     Item const best = keep_blocks(row, range, out);
     out.flush();
@@ -112,12 +109,11 @@ struct Judge {
     Verdict& verdict = kept.verdicts[row];
     auto const listed = static_cast<std::int64_t>(verdict.kept);
     auto const written = static_cast<std::int64_t>(kept.written[row]);
-    auto const certain = written + static_cast<std::int64_t>(kept.certain_counts[row]);
     std::int64_t const winners = problem.winners(row);
     tally(Count::passes, 1);
     tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
     verdict.proven = !discredited && listed + written >= winners && listed <= kept.capacity &&
-                     certain <= winners;
+                     written <= winners;
   }
 };
 

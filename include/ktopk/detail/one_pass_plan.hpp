@@ -39,13 +39,6 @@ inline std::int64_t safe_order(double mean) {
   return order;
 }
 
-/// A sample that is expected to hold `mean` winners seldom holds so few.
-inline std::int64_t safe_least(double mean) {
-  auto least = static_cast<std::int64_t>(mean - 4 * std::sqrt(mean));
-  while (least > 0 && log_poisson_tail(mean, static_cast<double>(least)) > log_seldom) --least;
-  return std::max<std::int64_t>(least, 0);
-}
-
 /// Among so many kept keys for each sample, the sample seldom holds fewer than `order`.
 inline double safe_room(std::int64_t order) {
   auto mean = static_cast<double>(order) + 4 * std::sqrt(static_cast<double>(order));
