@@ -22,7 +22,7 @@ declare -A instead=(
 )
 
 # Names that src/ declares, and names of stored measurements and their inputs.
-allowed='[/"]sieve[.]hpp|Sieve|Borderline|WinnerSink'
+allowed='Borderline|WinnerSink'
 allowed+='|winners_in_order|winners_last|-(few|many)-winners'
 
 # Layers with words of their own so far, measurements, and this file.

@@ -78,11 +78,11 @@ struct RanksBetween {
   /// Ranks of a range of one are not copied; false if there is no room for the others.
   bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             int count, bool few_reach) {
-    bool const sifts = few_reach && range.span > 0;
+    bool const filters = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
-      bool const has_room = sifts ? sift_block(loops, rank, keys + first, length)
-                                  : read_block(loops, rank, keys + first, length);
+      bool const has_room = filters ? filter_block_in(loops, rank, keys + first, length)
+                                    : read_block(loops, rank, keys + first, length);
       if (!has_room) return false;
     }
     return true;
@@ -99,8 +99,8 @@ struct RanksBetween {
   Bits* const ranks = m_memory.get();
 
  private:
-  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-                  int length) {
+  bool filter_block_in(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
+                       Stored<Bits> const* keys, int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
     if (found > room - within) return false;

@@ -465,11 +465,11 @@ template <class Bits>
     return loops;                                                                                \
   }
 
-KTOPK_FILTERS(portable, , PlainStripe)
+KTOPK_FILTERS(portable, , PlainChunk)
 #if defined(KTOPK_HOST_TARGETS)
-KTOPK_FILTERS(avx2, KTOPK_AVX2, Avx2Stripe)
-KTOPK_FILTERS(avx512, KTOPK_AVX512, PlainStripe)
-KTOPK_FILTERS(vbmi2, KTOPK_VBMI2, Vbmi2Stripe)
+KTOPK_FILTERS(avx2, KTOPK_AVX2, Avx2Chunk)
+KTOPK_FILTERS(avx512, KTOPK_AVX512, PlainChunk)
+KTOPK_FILTERS(vbmi2, KTOPK_VBMI2, Vbmi2Chunk)
 #endif
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
 #undef KTOPK_HOST_LOOPS
