@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <random>
-#include <set>
 #include <vector>
 
 #include "backends/host/one_pass_sample.hpp"
@@ -119,48 +117,6 @@ TEST_CASE("rows with gaps between their keys have a sample and a thread each", "
   });
 }
 
-TEST_CASE("long rows are sampled by two keys of a page", "[fallback]") {
-  std::int64_t const n = (1 << 22) + 3, page = 512;
-  for (std::int64_t samples : {1, 2, 6143, 6144, 8192}) {
-    ktopk::detail::host::SamplePlaces const place_of(n, samples, page);
-    std::set<std::int64_t> places;
-    for (std::int64_t i = 0; i < samples; ++i) {
-      REQUIRE(place_of(i) >= 0);
-      REQUIRE(place_of(i) < n);
-      REQUIRE(place_of(i) / page == place_of(i / 2 * 2) / page);
-      places.insert(place_of(i));
-    }
-    CHECK(std::ssize(places) == samples);
-  }
-}
-
-TEST_CASE("shorter rows are sampled by a key of every stratum", "[fallback]") {
-  for (std::int64_t n : {2048, 30'011}) {
-    ktopk::detail::host::SamplePlaces const place_of(n, 2048, 512);
-    for (std::int64_t i = 0; i < 2048; ++i) REQUIRE(place_of(i) / (n / 2048) == i);
-  }
-}
-
-/// Where the keys of a page are alike, a sample by pages carries less information.
-TEST_CASE("rows sampled by pages", "[fallback]") {
-  std::int64_t const n = (1 << 22) + 3, k = 1000;
-  Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
-  Validation validation;
-  for (Input input : {Input::uniform, Input::ascending, Input::few_values})
-    for (std::int64_t alike : {1, 512}) {
-      auto keys = make_keys<double>(input, n, 5);
-      for (std::int64_t i = 0; i < n; ++i) keys[i] = keys[i - i % alike];
-      auto const question = uniform_question(keys, 1, n, k);
-      auto const truth = solve(question, options);
-      for_each_space([&](auto const& exec) {
-        UniformCall<std::decay_t<decltype(exec)>, double> call(exec, keys, 1, n, k);
-        validation.expect(question, truth, call(k, options), options,
-                          [&] { return std::string(exec.name()) + ", " + name(input); });
-      });
-    }
-  validation.close();
-}
-
 TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fallback]") {
   auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
     return ktopk::detail::host::are_in_line(std::ssize(places), span,
@@ -177,23 +133,21 @@ TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fal
 
 TEST_CASE("for sorted rows a lower order statistic of the sample suffices", "[fallback]") {
   for (std::int64_t n : {(1 << 19) + 3, (1 << 22) + 4099, 1 << 26})
-    for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700})
-      for (std::int64_t page : {std::int64_t{512}, n}) {
-        auto const plan = ktopk::detail::one_pass_plan(n, k);
-        ktopk::detail::host::SamplePlaces const place_of(n, plan.samples, page);
-        std::vector<std::int64_t> places;
-        for (std::int64_t i = 0; i < plan.samples; ++i) places.push_back(place_of(i));
-        std::sort(places.begin(), places.end());
-        INFO("n " << n << ", k " << k << ", page " << page);
-        CHECK(plan.in_line < plan.order);
-        CHECK(places[plan.in_line - 1] + 1 >= k);
-        CHECK(n - places[plan.samples - plan.in_line] >= k);
-        std::int64_t const sure = place_of.least_at_end(k);
-        if (n == 1 << 26) CHECK(sure + 8 >= plan.in_line);
-        if (sure == 0) continue;
-        CHECK(places[sure - 1] < k);
-        CHECK(n - places[plan.samples - sure] <= k);
-      }
+    for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700}) {
+      auto const plan = ktopk::detail::one_pass_plan(n, k);
+      ktopk::detail::Strata const strata(n, plan.samples);
+      std::vector<std::int64_t> places;
+      for (std::int64_t i = 0; i < plan.samples; ++i) places.push_back(strata.place(i));
+      INFO("n " << n << ", k " << k);
+      CHECK(plan.in_line < plan.order);
+      CHECK(places[plan.in_line - 1] + 1 >= k);
+      CHECK(n - places[plan.samples - plan.in_line] >= k);
+      std::int64_t const sure = ktopk::detail::host::least_at_end(n, plan.samples, k);
+      if (n == 1 << 26) CHECK(sure + 8 >= plan.in_line);
+      if (sure == 0) continue;
+      CHECK(places[sure - 1] < k);
+      CHECK(n - places[plan.samples - sure] <= k);
+    }
 }
 
 TEST_CASE("sorted and equal rows are bounded from both sides, and right if a bound misleads",

@@ -28,26 +28,25 @@ struct TakeSample {
   Item* out;
 
   static constexpr int block = 256;
-  static constexpr std::int64_t page_keys = 4096 / sizeof(Bits);
   static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
 
   void operator()(std::int64_t index) const {
     std::int64_t const row_blocks = blocks(samples);
     std::int64_t const row = index / row_blocks, first = index % row_blocks * block;
     std::int64_t const end = std::min(first + block, samples);
-    take(row, {problem.shape.n, samples, page_keys}, {first, end});
+    take(row, {problem.shape.n, samples}, {first, end});
     tally(Count::keys_read, end - first);
   }
 
  private:
   /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
-  void take(std::int64_t row, SamplePlaces const& place_of, Range range) const {
+  void take(std::int64_t row, Strata const& strata, Range range) const {
     Stored<Bits> const* const keys = problem.row_keys(row);
     std::int64_t const step = problem.key_step;
     std::int64_t places[block];
     Bits found[block];
     int const count = static_cast<int>(range.end - range.begin);
-    for (int i = 0; i < count; ++i) places[i] = place_of(range.begin + i);
+    for (int i = 0; i < count; ++i) places[i] = strata.place(range.begin + i);
     for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
     Item* const to = out + row * samples + range.begin;
     for (int i = 0; i < count; ++i) to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
@@ -95,10 +94,10 @@ struct FindThreshold {
   /// Winners that are all at one end of the row are bounded from both sides by the samples of that end.
   void begin_in_line(std::int64_t row, Item const* best) const {
     kept.begin(row, unless_forced(best[plan.in_line - 1], forced));
-    SamplePlaces const places(problem.shape.n, plan.samples, TakeSample<Bits, Item>::page_keys);
-    std::int64_t const sure = forced == Threshold::certain_too_low
-                                  ? plan.in_line
-                                  : places.least_at_end(problem.winners(row));
+    std::int64_t const sure =
+        forced == Threshold::certain_too_low
+            ? plan.in_line
+            : least_at_end(problem.shape.n, plan.samples, problem.winners(row));
     if (sure > 0) kept.certain[row] = best[std::min(sure, plan.in_line) - 1];
   }
 };
