@@ -10,7 +10,6 @@
 #include <iterator>
 #include <vector>
 
-#include "backends/host/one_pass_sample.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
@@ -115,65 +114,6 @@ TEST_CASE("rows with gaps between their keys have a sample and a thread each", "
     INFO(exec.name());
     CHECK(record.ran("one_pass::rows"));
   });
-}
-
-TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fallback]") {
-  auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
-    return ktopk::detail::host::are_in_line(std::ssize(places), span,
-                                            [&](std::int64_t i) { return places[i]; });
-  };
-  CHECK(in_line({10, 11, 13, 20, 21, 22, 30, 35}, 25));
-  CHECK(in_line({35, 30, 22, 21, 20, 13, 11, 10}, 25));
-  CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30, 36}, 25));
-  CHECK_FALSE(in_line({36, 30, 22, 21, 20, 13, 11, 10}, 25));
-  CHECK_FALSE(in_line({10, 11, 20, 13, 21, 22, 30, 35}, 25));
-  CHECK_FALSE(in_line({35, 30, 22, 21, 20, 10, 13, 11}, 25));
-  CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30}, 25));
-}
-
-TEST_CASE("for sorted rows a lower order statistic of the sample suffices", "[fallback]") {
-  for (std::int64_t n : {(1 << 19) + 3, (1 << 22) + 4099, 1 << 26})
-    for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700}) {
-      auto const plan = ktopk::detail::one_pass_plan(n, k);
-      ktopk::detail::Strata const strata(n, plan.samples);
-      std::vector<std::int64_t> places;
-      for (std::int64_t i = 0; i < plan.samples; ++i) places.push_back(strata.place(i));
-      INFO("n " << n << ", k " << k);
-      CHECK(plan.in_line < plan.order);
-      CHECK(places[plan.in_line - 1] + 1 >= k);
-      CHECK(n - places[plan.samples - plan.in_line] >= k);
-      std::int64_t const sure = ktopk::detail::host::least_at_end(n, plan.samples, k);
-      if (n == 1 << 26) CHECK(sure + 8 >= plan.in_line);
-      if (sure == 0) continue;
-      CHECK(places[sure - 1] < k);
-      CHECK(n - places[plan.samples - sure] <= k);
-    }
-}
-
-TEST_CASE("sorted and equal rows are bounded from both sides, and right if a bound misleads",
-          "[fallback]") {
-  std::int64_t const n = (1 << 20) + 3, k = 3000;
-  Validation validation;
-  for (Input input : {Input::ascending, Input::descending, Input::all_equal, Input::bucket_killer})
-    for (Options options : all_options<std::int32_t>()) {
-      options.algorithm = Algorithm::one_pass;
-      auto const question = uniform_question(make_keys<std::int32_t>(input, n, 5), 1, n, k);
-      auto const truth = solve(question, options);
-      for_each_space([&](auto const& exec) {
-        using Exec = std::decay_t<decltype(exec)>;
-        UniformCall<Exec, std::int32_t> call(exec, question.keys, 1, n, k);
-        for (Threshold threshold : {Threshold::sampled, Threshold::certain_too_low}) {
-          ForceThreshold const force(threshold);
-          Recorder const record;
-          validation.expect(question, truth, call(k, options), options,
-                            [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (ktopk::detail::is_host_space<Exec> && serves_tuned(exec) &&
-              input != Input::bucket_killer)
-            CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
-        }
-      });
-    }
-  validation.close();
 }
 
 TEST_CASE("a forced threshold ends with its scope", "[fallback]") {

@@ -32,26 +32,21 @@ class Appender {
     m_holds += wanted;
     if (m_holds == room) flush();
   }
-  /// Adds which of item(0) .. item(count - 1) reach `least`, to `winners` which reach `certain`; returns the best of
-  /// all.
-  template <class MakeItem, class Winners>
-  Item add_reaching(int count, Item least, Item certain, MakeItem const& item, Winners& winners) {
+  /// Adds which of item(0) .. item(count - 1) reach `least`; returns the best of all.
+  template <class MakeItem>
+  Item add_reaching(int count, Item least, MakeItem const& item) {
     constexpr int stride = room / 2;
     Item best = 0;
     for (int first = 0; first < count; first += stride) {
       if (m_holds > room - stride) flush();
-      if (winners.m_holds > room - stride) winners.flush();
       int const end = first + stride < count ? first + stride : count;
-      int holds = m_holds,
-          wins = winners.m_holds;  // copies that no store can change stay in registers
+      int holds = m_holds;  // a copy that no store can change stays in a register
       for (int i = first; i < end; ++i) {
-        Item const next = m_held[holds] = winners.m_held[wins] = item(i);
+        Item const next = m_held[holds] = item(i);
         best = next > best ? next : best;
-        holds += next >= least && next < certain;
-        wins += next >= certain;
+        holds += next >= least;
       }
       m_holds = holds;
-      winners.m_holds = wins;
     }
     return best;
   }
@@ -69,9 +64,6 @@ class Appender {
   static constexpr int room = 256;
 
  private:
-  template <class, class>
-  friend class Appender;
-
   Put m_put;
   Count64* m_count;
   Count64 m_capacity;

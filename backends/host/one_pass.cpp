@@ -12,7 +12,6 @@
 
 #include "one_pass_kept.hpp"
 #include "one_pass_rows.hpp"
-#include "one_pass_sample.hpp"
 #include "radix_select.hpp"
 #include "store_selected.hpp"
 
@@ -54,51 +53,20 @@ struct TakeSample {
 };
 
 template <class Item>
-Item unless_forced(Item threshold, Threshold forced) {
-  if (forced == Threshold::too_high) return ~Item{0};
-  return forced == Threshold::too_low ? Item{0} : threshold;
-}
-
-/// Samples that only rise or fall are those of a sorted or equal row. Among few others, the order-th best is
-/// soonest found by a heap, which is at its worst where each sample is better than those before.
-template <class Bits, class Item>
 struct FindThreshold {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
   Item* samples;
   OnePassPlan plan;
   Threshold forced;
   Kept<Item> kept;
 
   void operator()(std::int64_t row) const {
-    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
-    if (*first < *(last - 1)) std::reverse(first, last);
-    if (std::is_sorted(first, last, std::greater<Item>())) return begin_in_line(row, first);
-    if (plan.order <= plan.samples / 128) {
-      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
-      if (best_are_in_line(first)) return begin_in_line(row, first);
-    } else {
-      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
-    }
-    kept.begin(row, unless_forced(first[plan.order - 1], forced));
-  }
-
- private:
-  bool best_are_in_line(Item const* best) const {
-    std::int64_t const span = (plan.in_line + 2) * (problem.shape.n / plan.samples);
-    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
-      return static_cast<std::int64_t>(map.position(best[i]));
-    });
-  }
-
-  /// Winners that are all at one end of the row are bounded from both sides by the samples of that end.
-  void begin_in_line(std::int64_t row, Item const* best) const {
-    kept.begin(row, unless_forced(best[plan.in_line - 1], forced));
-    std::int64_t const sure =
-        forced == Threshold::certain_too_low
-            ? plan.in_line
-            : least_at_end(problem.shape.n, plan.samples, problem.winners(row));
-    if (sure > 0) kept.certain[row] = best[std::min(sure, plan.in_line) - 1];
+    Item* const first = samples + row * plan.samples;
+    Item* const at = first + plan.order - 1;
+    std::nth_element(first, at, first + plan.samples, std::greater<Item>());
+    Item threshold = *at;
+    if (forced == Threshold::too_high) threshold = ~Item{0};
+    if (forced == Threshold::too_low) threshold = Item{0};
+    kept.begin(row, threshold);
   }
 };
 
@@ -162,10 +130,9 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
                Sample{problem, map, plan.samples, work.samples});
   host::launch_each("ktopk::host::one_pass::threshold", exec, shape.rows,
-                    FindThreshold<Bits, Item>{problem, map, work.samples, plan, forced, work.kept});
-  read_parts(exec,
-             KeepReaching<Bits, Item>{problem, map, host::keep_parts(device_of(exec), shape),
-                                      work.kept, work.winners.items, pick_host_loops<Bits>()});
+                    FindThreshold<Item>{work.samples, plan, forced, work.kept});
+  read_parts(exec, KeepReaching<Bits, Item>{problem, map, host::keep_parts(device_of(exec), shape),
+                                            work.kept, pick_host_loops<Bits>()});
   host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
                     Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
@@ -179,10 +146,9 @@ void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* 
       SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
   host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
                [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  // No item of rows so short has all bits set, so that nothing is known to win before the end.
-  read_parts(exec, KeepReaching<Bits, Item>{problem, rows.sink.map,
-                                            host::keep_parts(device_of(exec), shape), kept, nullptr,
-                                            rows.loops});
+  read_parts(exec,
+             KeepReaching<Bits, Item>{problem, rows.sink.map,
+                                      host::keep_parts(device_of(exec), shape), kept, rows.loops});
   host::launch("ktopk::host::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
     rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
                 kept.capacity);
@@ -230,7 +196,7 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
   host::radix_select(
       exec,
       ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
-                             work.kept.thresholds, work.kept.best_ranks, work.kept.written},
+                             work.kept.thresholds, work.kept.best_ranks},
       work.finish, sink);
   host::fall_back(exec,
                   KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},

@@ -8,7 +8,6 @@
 #include <ktopk/detail/selected.hpp>
 
 #include "appender.hpp"
-#include "bulk_sink.hpp"
 #include "launch.hpp"
 #include "scan.hpp"
 
@@ -22,16 +21,12 @@ struct Kept {
   Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
       : capacity(plan.capacity),
         thresholds(pieces.take<Item>(rows)),
-        certain(pieces.take<Item>(rows)),
-        written(pieces.take<Count64>(rows)),
         best_ranks(pieces.take<Count64>(rows)),
         verdicts(pieces.take<Verdict>(rows)),
         items(pieces.take<Item>(rows * plan.capacity)) {}
 
   void begin(std::int64_t row, Item threshold) const {
     thresholds[row] = threshold;
-    certain[row] = ~Item{0};
-    written[row] = 0;
     best_ranks[row] = 0;
     verdicts[row] = {0, false};
   }
@@ -39,9 +34,6 @@ struct Kept {
 
   std::int64_t capacity;
   Item* thresholds;
-  // What reaches it will win, unless the sample misled; where that does not tell, all bits set.
-  Item* certain;
-  Count64* written;     // more that were not kept, but written to the winners
   Count64* best_ranks;  // no key's rank is above its row's, where some were kept
   Verdict* verdicts;
   Item* items;
@@ -56,14 +48,13 @@ inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
   return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
 }
 
-/// The one read: a part of a row, of which what reaches the threshold is kept, but for what is known to win.
+/// The one read: a part of a row, of which what reaches the threshold is kept.
 template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
   std::int64_t parts;  // of a row
   Kept<Item> kept;
-  Item* winners;  // the list of those, as a BulkSink has it
   HostLoops<Bits> loops;
 
   void operator()(std::int64_t index) const {
@@ -78,14 +69,12 @@ struct KeepReaching {
   }
 
  private:
-  /// Puts what is certain to win to the winners at once; returns the best of the kept.
+  /// Returns the best of the kept.
   Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
-    Item const threshold = kept.thresholds[row], certain = kept.certain[row];
-    Appender<Item, PutMany<Bits, Item>> out({{problem, map, winners}, row}, &kept.written[row],
-                                            problem.winners(row));
+    Item const threshold = kept.thresholds[row];
     Item best = 0;
     auto const add = [&](int found, auto const& item) {
-      best = std::max(best, list.add_reaching(found, threshold, certain, item, out));
+      best = std::max(best, list.add_reaching(found, threshold, item));
     };
     for_each_side_of_ties(map, threshold, range.begin, range.end,
                           [&](std::int64_t begin, std::int64_t end) {
@@ -93,13 +82,11 @@ struct KeepReaching {
                                 loops, problem.row_keys(row), problem.key_step, map, begin, end,
                                 [&] { return threshold; }, add);
                           });
-    out.flush();
-    return std::min(best, certain);
+    return best;
   }
 };
 
-/// The winners are among the kept and the written, and all that are certain are among the winners, if there are
-/// enough of the ones and not too many of the others.
+/// The winners are among the kept if there are enough of them and all found room.
 template <class Bits, class Item>
 struct Judge {
   Problem<Bits> problem;
@@ -108,12 +95,9 @@ struct Judge {
   void operator()(std::int64_t row) const {
     Verdict& verdict = kept.verdicts[row];
     auto const listed = static_cast<std::int64_t>(verdict.kept);
-    auto const written = static_cast<std::int64_t>(kept.written[row]);
-    std::int64_t const winners = problem.winners(row);
     tally(Count::passes, 1);
     tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
-    verdict.proven = !discredited && listed + written >= winners && listed <= kept.capacity &&
-                     written <= winners;
+    verdict.proven = !discredited && listed >= problem.winners(row) && listed <= kept.capacity;
   }
 };
 

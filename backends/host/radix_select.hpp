@@ -38,9 +38,6 @@ struct KeySource : RowsOfKeys<Bits, Item> {
 
 template <class Bits, class Item>
 struct ListSource : RowsOfItems<Bits, Item> {
-  // Of each row, how many winners are not in the list but written already.
-  Count64 const* written = nullptr;
-
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;
@@ -48,10 +45,6 @@ struct ListSource : RowsOfItems<Bits, Item> {
     ListScan<Item> scan() const { return {items}; }
     Item operator()(std::int64_t i) const { return items[i]; }
   };
-  std::int64_t wanted(std::int64_t row) const {
-    std::int64_t const all = RowsOfItems<Bits, Item>::wanted(row);
-    return all - (written == nullptr ? 0 : static_cast<std::int64_t>(written[row]));
-  }
   Reader reader(std::int64_t row) const { return {this->items + row * this->stride}; }
 };
 

@@ -17,7 +17,6 @@ struct OnePassPlan {
   std::int64_t samples;
   std::int64_t order;     ///< the threshold is the order-th best sample
   std::int64_t capacity;  ///< room for kept items
-  std::int64_t in_line;   ///< the order that does where keys are sorted or equal
 };
 
 /// A bound on the logarithm of the probability that a Poisson variable of this mean is x or further from it on
@@ -67,9 +66,7 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   std::int64_t const order = safe_order(expected);
   auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
   std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
-  // Strata hold such winners one after the other: the last is no further than in the one behind the expected.
-  auto const in_line = static_cast<std::int64_t>(std::ceil(expected)) + 3;
-  return {samples, order, std::min({room, most, n}), std::min(in_line, order)};
+  return {samples, order, std::min({room, most, n})};
 }
 
 /// Whether rows of a shape are long enough, and k so small that the read keeps little.

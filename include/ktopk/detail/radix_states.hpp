@@ -178,9 +178,8 @@ struct RadixStates {
     Item const most = bounds.most < greatest ? bounds.most : greatest;
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
-    auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
     Range const room = room_for(row, size);
-    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, written};
+    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, 0};
     digits().next(state);
   }
 
