@@ -23,9 +23,8 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
-// Lengths of rows that one host thread serves alone if there are gaps between their keys, that several threads read, and
-// whose whole selection several threads share (large k).
-constexpr std::int64_t one_thread = 30'011, shared_reading = 70'001, all_shared = 530'003;
+// Lengths of rows that one host thread reads, with gaps between their keys, and that several threads share.
+constexpr std::int64_t one_thread = 30'011, short_shared = 70'001, long_shared = 530'003;
 constexpr std::int64_t many = 6'000;
 
 template <class T>
@@ -83,8 +82,8 @@ TEST_CASE("equal keys fall back by the tie rule", "[fallback]") {
 TEST_CASE("rows that threads share fall back too", "[fallback]") {
   Validation validation;
   for (Threshold threshold : {Threshold::too_high, Threshold::too_low}) {
-    select_with<float>(threshold, Input::few_values, validation, shared_reading, {700});
-    select_with<float>(threshold, Input::few_values, validation, all_shared, {many});
+    select_with<float>(threshold, Input::few_values, validation, short_shared, {700});
+    select_with<float>(threshold, Input::few_values, validation, long_shared, {many});
   }
   validation.close();
 }
@@ -92,27 +91,14 @@ TEST_CASE("rows that threads share fall back too", "[fallback]") {
 TEST_CASE("one_pass serves these shapes, and radix stands behind it", "[fallback]") {
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
-    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, all_shared, 5), 1,
-                                  all_shared, many);
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, long_shared, 5), 1,
+                                  long_shared, many);
     ForceThreshold const force(Threshold::too_high);
     Recorder const record;
     call(many, {.algorithm = Algorithm::one_pass});
     INFO(exec.name());
     CHECK(record.ran("one_pass"));
     if (!record.ran("ktopk::cuda::one_pass")) CHECK(record.ran("one_pass::fallback"));
-  });
-}
-
-TEST_CASE("rows with gaps between their keys have a sample and a thread each", "[fallback]") {
-  for_each_space([](auto const& exec) {
-    using Exec = std::decay_t<decltype(exec)>;
-    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
-    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, one_thread, 5), 1,
-                                  one_thread, 700);
-    Recorder const record;
-    call.with_gaps(700, {.algorithm = Algorithm::one_pass});
-    INFO(exec.name());
-    CHECK(record.ran("one_pass::rows"));
   });
 }
 

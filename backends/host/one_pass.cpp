@@ -11,7 +11,6 @@
 #include <ktopk/detail/testing.hpp>
 
 #include "one_pass_kept.hpp"
-#include "one_pass_rows.hpp"
 #include "radix_select.hpp"
 #include "store_selected.hpp"
 
@@ -106,53 +105,22 @@ struct RowsInCachePieces {
   RadixScratch<Item> scratch;
 };
 
-template <class Item>
-struct SharedReadingPieces {
-  SharedReadingPieces(void* workspace, Device const&, Shape const& shape, Options const&)
-      : pieces(workspace), kept(pieces, shape.rows, one_pass_plan(shape.n, shape.k)) {}
-
-  Pieces pieces;
-  Kept<Item> kept;
-};
-
-template <class Exec, class Bits, class Item>
-void read_parts(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  host::launch("ktopk::host::one_pass::keep", exec, keep.problem.shape.rows * keep.parts, keep);
-}
-
 template <class Exec, class Bits, class Item>
 void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
                    OnePassPieces<Item> const& work) {
   Shape const& shape = problem.shape;
   OnePassPlan const& plan = work.plan;
   Threshold const forced = forced_threshold;
+  std::int64_t const parts = host::keep_parts(device_of(exec), shape);
   using Sample = TakeSample<Bits, Item>;
   host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
                Sample{problem, map, plan.samples, work.samples});
   host::launch_each("ktopk::host::one_pass::threshold", exec, shape.rows,
                     FindThreshold<Item>{work.samples, plan, forced, work.kept});
-  read_parts(exec, KeepReaching<Bits, Item>{problem, map, host::keep_parts(device_of(exec), shape),
-                                            work.kept, pick_host_loops<Bits>()});
+  host::launch("ktopk::host::one_pass::keep", exec, shape.rows * parts,
+               KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
   host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
                     Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
-}
-
-/// Several threads read a row, one does the rest.
-template <class Exec, class Bits, class Item>
-void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* workspace) {
-  Problem<Bits> const& problem = rows.sink.problem;
-  Shape const& shape = problem.shape;
-  Kept<Item> const kept =
-      SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
-  host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
-               [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  read_parts(exec,
-             KeepReaching<Bits, Item>{problem, rows.sink.map,
-                                      host::keep_parts(device_of(exec), shape), kept, rows.loops});
-  host::launch("ktopk::host::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
-    rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
-                kept.capacity);
-  });
 }
 
 /// A profile shows it only where it happens.
@@ -175,15 +143,13 @@ void select_in_cache(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bit
 }
 
 /// How the rows of a shape are selected.
-enum class Way { short_rows, in_cache, by_rows, shared_reading, shared };
+enum class Way { short_rows, in_cache, shared };
 
 inline Way way_of(Device const& device, Shape const& shape) {
   if (are_short_rows(shape)) return Way::short_rows;
   bool const is_read_once = one_pass_serves(shape);
   bool const in_cache = are_rows_in_cache(device, shape) && (shape.packed || !is_read_once);
-  if (shape.ragged || in_cache) return Way::in_cache;
-  if (!fits_one_thread(one_pass_plan(shape.n, shape.k))) return Way::shared;
-  return host::parts_of_row(device, shape.rows, shape.n) == 1 ? Way::by_rows : Way::shared_reading;
+  return shape.ragged || in_cache ? Way::in_cache : Way::shared;
 }
 
 /// Whatever fits no single thread.
@@ -209,18 +175,11 @@ void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item
               Options const& options, void* workspace) {
   Shape const& shape = problem.shape;
   Way const way = way_of(device_of(exec), shape);
-  BulkSink<Bits, Item> const sink{problem, map, nullptr};
-  HostLoops<Bits> const loops = pick_host_loops<Bits>();
   if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
-  if (way == Way::short_rows)
-    return host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
-                        ShortRows<Bits, Item>{sink, loops, options.sorted});
-  OnePassRows<Bits, Item> const rows{sink, loops, one_pass_plan(shape.n, shape.k), options.sorted};
-  if (way == Way::by_rows)
-    host::launch("ktopk::host::one_pass::rows", exec, shape.rows, rows);
-  else
-    share_reading(exec, rows, workspace);
+  host::launch(
+      "ktopk::host::one_pass::short_rows", exec, shape.rows,
+      ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
 }
 
 }  // namespace host
@@ -234,8 +193,6 @@ KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Sh
                                                         Options const& options) {
   switch (host::way_of(device, shape)) {
     case host::Way::in_cache: return bytes_of<host::RowsInCachePieces>(device, shape, options);
-    case host::Way::shared_reading:
-      return bytes_of<host::SharedReadingPieces>(device, shape, options);
     case host::Way::shared: return bytes_of<host::OnePassPieces>(device, shape, options);
     default: return 0;
   }

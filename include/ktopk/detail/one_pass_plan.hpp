@@ -46,8 +46,7 @@ inline double safe_room(std::int64_t order) {
 }
 
 /// How many keys to sample: its cost is about that of what it lets through, with sqrt(n) for few winners and
-/// cbrt(k n) for many. Up to 2^19 keys one thread may do it, on its stack; beyond 2^31 the sample grows
-/// again, so that the room is bounded in n.
+/// cbrt(k n) for many. Beyond 2^31 keys the sample grows again, so that the room is bounded in n.
 inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
   auto const size = static_cast<double>(n), winners = static_cast<double>(k);
   auto const balanced = static_cast<std::int64_t>(
