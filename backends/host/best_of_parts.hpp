@@ -2,15 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <type_traits>
 
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/selected.hpp>
 
 #include "bulk_sink.hpp"
 #include "launch.hpp"
-#include "loops.hpp"
 #include "sort.hpp"
 #include "store_selected.hpp"
 
@@ -83,22 +80,6 @@ struct PartLists {
     std::int64_t const n = sink.problem.length(row), part = part_of(n, 0, parts).end;
     std::int64_t const whole = part > 0 ? n / part : 0;
     return whole * wanted(row, part) + wanted(row, n - whole * part);
-  }
-
-  /// Moves the k best of `count` items to the front.
-  static void keep_best(Item* items, int count, int k) {
-    if constexpr (std::is_same_v<Item, Item64>) {
-      Item const least = pick_host_loops<Item64>().kth(items, count, k).rank;
-      int kept = 0;
-      for (int i = 0; i < count; ++i) {
-        Item const item = items[i];
-        items[kept] = item;
-        kept += item >= least;
-      }
-    } else {
-      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
-    }
-    tally(Count::items_read, count);
   }
 };
 

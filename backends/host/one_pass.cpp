@@ -2,7 +2,6 @@
 #include "one_pass.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
@@ -59,10 +58,8 @@ struct FindThreshold {
   Kept<Item> kept;
 
   void operator()(std::int64_t row) const {
-    Item* const first = samples + row * plan.samples;
-    Item* const at = first + plan.order - 1;
-    std::nth_element(first, at, first + plan.samples, std::greater<Item>());
-    Item threshold = *at;
+    Item threshold = kth_item(samples + row * plan.samples, static_cast<int>(plan.samples),
+                              static_cast<int>(plan.order));
     if (forced == Threshold::too_high) threshold = ~Item{0};
     if (forced == Threshold::too_low) threshold = Item{0};
     kept.begin(row, threshold);
@@ -115,8 +112,8 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   using Sample = TakeSample<Bits, Item>;
   host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
                Sample{problem, map, plan.samples, work.samples});
-  host::launch_each("ktopk::host::one_pass::threshold", exec, shape.rows,
-                    FindThreshold<Item>{work.samples, plan, forced, work.kept});
+  host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
+               FindThreshold<Item>{work.samples, plan, forced, work.kept});
   host::launch("ktopk::host::one_pass::keep", exec, shape.rows * parts,
                KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
   host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,

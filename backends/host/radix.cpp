@@ -2,7 +2,6 @@
 #include "radix.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/instantiate.hpp>
@@ -111,20 +110,32 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     if (piece.lines.begin == 0) tally(Count::passes, 1);
   }
 
-  /// A row of keys that a thread does at once; false where it is too long or the source has none.
+  /// A row that a thread selects from in its cache; false where it is too long for that, or is not to be tried.
   bool select_in_cache(std::int64_t row) const {
+    std::int64_t const size = source.active(row) ? source.size(row) : 0;
+    auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
     if constexpr (of_keys) {
-      std::int64_t const size = source.size(row);
       if (size > scratch.longest_in_cache) return false;
-      auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
-      if (k == 0) return true;
-      return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+      return k == 0 || ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+    } else {
+      constexpr std::int64_t longest_list = 8192;
+      if (size > longest_list) return false;
+      if (k > 0) select_in_list(row, static_cast<int>(size), k);
+      return true;
     }
-    return false;
   }
 
  private:
   using ListReader = typename ListSource<std::uint8_t, Item>::Reader;
+
+  void select_in_list(std::int64_t row, int size, int k) const {
+    ThreadArray<Item> const memory(size);
+    Item* const items = memory.get();
+    std::copy_n(source.reader(row).items, size, items);
+    keep_best(items, size, k);
+    sink.put_items(row, 0, items, k);
+    tally(Count::passes, 1);
+  }
 
   RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state, std::int64_t row) const {
     return {state, row, source.problem.winners(row), digits(), sink};
@@ -140,18 +151,8 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     Item* const items = memory.get();
     auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
     auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
-    digits().settle_at(state, best_of(items, count, static_cast<int>(state.need)));
+    digits().settle_at(state, kth_item(items, count, static_cast<int>(state.need)));
   }
-  /// The k-th best of items that are all distinct, of which the order is lost.
-  static Item best_of(Item* items, int count, int k) {
-    if constexpr (ListScan<Item>::by_loops) {
-      return pick_host_loops<Item>().kth(items, count, k).rank;
-    } else {
-      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
-      return items[k - 1];
-    }
-  }
-
   /// Of keys that share a rank the k-th is looked for from the end that it is nearer to, where few have to be
   /// looked at until it is found.
   void settle_tie(RadixRow<Item>& state, std::int64_t row) const {
