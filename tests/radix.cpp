@@ -618,7 +618,7 @@ TEST_CASE("a sample that misleads for small k only costs time", "[algorithms]") 
   for (std::int64_t k : {300, 8333})
     for (float seen : {-1.0f, 2.0f}) {
       Samples const samples(static_cast<int>(n), static_cast<int>(k),
-                            ShortRows<std::uint32_t, Item64>::keys_of_few_per_sample);
+                            RowsInCache<std::uint32_t, Item64>::keys_of_few_per_sample);
       auto keys = make_rows<float>(Input::uniform, rows, n);
       for (std::int64_t row = 0; row < rows; ++row)
         for (int i = 0; i < samples.count; ++i)

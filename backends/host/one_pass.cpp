@@ -176,7 +176,7 @@ void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
   host::launch(
       "ktopk::host::one_pass::short_rows", exec, shape.rows,
-      ShortRows<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+      RowsInCache<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
 }
 
 }  // namespace host

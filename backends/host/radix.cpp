@@ -116,7 +116,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
     if constexpr (of_keys) {
       if (size > scratch.longest_in_cache) return false;
-      return k == 0 || ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+      return k == 0 || RowsInCache<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
     } else {
       constexpr std::int64_t longest_list = 8192;
       if (size > longest_list) return false;
