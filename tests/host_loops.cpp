@@ -32,7 +32,6 @@ using ktopk::detail::Prefilter;
 using ktopk::detail::RankDigits;
 using ktopk::detail::RankMap;
 using ktopk::detail::RankRange;
-using ktopk::detail::streams;
 
 #define KTOPK_TUPLE_ITEM(T) std::tuple<T>{},
 using Keys =
@@ -164,28 +163,6 @@ TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_loops]
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("every filter of streams finds what it would find block by block",
-                        "[host_loops]", Keys) {
-  using Bits = bits_of<TestType>;
-  constexpr std::int64_t apart = filter_block + 192;
-  auto keys = patterns<TestType>();
-  keys.resize(streams * apart, keys[0]);
-  int wrong = 0;
-  for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
-    std::vector<std::uint16_t> wanted;
-    for (int s = 0; s < streams; ++s)
-      for (std::uint16_t place : places_in_range(&keys[s * apart], filter_block, map, range))
-        wanted.push_back(static_cast<std::uint16_t>(s * filter_block + place));
-    for (auto const& loops : all_host_loops<Bits>()) {
-      std::vector<std::uint16_t> hits(streams * filter_block + 1);
-      int const found = loops.filter_streams(keys.data(), apart, map, range, hits.data());
-      std::sort(hits.begin(), hits.begin() + found);
-      wrong += !std::equal(wanted.begin(), wanted.end(), hits.begin(), hits.begin() + found);
-    }
-  });
-  CHECK(wrong == 0);
-}
-
 TEMPLATE_LIST_TEST_CASE("a prefilter passes every key of its range", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
@@ -289,7 +266,7 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops count what reaches a rank", "[h
 
 namespace {
 
-/// A row's keys for a read by streams, and the best composite keys that the read should find.
+/// A long row's keys, and the best composite keys that a read should find.
 template <class T>
 struct LongRow {
   using Bits = bits_of<T>;
@@ -302,7 +279,7 @@ struct LongRow {
     std::sort(items.begin(), items.end(), std::greater<Item>());
   }
 
-  static constexpr std::size_t length = (1u << 17) + streams * filter_block + 1234;
+  static constexpr std::size_t length = (1u << 17) + 4 * filter_block + 1234;
   ktopk::detail::ItemMap<Bits, Item> map;
   std::vector<Bits> keys;
   std::vector<Item> items;  // the best first
@@ -322,23 +299,20 @@ using FewKeys = std::tuple<std::uint8_t, std::int16_t, float, double>;
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once", "[host_loops]",
+TEMPLATE_LIST_TEST_CASE("a read visits every item that reaches a threshold, once", "[host_loops]",
                         FewKeys) {
   using Row = LongRow<TestType>;
-  auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
-  loops.by_streams = GENERATE(true, false);
-  CAPTURE(loops.by_streams);
+  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t count : {std::size_t{1}, std::size_t{500}, Row::length / 2, Row::length}) {
       auto const threshold = row.items[count - 1];
       std::vector<typename Row::Item> visited;
-      ktopk::detail::for_each_reaching_in_streams(
+      ktopk::detail::for_each_reaching(
           loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length),
-          [&] { return threshold; },
-          [&](int found, auto const& item) {
-            for (int h = 0; h < found; ++h)
-              if (item(h) >= threshold) visited.push_back(item(h));
+          filter_block, [&] { return threshold; },
+          [&](typename Row::Item item) {
+            if (item >= threshold) visited.push_back(item);
           });
       std::sort(visited.begin(), visited.end(), std::greater<typename Row::Item>());
       wrong +=
@@ -351,9 +325,7 @@ TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once
 TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the best",
                         "[host_loops]", FewKeys) {
   using Row = LongRow<TestType>;
-  auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
-  loops.by_streams = GENERATE(true, false);
-  CAPTURE(loops.by_streams);
+  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t k : {1, 20, 100}) {

@@ -451,7 +451,6 @@ template <class Bits>
   template <class Bits>                                                                          \
   HostLoops<Bits> loops_##suffix() {                                                             \
     HostLoops<Bits> loops{nullptr,                                                               \
-                          nullptr,                                                               \
                           digits_##suffix<Bits>,                                                 \
                           ranks_##suffix<Bits>,                                                  \
                           kth_##suffix<Bits>,                                                    \
@@ -459,8 +458,7 @@ template <class Bits>
                           reaching_##suffix<Bits>,                                               \
                           best_##suffix<Bits>,                                                   \
                           course_##suffix<Bits>,                                                 \
-                          best_of_classes_##suffix<Bits>,                                        \
-                          gains_by_streams()};                                                   \
+                          best_of_classes_##suffix<Bits>};                                       \
     set_filters_##suffix(loops);                                                                 \
     return loops;                                                                                \
   }
