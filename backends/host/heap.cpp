@@ -55,7 +55,7 @@ struct SelectByHeap {
     Problem<Bits> const& problem = lists.sink.problem;
     for_each_reaching_best_end_first(
         loops, problem.row_keys(part.row), problem.key_step, lists.sink.map, part.range.begin,
-        part.range.end, 64, static_cast<int>(part.wanted), [&] { return kept.bar(); },
+        part.range.end, 64, static_cast<int>(part.wanted), [&] { return kept.threshold(); },
         [&](Item item) { kept.offer(item); });
   }
 };

@@ -87,8 +87,8 @@ struct RadixReading {
     if (all)
       scan.count_digits(range.begin, range.end, digit, histogram);
     else
-      scan.visit_edge(range.begin, range.end, state.floor, state.ceiling,
-                      [&](Item item) { ++histogram[digit(item)]; });
+      scan.visit_between(range.begin, range.end, state.floor, state.ceiling,
+                         [&](Item item) { ++histogram[digit(item)]; });
   }
 
   /// Of keys.
@@ -103,7 +103,7 @@ struct RadixReading {
       return scan.count_digits_in(range.begin, range.end, digit,
                                   {least, static_cast<Bits>(most - least)}, histogram);
     }
-    scan.visit_edge(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
+    scan.visit_between(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
       if (item >= state.floor && item <= state.ceiling)
         ++histogram[digits.digit_of(item, state.base, state.shift, last)];
     });

@@ -8,11 +8,11 @@
 #include <ktopk/detail/selected.hpp>
 
 #include "bulk_sink.hpp"
-#include "edge.hpp"
 #include "in_order.hpp"
 #include "launch.hpp"
-#include "place_classes.hpp"
+#include "pivot.hpp"
 #include "scan.hpp"
+#include "strided_maxima.hpp"
 
 // Rows that fit the caches of one thread, which finds the selected keys of a row before it turns to the next.
 
@@ -135,7 +135,7 @@ struct RowsInCache {
   /// Finds the k best; false where that takes more than a cache. Of equal ranks they come in ascending order.
   bool select(Stored<Bits> const* keys, int count, int k, Found& found) const {
     if (k == 1) {
-      add_stretch({best(keys, count), 1}, keys, found);
+      add_interval({best(keys, count), 1}, keys, found);
       return true;
     }
     if (k < count && select_in_order(keys, count, k, found)) return true;
@@ -143,9 +143,9 @@ struct RowsInCache {
         select_few(keys, count, k, found))
       return true;
     found.clear();
-    Edge<Bits> edge;
-    if (!find_last(keys, count, k, edge)) return false;
-    add_up_to(edge, keys, count, found);
+    Pivot<Bits> pivot;
+    if (!find_last(keys, count, k, pivot)) return false;
+    add_up_to(pivot, keys, count, found);
     return true;
   }
 
@@ -162,18 +162,18 @@ struct RowsInCache {
 
   bool select_in_order(Stored<Bits> const* keys, int count, int k, Found& found) const {
     if (!starts_in_order(sink.map.rank, keys, count)) return false;
-    Course const course = loops.course(keys, count, sink.map.rank);
-    if (course == Course::none) return false;
+    Monotonicity const monotonicity = loops.monotonicity(keys, count, sink.map.rank);
+    if (monotonicity == Monotonicity::none) return false;
     auto const [before, behind] =
-        winners_in_order(course, sink.map.rank, keys, count, k, last_wins());
-    add_stretch(before, keys, found);
-    add_stretch(behind, keys, found);
+        selected_in_order(monotonicity, sink.map.rank, keys, count, k, last_wins());
+    add_interval(before, keys, found);
+    add_interval(behind, keys, found);
     return true;
   }
 
-  void add_stretch(Stretch stretch, Stored<Bits> const* keys, Found& found) const {
+  void add_interval(Interval interval, Stored<Bits> const* keys, Found& found) const {
     std::uint16_t places[long_block];
-    for (int at = stretch.first, end = stretch.first + stretch.count; at < end;) {
+    for (int at = interval.first, end = interval.first + interval.count; at < end;) {
       int const block = at / long_block * long_block;
       int const next = std::min(end, block + long_block);
       std::iota(places, places + (next - at), static_cast<std::uint16_t>(at - block));
@@ -190,11 +190,12 @@ struct RowsInCache {
     Bits least() const { return static_cast<Bits>(is_shared ? rank + 1 : rank); }
     bool may_be_reached() const { return !is_shared || least() != 0; }
   };
-  Bar bar_by_classes(PlaceClasses const& classes, Stored<Bits> const* keys, int count) const {
+  Bar threshold_by_classes(StridedMaxima const& classes, Stored<Bits> const* keys,
+                           int count) const {
     auto const [rank, like] = classes.kth(loops, sink.map.rank, keys, count);
     return {rank, like > classes.k + classes.count / 16};
   }
-  Bar bar_by(Samples const& samples, Stored<Bits> const* keys) const {
+  Bar threshold_by(Samples const& samples, Stored<Bits> const* keys) const {
     ThreadArray<Bits> const memory(samples.count);
     Bits* const sample = memory.get();
     samples.take(loops, sink.map.rank, keys, sample);
@@ -204,12 +205,12 @@ struct RowsInCache {
 
   /// Few keys, by one read; false where they are not found so.
   bool select_few(Stored<Bits> const* keys, int count, int k, Found& found) const {
-    PlaceClasses const classes(k);
+    StridedMaxima const classes(k);
     if (k <= most_by_classes && classes.serve(count))
-      return add_reaching(bar_by_classes(classes, keys, count), keys, count, k, found);
+      return add_reaching(threshold_by_classes(classes, keys, count), keys, count, k, found);
     if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k, keys_of_few_per_sample);
-    Bar const bar = bar_by(samples, keys);
+    Bar const bar = threshold_by(samples, keys);
     bool const are_few = bar.is_shared || samples.last * samples.apart <= Hits<Bits>::most_expected;
     return are_few && add_reaching(bar, keys, count, k, found);
   }
@@ -226,12 +227,12 @@ struct RowsInCache {
   }
 
   void add_best_of(Hits<Bits> const& hits, Stored<Bits> const* keys, int k, Found& found) const {
-    Borderline<Bits> borderline = borderline_at(edge_of(loops, hits.ranks, hits.count(), k));
+    TieSplitter<Bits> splitter = tie_splitter_at(pivot_of(loops, hits.ranks, hits.count(), k));
     std::uint16_t selected[long_block + 1];
     for (int block = 0; block < hits.blocks(); ++block) {
       int const begin = hits.begins[block], length = hits.begins[block + 1] - begin;
       if (length == 0) continue;
-      int const count = borderline.filter(loops, {}, hits.ranks + begin, length, selected);
+      int const count = splitter.filter(loops, {}, hits.ranks + begin, length, selected);
       for (int s = 0; s < count; ++s) selected[s] = hits.places[begin + selected[s]];
       found.add(keys + block * long_block, selected, count, block * long_block);
     }
@@ -255,27 +256,28 @@ struct RowsInCache {
     return true;
   }
 
-  bool find_last(Stored<Bits> const* keys, int count, int k, Edge<Bits>& edge) const {
-    if (count > longest_short_row) return find_edge(loops, sink.map.rank, keys, count, k, edge);
+  bool find_last(Stored<Bits> const* keys, int count, int k, Pivot<Bits>& pivot) const {
+    if (count > longest_short_row) return find_pivot(loops, sink.map.rank, keys, count, k, pivot);
     ThreadArray<Bits> const memory(count);
     Bits* const ranks = memory.get();
     loops.ranks(keys, count, sink.map.rank, ranks);
-    edge = edge_of(loops, ranks, count, k);
+    pivot = pivot_of(loops, ranks, count, k);
     return true;
   }
 
-  void add_up_to(Edge<Bits> const& edge, Stored<Bits> const* keys, int count, Found& found) const {
-    Borderline<Bits> borderline = borderline_at(edge);
+  void add_up_to(Pivot<Bits> const& pivot, Stored<Bits> const* keys, int count,
+                 Found& found) const {
+    TieSplitter<Bits> splitter = tie_splitter_at(pivot);
     std::uint16_t hits[long_block + 1];
     for (int first = 0; first < count; first += long_block) {
       int const length = std::min(count - first, long_block);
       found.add(keys + first, hits,
-                borderline.filter(loops, sink.map.rank, keys + first, length, hits), first);
+                splitter.filter(loops, sink.map.rank, keys + first, length, hits), first);
     }
   }
 
-  Borderline<Bits> borderline_at(Edge<Bits> const& edge) const {
-    return {{edge.rank, 0}, edge.surplus, edge.ties - edge.surplus, last_wins()};
+  TieSplitter<Bits> tie_splitter_at(Pivot<Bits> const& pivot) const {
+    return {{pivot.rank, 0}, pivot.surplus, pivot.ties - pivot.surplus, last_wins()};
   }
 
   void store(std::int64_t row, Stored<Bits> const* from, std::uint16_t* places, int k) const {

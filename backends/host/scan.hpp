@@ -10,7 +10,7 @@
 
 #include "in_order.hpp"
 #include "loops.hpp"
-#include "place_classes.hpp"
+#include "strided_maxima.hpp"
 #include "thread_memory.hpp"
 
 // How implementations traverse a row or a list: block by block, through the loops of loops.hpp.
@@ -154,8 +154,8 @@ struct KeyScan {
     return true;
   }
 
-  /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
-  /// `found` of its keys have this rank. The first position stands for all of the stretch.
+  /// Calls body(position, found) for each interval of positions that differ in their low `shift` bits alone:
+  /// `found` of its keys have this rank. The first position stands for all of the interval.
   template <class Body>
   void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
                     Body const& body) const {
@@ -189,17 +189,17 @@ struct KeyScan {
     return place;
   }
 
-  /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.
-  template <class Edge>
-  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                  Edge const& edge) const {
-    split(begin, end, floor, ceiling, edge, nullptr);
+  /// Calls visit(item) for every item of floor .. ceiling, and maybe for others of the same rank.
+  template <class Visit>
+  void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                     Visit const& visit) const {
+    split(begin, end, floor, ceiling, visit, nullptr);
   }
 
   /// The same, and calls above(from, hits, found, first), as BulkSink::put_hits takes it, for what is
-  /// above and not passed to edge.
-  template <class Edge, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+  /// above and not passed to visit.
+  template <class Visit, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
              Above const& above) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
@@ -219,7 +219,7 @@ struct KeyScan {
       RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
       int const found = loops.filter(from, count, map.rank, range, hits);
       for (int h = 0; h < found; ++h)
-        edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+        visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
     });
   }
 };
@@ -227,11 +227,11 @@ struct KeyScan {
 /// Finds winners among keys of which all win that are better than `ties`, and of these ranks the first or the last.
 /// Up to where it is known which, small blocks are looked at, so that of many ties few are.
 template <class Bits>
-class Borderline {
+class TieSplitter {
  public:
   /// \param surplus  how many of `ties` do not win; none if it is not above 0
   /// \param wanted   how many win
-  Borderline(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
+  TieSplitter(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
       : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
     if (surplus > 0) return;
     m_last_wins = true;
@@ -328,16 +328,16 @@ struct ListScan {
     });
   }
 
-  /// Calls edge(item) for every item of floor .. ceiling, in order.
-  template <class Edge>
-  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                  Edge const& edge) const {
-    split(begin, end, floor, ceiling, edge, nullptr);
+  /// Calls visit(item) for every item of floor .. ceiling, in order.
+  template <class Visit>
+  void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                     Visit const& visit) const {
+    split(begin, end, floor, ceiling, visit, nullptr);
   }
 
   /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
-  template <class Edge, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+  template <class Visit, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
              Above const& above) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Item const* from, int count) {
@@ -347,7 +347,7 @@ struct ListScan {
         if (found > 0) above(from, hits, found);
       }
       int const found = filter(from, count, floor, ceiling - floor, hits);
-      for (int h = 0; h < found; ++h) edge(from[hits[h]]);
+      for (int h = 0; h < found; ++h) visit(from[hits[h]]);
     });
   }
 
@@ -409,7 +409,7 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
   }
 }
 
-/// Calls body(begin, end) for the one or two stretches of a range in each of which all keys that tie with `threshold`
+/// Calls body(begin, end) for the one or two intervals of a range in each of which all keys that tie with `threshold`
 /// reach it, or none: what the filter finds there need not be looked at again.
 template <class Bits, class Item, class Body>
 void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
@@ -463,10 +463,11 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
 /// An item that k of the keys of begin .. end - 1 reach; or 0 where to know one costs more than it saves: of a short
 /// range, or where the keys may be in order, so that those of one end turn away the others.
 template <class Bits, class Item>
-Item bar_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
-                    ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end, int k) {
-  PlaceClasses const classes(k);
-  std::int64_t const count = end - begin, least = PlaceClasses::most_in_class * classes.count;
+Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
+                          ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                          int k) {
+  StridedMaxima const classes(k);
+  std::int64_t const count = end - begin, least = StridedMaxima::most_in_class * classes.count;
   if (step != 1 || count < least || !classes.serve(least)) return 0;
   if (may_be_in_order(map.rank, keys + begin, count)) return 0;
   constexpr std::int64_t most = std::numeric_limits<int>::max();
@@ -483,7 +484,7 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits>
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
                                       std::int64_t begin, std::int64_t end, int block, int k,
                                       Bar const& bar, Visit const& visit) {
-  Item const known = bar_by_classes(loops, keys, step, map, begin, end, k);
+  Item const known = threshold_by_classes(loops, keys, step, map, begin, end, k);
   auto const threshold = [&] { return std::max(known, bar()); };
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(

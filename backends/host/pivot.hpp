@@ -16,14 +16,14 @@ namespace ktopk::detail {
 
 /// Of the ranks of a row, the k-th best or one that exactly k reach.
 template <class Bits>
-struct Edge {
+struct Pivot {
   Bits rank;
   int surplus;  // how many more than k reach it
   int ties;     // how many have it, if there is a surplus
 };
 
 template <class Bits>
-Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
+Pivot<Bits> pivot_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
   Reached<Bits> const reached = loops.kth(ranks, count, k);
   int const surplus = reached.count - k;
   if (surplus == 0) return {reached.rank, 0, 0};
@@ -33,7 +33,7 @@ Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, i
   return {reached.rank, surplus, reached.count - above};
 }
 
-/// A sample of a row's keys, for the k-th best of all of them: a place from each of as many stretches, and between
+/// A sample of a row's keys, for the k-th best of all of them: a place from each of as many intervals, and between
 /// which of the sample's own order the k-th should be.
 struct Samples {
   static constexpr int most = 4096;
@@ -135,19 +135,19 @@ struct RanksBetween {
   }
 };
 
-/// The edge of a row of keys, by one read of them, if its rank is in a range; or false.
+/// The pivot of a row of keys, by one read of them, if its rank is in a range; or false.
 template <class Bits>
-bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
-                  RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
-                  Edge<Bits>& edge) {
+bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
+                   RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
+                   Pivot<Bits>& pivot) {
   RanksBetween<Bits> between(range, count);
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
-  // Where all in the range win, edge_of might name a rank below it.
+  // Where all in the range win, pivot_of might name a rank below it.
   bool const is_least = range.span == 0 || wanted == between.within;
-  edge = is_least ? Edge<Bits>{range.least, between.within - wanted, between.within}
-                  : edge_of(loops, between.ranks, between.within, wanted);
+  pivot = is_least ? Pivot<Bits>{range.least, between.within - wanted, between.within}
+                   : pivot_of(loops, between.ranks, between.within, wanted);
   return true;
 }
 
@@ -163,11 +163,11 @@ bool starts_with_ties(RankMap<Bits> const& rank, Stored<Bits> const* keys, int c
   return false;
 }
 
-/// The same without a range: two of a sample, between which the edge should be, leave few ranks (Floyd and Rivest,
+/// The same without a range: two of a sample, between which the pivot should be, leave few ranks (Floyd and Rivest,
 /// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
-bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-               int count, int k, Edge<Bits>& edge) {
+bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+                int count, int k, Pivot<Bits>& pivot) {
   if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
   if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::most) return false;
@@ -177,7 +177,7 @@ bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<B
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
     RankRange<Bits> const range{least, static_cast<Bits>(most - least)};
-    return find_edge_in(range, loops, rank, keys, count, k, edge);
+    return find_pivot_in(range, loops, rank, keys, count, k, pivot);
   };
   Reached<Bits> last{0, 0};
   if (samples.last < samples.count) last = loops.kth(sample, samples.count, samples.last);
