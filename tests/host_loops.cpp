@@ -308,11 +308,14 @@ TEMPLATE_LIST_TEST_CASE("a read visits every item that reaches a threshold, once
     for (std::size_t count : {std::size_t{1}, std::size_t{500}, Row::length / 2, Row::length}) {
       auto const threshold = row.items[count - 1];
       std::vector<typename Row::Item> visited;
-      ktopk::detail::for_each_reaching(
+      ktopk::detail::for_each_block_reaching(
           loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length),
           filter_block, [&] { return threshold; },
-          [&](typename Row::Item item) {
-            if (item >= threshold) visited.push_back(item);
+          [&](auto const* from, std::uint16_t const* hits, int found, std::int64_t first) {
+            for (int h = 0; h < found; ++h) {
+              auto const item = row.map(from[hits[h]], static_cast<std::size_t>(first + hits[h]));
+              if (item >= threshold) visited.push_back(item);
+            }
           });
       std::sort(visited.begin(), visited.end(), std::greater<typename Row::Item>());
       wrong +=

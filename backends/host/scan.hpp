@@ -409,30 +409,6 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
   }
 }
 
-/// Calls body(begin, end) for the one or two intervals of a range in each of which all keys that tie with `threshold`
-/// reach it, or none: what the filter finds there need not be looked at again.
-template <class Bits, class Item, class Body>
-void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
-                           std::int64_t end, Body const& body) {
-  auto const boundary =
-      std::clamp(static_cast<std::int64_t>(map.tie_boundary(threshold)), begin, end);
-  if (begin < boundary) body(begin, boundary);
-  if (boundary < end) body(boundary, end);
-}
-
-/// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
-template <class Bits, class Item, class Threshold, class Visit>
-void for_each_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
-                       ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
-                       int block, Threshold const& threshold, Visit const& visit) {
-  for_each_block_reaching(
-      loops, keys, step, map, begin, end, block, threshold,
-      [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-        for (int h = 0; h < found; ++h)
-          visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
-      });
-}
-
 /// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
 /// position `first`. What is visited raises the threshold, so that now and then the rest is filtered anew:
 /// of a sorted block few are visited. `hits` is overwritten.

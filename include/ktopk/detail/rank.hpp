@@ -138,10 +138,6 @@ struct ItemMap {
     ++least;
     return true;
   }
-  /// Of keys that tie with `threshold`, either those before this position reach it or the others.
-  KTOPK_FUNCTION constexpr std::uint64_t tie_boundary(Item threshold) const {
-    return position(threshold) + (flip != 0 ? 1 : 0);
-  }
   /// How many low bits of an item carry anything.
   KTOPK_FUNCTION constexpr int width() const {
     return std::numeric_limits<Bits>::digits + position_bits;
