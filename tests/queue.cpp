@@ -22,7 +22,7 @@ void check_queue(Input input, std::int64_t n, std::int64_t k, std::int64_t chunk
   auto const keys = make_keys<Bits>(input, n, 3);
   auto const map = make_item_map<Item>(make_rank_map<Bits>({.ties = ties}), n, ties);
   auto const loops = pick_host_loops<Bits>();
-  std::vector<Item> held(static_cast<std::size_t>(k + HostQueue<Item>::room(k))), best;
+  std::vector<Item> held(static_cast<std::size_t>(k + HostQueue<Item>::queue_length(k))), best;
   for (std::int64_t i = 0; i < n; ++i)
     best.push_back(map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)));
   std::sort(best.begin(), best.end(), std::greater<Item>());

@@ -30,15 +30,15 @@ class Appender {
   void add_if(bool wanted, Item item) {
     m_held[m_holds] = item;
     m_holds += wanted;
-    if (m_holds == room) flush();
+    if (m_holds == most_held) flush();
   }
   /// Adds which of item(0) .. item(count - 1) reach `least`; returns the best of all.
   template <class MakeItem>
   Item add_reaching(int count, Item least, MakeItem const& item) {
-    constexpr int stride = room / 2;
+    constexpr int stride = most_held / 2;
     Item best = 0;
     for (int first = 0; first < count; first += stride) {
-      if (m_holds > room - stride) flush();
+      if (m_holds > most_held - stride) flush();
       int const end = first + stride < count ? first + stride : count;
       int holds = m_holds;  // a copy that no store can change stays in a register
       for (int i = first; i < end; ++i) {
@@ -54,21 +54,20 @@ class Appender {
     if (m_holds == 0) return;
     auto const count = static_cast<Count64>(m_holds);
     Count64 const slot = Kokkos::atomic_fetch_add(m_count, count);
-    Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
-    m_put(static_cast<std::int64_t>(slot), m_held,
-          static_cast<int>(count < room_left ? count : room_left));
+    Count64 const left = slot < m_capacity ? m_capacity - slot : 0;
+    m_put(static_cast<std::int64_t>(slot), m_held, static_cast<int>(count < left ? count : left));
     m_holds = 0;
     tally(Count::flushes, 1);
   }
 
-  static constexpr int room = 256;
+  static constexpr int most_held = 256;
 
  private:
   Put m_put;
   Count64* m_count;
   Count64 m_capacity;
   int m_holds = 0;
-  Item m_held[room + 1];
+  Item m_held[most_held + 1];
 };
 
 }  // namespace ktopk::detail::host

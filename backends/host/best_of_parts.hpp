@@ -12,7 +12,7 @@
 #include "store_selected.hpp"
 
 // For implementations in which a thread finds the best k of its part of a row. Where a row is one part these are its
-// winners; else they go to the row's list, from which one thread selects the winners.
+// selected keys; else they go to the row's list, from which one thread selects.
 
 namespace ktopk::detail::host {
 
@@ -20,7 +20,7 @@ namespace ktopk::detail::host {
 struct RowPart {
   std::int64_t row;
   Range range;
-  std::int64_t wanted;  // how many of the part can be winners
+  std::int64_t wanted;  // how many of the part can be selected
   std::int64_t first;   // where in the list they go
 
   /// Counts one read of the part.
@@ -58,7 +58,7 @@ struct PartLists {
     if (parts == 1) complete_row(sink.problem, part.row, part.wanted);
   }
 
-  /// Selects the winners of a row from its list.
+  /// Selects the best of a row from its list.
   void operator()(std::int64_t row) const {
     std::int64_t const k = sink.problem.winners(row);
     Item* const items = list + row * stride();
@@ -110,7 +110,7 @@ struct PartLabels {
   char const* lists;
 };
 
-/// Calls select(lists, part) for each part of each row, then selects the winners from the lists.
+/// Calls select(lists, part) for each part of each row, then selects from the lists.
 template <class Exec, class Bits, class Item, class SelectPart>
 void select_by_parts(PartLabels const& labels, Exec const& exec, PartLists<Bits, Item> const& lists,
                      SelectPart const& select) {

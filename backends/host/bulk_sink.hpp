@@ -40,7 +40,7 @@ struct BulkSink : WinnerSink<Bits, Item> {
   }
 
  private:
-  /// Puts `count` winners as one loop for each array: item(h), or key(h) and position(h).
+  /// Puts `count` selected keys as one loop for each array: item(h), or key(h) and position(h).
   template <class MakeItem, class MakeKey, class MakePosition>
   void put_many(std::int64_t row, std::int64_t slot, int count, MakeItem const& item,
                 MakeKey const& key, MakePosition const& position) const {

@@ -79,16 +79,16 @@ struct Avx2Chunk {
   }
   template <int comparison>
   KTOPK_AVX2 [[gnu::always_inline]] static bool compare(Stored<Bits> const* keys, Bits first) {
-    Vector const bar = Vector{} + first;
+    Vector const limit = Vector{} + first;
     if constexpr (sizeof(Bits) == 4) {
-      auto const number = reinterpret_cast<__m256>(bar);
+      auto const number = reinterpret_cast<__m256>(limit);
       __m256 any = _mm256_setzero_ps();
       for (int j = 0; j < size; j += lanes)
         any = _mm256_or_ps(
             any, _mm256_cmp_ps(number, reinterpret_cast<__m256>(load(keys + j)), comparison));
       return _mm256_movemask_ps(any) != 0;
     } else {
-      auto const number = reinterpret_cast<__m256d>(bar);
+      auto const number = reinterpret_cast<__m256d>(limit);
       __m256d any = _mm256_setzero_pd();
       for (int j = 0; j < size; j += lanes)
         any = _mm256_or_pd(

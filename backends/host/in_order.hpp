@@ -5,7 +5,7 @@
 
 #include "loops.hpp"
 
-// Rows whose ranks never fall or never rise: their winners lie together, at an end of the row, or at two places where a
+// Rows whose ranks never fall or never rise: their selected keys lie together, at an end of the row, or at two places where a
 // tie decides.
 
 namespace ktopk::detail {

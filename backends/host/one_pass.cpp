@@ -117,7 +117,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
   host::launch("ktopk::host::one_pass::keep", exec, shape.rows * parts,
                KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
   host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
-                    Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
+                    Validate<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
 
 /// A profile shows it only where it happens.

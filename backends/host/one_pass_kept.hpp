@@ -86,18 +86,18 @@ struct KeepReaching {
   }
 };
 
-/// The winners are among the kept if there are enough of them and all found room.
+/// The selected keys are among the kept if there are enough of them and all found room.
 template <class Bits, class Item>
-struct Judge {
+struct Validate {
   Problem<Bits> problem;
-  bool discredited;
+  bool is_refused;
   Kept<Item> kept;
   void operator()(std::int64_t row) const {
     Verdict& verdict = kept.verdicts[row];
     auto const listed = static_cast<std::int64_t>(verdict.kept);
     tally(Count::passes, 1);
     tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
-    verdict.proven = !discredited && listed >= problem.winners(row) && listed <= kept.capacity;
+    verdict.proven = !is_refused && listed >= problem.winners(row) && listed <= kept.capacity;
   }
 };
 

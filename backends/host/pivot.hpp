@@ -73,7 +73,7 @@ struct RanksBetween {
   static constexpr int most = 2 * long_block;
 
   RanksBetween(RankRange<Bits> const& range_, int count)
-      : range(range_), room(std::min(most, count)), m_memory(room) {}
+      : range(range_), capacity(std::min(most, count)), m_memory(capacity) {}
 
   /// Ranks of a range of one are not copied; false if there is no room for the others.
   bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
@@ -90,7 +90,7 @@ struct RanksBetween {
 
   RankRange<Bits> range;
   int above = 0, within = 0;
-  int room;
+  int capacity;
 
  private:
   ThreadArray<Bits> m_memory;
@@ -103,7 +103,7 @@ struct RanksBetween {
                        Stored<Bits> const* keys, int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
-    if (found > room - within) return false;
+    if (found > capacity - within) return false;
     for (int h = 0; h < found; ++h) {
       Bits const here = rank(keys[hits[h]]);
       ranks[within] = here;
@@ -129,7 +129,7 @@ struct RanksBetween {
   bool copy(HostLoops<Bits> const& loops, Bits const* block, int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(block, length, {}, range, hits);
-    if (found > room - within) return false;
+    if (found > capacity - within) return false;
     for (int h = 0; h < found; ++h) ranks[within++] = block[hits[h]];
     return true;
   }

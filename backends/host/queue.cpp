@@ -17,7 +17,7 @@ struct SelectByQueue {
   HostLoops<Bits> loops;
 
   void operator()(PartLists<Bits, Item> const& lists, RowPart const& part) const {
-    ThreadArray<Item> const items(part.wanted + HostQueue<Item>::room(part.wanted));
+    ThreadArray<Item> const items(part.wanted + HostQueue<Item>::queue_length(part.wanted));
     HostQueue<Item> queue(items.get(), part.wanted);
     Problem<Bits> const& problem = lists.sink.problem;
     queue.push(loops, lists.sink.map, problem.row_keys(part.row), problem.key_step, part.range);

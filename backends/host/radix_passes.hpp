@@ -7,7 +7,7 @@
 
 // The kernels of radix, and which thread does what in them. The first begins every row, and does all of the rows that
 // are one thread's. Then come the passes over the rows that threads share, whose tasks are laid out anew after each
-// (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers their winners. A single
+// (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers their selected keys. A single
 // row needs no list: it is read in equal parts.
 
 namespace ktopk::detail::host {

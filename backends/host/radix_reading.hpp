@@ -10,7 +10,7 @@
 #include "radix_select.hpp"
 
 // What a thread does with part of a row in a pass of radix: it counts digits, or in the same read moves what may still
-// win to a buffer and what has won to the winners (AIR Top-K, Zhang et al., SC '23, 3.2), or takes all that reach a
+// win to a buffer and what has won to the output (AIR Top-K, Zhang et al., SC '23, 3.2), or takes all that reach a
 // threshold.
 
 namespace ktopk::detail::host {
@@ -38,7 +38,7 @@ Range places_left(Digits const& digits, RadixRow<Item> const& state, Range range
 template <class Bits, class Item, bool OfKeys>
 struct RadixReading {
   RadixRow<Item>& state;
-  std::int64_t row, winners;
+  std::int64_t row, wanted;
   HostDigits<Bits, Item, OfKeys> digits;
   BulkSink<Bits, Item> const& sink;
 
@@ -56,15 +56,15 @@ struct RadixReading {
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
     Appender<Item> buffer({to.items}, &state.filled, to.capacity);
-    Appender<Item, PutMany<Bits, Item>> winner({sink, row}, &state.emitted, winners);
+    Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
     split(read, range, ceiling, [&](Item item) {
-      winner.add_if(item > ceiling, item);
+      selected.add_if(item > ceiling, item);
       if (item - floor > span) return;
       buffer.add_if(true, item);
       ++histogram[digits.digit_of(item, base, shift, last)];
     });
     buffer.flush();
-    winner.flush();
+    selected.flush();
   }
 
   /// Writes every item from the floor upwards.
@@ -72,9 +72,9 @@ struct RadixReading {
   void gather(Reader const& read, Range range) const {
     if constexpr (Reader::reads_keys) {
       Item const threshold = state.floor;
-      Appender<Item, PutMany<Bits, Item>> winner({sink, row}, &state.emitted, winners);
-      split(read, range, threshold, [&](Item item) { winner.add_if(item >= threshold, item); });
-      winner.flush();
+      Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
+      split(read, range, threshold, [&](Item item) { selected.add_if(item >= threshold, item); });
+      selected.flush();
     } else {
       gather_list(read.scan(), range);
     }

@@ -183,19 +183,19 @@ struct RowsInCache {
   }
 
   /// A rank that about as many reach as are selected. Where many share it, those above it come first.
-  struct Bar {
+  struct RankThreshold {
     Bits rank;
     bool is_shared;
 
     Bits least() const { return static_cast<Bits>(is_shared ? rank + 1 : rank); }
     bool may_be_reached() const { return !is_shared || least() != 0; }
   };
-  Bar threshold_by_classes(StridedMaxima const& classes, Stored<Bits> const* keys,
-                           int count) const {
+  RankThreshold threshold_by_classes(StridedMaxima const& classes, Stored<Bits> const* keys,
+                                     int count) const {
     auto const [rank, like] = classes.kth(loops, sink.map.rank, keys, count);
     return {rank, like > classes.k + classes.count / 16};
   }
-  Bar threshold_by(Samples const& samples, Stored<Bits> const* keys) const {
+  RankThreshold threshold_by(Samples const& samples, Stored<Bits> const* keys) const {
     ThreadArray<Bits> const memory(samples.count);
     Bits* const sample = memory.get();
     samples.take(loops, sink.map.rank, keys, sample);
@@ -210,20 +210,23 @@ struct RowsInCache {
       return add_reaching(threshold_by_classes(classes, keys, count), keys, count, k, found);
     if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k, keys_of_few_per_sample);
-    Bar const bar = threshold_by(samples, keys);
-    bool const are_few = bar.is_shared || samples.last * samples.apart <= Hits<Bits>::most_expected;
-    return are_few && add_reaching(bar, keys, count, k, found);
+    RankThreshold const threshold = threshold_by(samples, keys);
+    bool const are_few =
+        threshold.is_shared || samples.last * samples.apart <= Hits<Bits>::most_expected;
+    return are_few && add_reaching(threshold, keys, count, k, found);
   }
 
-  /// The k best of the keys that reach a bar, or are above it where many share it. False where too few or too many do.
-  bool add_reaching(Bar bar, Stored<Bits> const* keys, int count, int k, Found& found) const {
+  /// The k best of the keys that reach a threshold, or are above it where many share it. False where too few or too many do.
+  bool add_reaching(RankThreshold threshold, Stored<Bits> const* keys, int count, int k,
+                    Found& found) const {
     Hits<Bits> hits(count);
-    if (bar.may_be_reached() && !hits.read(loops, sink.map.rank, keys, count, bar.least(), k))
+    if (threshold.may_be_reached() &&
+        !hits.read(loops, sink.map.rank, keys, count, threshold.least(), k))
       return false;
     int const better = std::min(hits.count(), k);
-    if (better < k && !bar.is_shared) return false;
+    if (better < k && !threshold.is_shared) return false;
     if (better > 0) add_best_of(hits, keys, better, found);
-    return better == k || add_ties(bar.rank, keys, count, k - better, found);
+    return better == k || add_ties(threshold.rank, keys, count, k - better, found);
   }
 
   void add_best_of(Hits<Bits> const& hits, Stored<Bits> const* keys, int k, Found& found) const {

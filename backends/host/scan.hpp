@@ -224,7 +224,7 @@ struct KeyScan {
   }
 };
 
-/// Finds winners among keys of which all win that are better than `ties`, and of these ranks the first or the last.
+/// Finds the selected among keys of which all win that are better than `ties`, and of these ranks the first or the last.
 /// Up to where it is known which, small blocks are looked at, so that of many ties few are.
 template <class Bits>
 class TieSplitter {
@@ -453,15 +453,15 @@ Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys
 }
 
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of
-/// them come before the others, which they turn away where keys fall or rise: a few for few winners, then the last
+/// them come before the others, which they turn away where keys fall or rise: a few for small k, then the last
 /// block. Of a long row so does the first. What k others beat may be left out.
-template <class Bits, class Item, class Bar, class Visit>
+template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
                                       std::int64_t begin, std::int64_t end, int block, int k,
-                                      Bar const& bar, Visit const& visit) {
+                                      Threshold const& at_least, Visit const& visit) {
   Item const known = threshold_by_classes(loops, keys, step, map, begin, end, k);
-  auto const threshold = [&] { return std::max(known, bar()); };
+  auto const threshold = [&] { return std::max(known, at_least()); };
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(
         loops, keys, step, map, first, last, length, threshold,

@@ -18,14 +18,14 @@
 namespace ktopk::detail {
 
 /// SIMD turns most keys away before they are items. The queue lies
-/// behind the list and is as long, or has the paper's room of 32. They need not be sorted where they meet:
+/// behind the list and is as long, or has the 32 places of the paper. They need not be sorted where they meet:
 /// SIMD counts its way to the k-th of both, and what reaches that is the new list.
 template <class Item>
 class HostQueue {
  public:
-  static constexpr std::int64_t room(std::int64_t k) { return k < 32 ? 32 : k; }
+  static constexpr std::int64_t queue_length(std::int64_t k) { return k < 32 ? 32 : k; }
 
-  /// \param items  room for k + room(k) of them
+  /// \param items  room for k + queue_length(k) of them
   HostQueue(Item* items, std::int64_t k) : m_items(items), m_k(static_cast<int>(k)), m_limit(m_k) {}
 
   /// Takes the keys of a range of positions; `keys` is where position 0 lies.
@@ -33,19 +33,19 @@ class HostQueue {
   void push(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
             std::int64_t step, Range range) {
     if constexpr (!std::is_same_v<Item, Item64>) m_shift = map.position_bits;
-    Item bar = m_bar;
+    Item threshold = m_threshold;
     int held = m_held;
     auto const insert = [&](Item item) {  // without a branch on whether it is wanted
       m_items[held] = item;
-      held += item >= bar;
+      held += item >= threshold;
       if (held < m_limit) return;
       m_held = held;
       flush();
-      bar = m_bar;
+      threshold = m_threshold;
       held = m_held;
     };
     for_each_reaching_best_end_first(
-        loops, keys, step, map, range.begin, range.end, 64, m_k, [&] { return bar; }, insert);
+        loops, keys, step, map, range.begin, range.end, 64, m_k, [&] { return threshold; }, insert);
     m_held = held;
   }
   /// The best k of at least as many that were pushed.
@@ -60,14 +60,14 @@ class HostQueue {
   void flush() {
     tally(Count::insertions, m_held - m_listed);
     m_listed = m_k;
-    m_limit = static_cast<int>(m_k + room(m_k));
+    m_limit = static_cast<int>(m_k + queue_length(m_k));
     if (m_held == m_k) {
-      m_bar = *std::min_element(m_items, m_items + m_k);
+      m_threshold = *std::min_element(m_items, m_items + m_k);
       return;
     }
     tally(Count::flushes, 1);
     Reached<Item64> const reached = kth();
-    m_bar = static_cast<Item>(reached.rank) << m_shift;
+    m_threshold = static_cast<Item>(reached.rank) << m_shift;
     keep_reaching();
     if (reached.count > m_k) drop_ties();
   }
@@ -87,7 +87,7 @@ class HostQueue {
     for (int i = 0; i < m_held; ++i) {
       Item const item = m_items[i];
       m_items[kept] = item;
-      kept += item >= m_bar;
+      kept += item >= m_threshold;
     }
     m_held = kept;
   }
@@ -106,7 +106,7 @@ class HostQueue {
   }
   void drop_ties() {
     std::nth_element(m_items, m_items + m_k - 1, m_items + m_held, std::greater<Item>());
-    m_bar = m_items[m_k - 1];
+    m_threshold = m_items[m_k - 1];
     m_held = m_k;
   }
 
@@ -116,7 +116,7 @@ class HostQueue {
   int m_listed = 0;
   int m_held = 0;
   int m_shift = 0;
-  Item m_bar = 0;
+  Item m_threshold = 0;
   HostLoops<Item64> m_loops = pick_host_loops<Item64>();
 };
 
