@@ -87,10 +87,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     }
     this->keep_bin(state, bin, above, here, filtered, row);
     finish_few(state, row);
-    if constexpr (of_keys) {
-      settle_tie(state, row);
-      aim().again(state, row);
-    }
+    if constexpr (of_keys) aim().again(state, row);
   }
 
   void gather_part(RadixPiece const& piece) const {
@@ -152,24 +149,6 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
     auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
     digits().settle_at(state, kth_item(items, count, static_cast<int>(state.need)));
-  }
-  /// Of keys that share a rank the k-th is looked for from the end that it is nearer to, where few have to be
-  /// looked at until it is found.
-  void settle_tie(RadixRow<Item>& state, std::int64_t row) const {
-    constexpr std::int64_t most = 32'768;
-    if (state.settled || state.in_buffer || !digits().is_one_rank(state)) return;
-    Range const places = places_left(digits(), state, {0, source.size(row)});
-    std::int64_t const length = places.end - places.begin;
-    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
-    if (share * static_cast<double>(length) > static_cast<double>(most)) return;
-    bool const from_end = sink.map.flip == 0;
-    std::int64_t const looks = std::min(2 * most, length);
-    std::int64_t const begin = from_end ? places.end - looks : places.begin;
-    Bits const rank = sink.map.rank_of(state.floor);
-    std::int64_t const place =
-        source.reader(row).scan().place_of_tie(begin, begin + looks, rank, state.need, from_end);
-    if (place >= 0)
-      digits().settle_at(state, sink.map.join(rank, static_cast<std::uint64_t>(place)));
   }
 };
 
