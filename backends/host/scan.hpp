@@ -99,7 +99,6 @@ struct KeyScan {
     bool aimed = static_cast<unsigned>(width >> digit.shift) == digit.last && upper > inner &&
                  inner > digit.base;
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
-      if (count_equals(from, count, digit, digits, histogram)) return;
       if (aimed) {
         loops.ranks(from, count, map.rank, ranks);
         RankRange<Bits> const inside{inner, static_cast<Bits>(upper - inner - 1)};
@@ -131,27 +130,6 @@ struct KeyScan {
       for (int h = 0; h < found; ++h) digits[h] = digits[hits[h]];
       counter.add(digits, found);
     });
-  }
-
-  /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of
-  /// them tell of most.
-  bool count_equals(Stored<Bits> const* from, int count, RankDigits<Bits> const& digit,
-                    std::uint16_t* hits, unsigned* histogram) const {
-    Bits const rank = map.rank(from[0]);
-    int alike = 0;
-    for (int i : {count - 1, count / 2, count / 4, count / 8}) alike += map.rank(from[i]) == rank;
-    if (alike < 3) return false;
-    int const equal = loops.filter(from, count, map.rank, {rank, 0}, hits);
-    if (equal < count - count / 8) return false;
-    histogram[digit(rank)] += static_cast<unsigned>(equal);
-    if (equal == count) return true;
-    auto const count_in = [&](RankRange<Bits> range) {
-      int const found = loops.filter(from, count, map.rank, range, hits);
-      for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
-    };
-    if (rank < std::numeric_limits<Bits>::max()) count_in(ranks_from(static_cast<Bits>(rank + 1)));
-    if (rank > 0) count_in({0, static_cast<Bits>(rank - 1)});
-    return true;
   }
 
   /// Calls body(position, found) for each interval of positions that differ in their low `shift` bits alone:
