@@ -87,7 +87,6 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     }
     this->keep_bin(state, bin, above, here, filtered, row);
     finish_few(state, row);
-    if constexpr (of_keys) aim().again(state, row);
   }
 
   void gather_part(RadixPiece const& piece) const {
@@ -172,7 +171,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   host::launch("ktopk::host::radix::row", exec, scratch.row_groups,
                RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
   if (scratch.shared_rows == 0) return;
-  constexpr int aimed_in_vain = 2;
+  constexpr int aimed_in_vain = 1;
   for (int pass = 0; pass < selection.digits().most_passes(aimed_in_vain); ++pass) {
     RadixTaskList const list = schedule.of_pass(pass);
     if (all_settled(scratch, list)) break;

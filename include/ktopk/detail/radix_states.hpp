@@ -179,7 +179,7 @@ struct RadixStates {
     bool const all = need == 0 || need >= size;
     Item const least = all ? Item{0} : bounds.least & ~places;
     Range const room = room_for(row, size);
-    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, 0};
+    state = {least, most | places, 0, 0, all, false, need, size, 0, room, 0, 0, 0};
     digits().next(state);
   }
 
