@@ -11,7 +11,7 @@
 #include "sort.hpp"
 #include "store_selected.hpp"
 
-// For implementations in which a thread finds the best k of its part of a row. Where a row is one part these are its
+// For an implementation in which a thread finds the best k of its part of a row. Where a row is one part these are its
 // selected keys; else they go to the row's list, from which one thread selects.
 
 namespace ktopk::detail::host {
@@ -83,9 +83,10 @@ struct PartLists {
   }
 };
 
-/// How many parts a row has, each long enough that filling a list costs little: `share` keys for each of its items.
-inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, std::int64_t share) {
-  std::int64_t const fitting = shape.n / (share * (shape.k + 1));
+/// How many parts a row has, each long enough that filling a list costs little.
+inline std::int64_t parts_for_lists(Device const& device, Shape const& shape) {
+  constexpr std::int64_t keys_per_item = 64;
+  std::int64_t const fitting = shape.n / (keys_per_item * (shape.k + 1));
   return std::max<std::int64_t>(1,
                                 std::min(fitting, host::parts_of_row(device, shape.rows, shape.n)));
 }
@@ -93,9 +94,8 @@ inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, st
 /// The list of all rows. A row of one part needs none.
 template <class Item>
 struct PartListPieces {
-  PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&,
-                 std::int64_t share)
-      : pieces(workspace), parts(host::parts_for_lists(device, shape, share)) {
+  PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&)
+      : pieces(workspace), parts(host::parts_for_lists(device, shape)) {
     if (parts > 1) list = pieces.take<Item>(shape.rows * parts * shape.k);
   }
 
@@ -103,24 +103,5 @@ struct PartListPieces {
   std::int64_t parts;
   Item* list = nullptr;
 };
-
-/// What a kernel of each part, and of each row of several parts, is called.
-struct PartLabels {
-  char const* parts;
-  char const* lists;
-};
-
-/// Calls select(lists, part) for each part of each row, then selects from the lists.
-template <class Exec, class Bits, class Item, class SelectPart>
-void select_by_parts(PartLabels const& labels, Exec const& exec, PartLists<Bits, Item> const& lists,
-                     SelectPart const& select) {
-  std::int64_t const rows = lists.sink.problem.shape.rows;
-  host::launch(labels.parts, exec, rows * lists.parts, [=](std::int64_t index) {
-    RowPart const part = lists.part(index);
-    if (part.wanted > 0) select(lists, part);
-    lists.close(part);
-  });
-  if (lists.parts > 1) host::launch(labels.lists, exec, rows, lists);
-}
 
 }  // namespace ktopk::detail::host
