@@ -58,7 +58,8 @@ int wrong_edges(std::vector<Bits> const& ranks) {
   for (auto const& loops : all_host_loops<Bits>())
     for (int k : {1, 2, 33, count / 64 + 1, count / 3, count / 2, count - 1, count}) {
       Pivot<Bits> pivot;
-      if (find_pivot(loops, {}, ranks.data(), count, k, pivot)) wrong += !is_pivot(pivot, ranks, k);
+      if (count >= long_block && find_pivot(loops, {}, ranks.data(), count, k, pivot))
+        wrong += !is_pivot(pivot, ranks, k);
       wrong += !is_pivot(pivot_of(loops, ranks.data(), count, k), ranks, k);
     }
   return wrong;
@@ -227,13 +228,9 @@ TEMPLATE_LIST_TEST_CASE("a sample leads to the pivot of a row where it does not 
                         "[host_scan]", Widths) {
   auto const loops = ktopk::detail::pick_host_loops<bits_of<TestType>>();
   for (Input input : {Input::uniform, Input::ascending, Input::all_equal})
-    for (int count : {512, 4096, long_block, 4 * long_block})
+    for (int count : {long_block, 4 * long_block})
       for (int k : {1, count / 2, count - count / 8}) {
         CAPTURE(name(input), count, k);
-        Samples const samples(count, k);
-        REQUIRE((count == 512 || samples.leave_little()));
-        bool const are_ties_seen = input == Input::all_equal && samples.last < samples.count;
-        if (!samples.leave_little() && !are_ties_seen) continue;
         Pivot<bits_of<TestType>> pivot;
         CHECK(find_pivot(loops, {}, ranks_of<TestType>(input, count).data(), count, k, pivot));
       }

@@ -48,8 +48,6 @@ struct Samples {
   }
   /// Whether a sample of so many tells enough to be worth its while.
   static bool are_worth_it(int of) { return of >= 32 * stride; }
-  /// Whether few of all keys should be between the two ranks.
-  bool leave_little() const { return 4 * (last - first) <= count; }
   int place(int i) const { return i * apart + i * 5 % stride; }
 
   /// Copies their ranks.
@@ -151,27 +149,12 @@ bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
   return true;
 }
 
-/// Whether two of a row's first keys have one rank, as of most rows in which many have.
-template <class Bits>
-bool starts_with_ties(RankMap<Bits> const& rank, Stored<Bits> const* keys, int count) {
-  Bits before = rank(keys[0]);
-  for (int i = 1; i < std::min(count, 16); ++i) {
-    Bits const here = rank(keys[i]);
-    if (here == before) return true;
-    before = here;
-  }
-  return false;
-}
-
-/// The same without a range: two of a sample, between which the pivot should be, leave few ranks (Floyd and Rivest,
+/// The same without a range, of a row of at least 8192 keys: two of a sample, between which the pivot should be, leave few ranks (Floyd and Rivest,
 /// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
 bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                 int count, int k, Pivot<Bits>& pivot) {
-  if (!Samples::are_worth_it(count)) return false;
   Samples const samples(count, k);
-  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::most) return false;
-  if (!samples.leave_little() && !starts_with_ties(rank, keys, count)) return false;
   ThreadArray<Bits> const memory(samples.count);
   Bits* const sample = memory.get();
   samples.take(loops, rank, keys, sample);
@@ -182,7 +165,6 @@ bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<
   Reached<Bits> last{0, 0};
   if (samples.last < samples.count) last = loops.kth(sample, samples.count, samples.last);
   bool const is_shared = last.count > samples.last + samples.count / 16;
-  if (!is_shared && !samples.leave_little()) return false;
   Bits most = std::numeric_limits<Bits>::max();
   if (samples.first > 0) most = loops.kth(sample, samples.count, samples.first).rank;
   if (!is_shared || last.rank == most) return in(last.rank, most);
