@@ -149,8 +149,8 @@ bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
   return true;
 }
 
-/// The same without a range, of a row of at least 8192 keys: two of a sample, between which the pivot should be, leave few ranks (Floyd and Rivest,
-/// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
+/// The same without a range, of a row of at least 8192 keys: two of a sample, between which the pivot should be, leave few
+/// ranks (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
 bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                 int count, int k, Pivot<Bits>& pivot) {

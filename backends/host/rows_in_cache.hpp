@@ -298,7 +298,9 @@ struct RowsInCache {
     alignas(64) Bits ranks[most_counted_slots];
     alignas(64) Bits slots[most_counted_slots];
     std::uint16_t ordered[most_counted_slots];
-    for (int i = 0; i < k; ++i) ranks[i] = from[places[i]];
+    int filled = 0;
+    do ranks[filled] = from[places[filled]];
+    while (++filled < k);
     loops.ranks(ranks, k, sink.map.rank, ranks);
     loops.slots(ranks, k, slots);
     for (int i = 0; i < k; ++i) ordered[slots[i]] = places[i];
