@@ -24,7 +24,6 @@ namespace {
 
 using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
-using ktopk::detail::Extremes;
 using ktopk::detail::filter_block;
 using ktopk::detail::HostLoops;
 using ktopk::detail::make_rank_map;

@@ -39,17 +39,6 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-template <class Bits>
-[[gnu::always_inline]] inline void extremes_plain(Bits const* ranks, int count,
-                                                  Extremes<Bits>& extremes) {
-  Bits least = extremes.least, most = extremes.most;
-  for (int i = 0; i < count; ++i) {
-    least = ranks[i] < least ? ranks[i] : least;
-    most = ranks[i] > most ? ranks[i] : most;
-  }
-  extremes = {least, most};
-}
-
 // Sums are as wide as ranks, so that no lane has to be widened.
 template <class Bits>
 [[gnu::always_inline]] inline int reaching_plain(Bits const* ranks, int count, Bits least) {
@@ -391,23 +380,15 @@ template <class Bits, class RankOf>
   for (int c = 0; c < classes; ++c) best[c] = most[c];
 }
 
-// Most rows have no NaN, and of zeros a class has few that are its best. A NaN that looks better or worse than it is
-// makes the best of its class, or that of another, no number's, unless a number is better still.
 template <class Bits>
 [[gnu::always_inline]] inline void strided_maxima_plain(Stored<Bits> const* keys, int count,
                                                         RankMap<Bits> const& rank, int classes,
                                                         Bits* best) {
   RankMap<Bits> const map = rank;
   if (map.is_flip())
-    return strided_maxima_by<Bits>(
-        keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
-  strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
-  Extremes<Bits> extremes;
-  extremes_plain(best, classes, extremes);
-  if (!map.is_number(extremes.least) || !map.is_number(extremes.most))
-    return strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
-  Bits const zero = map.ordered(0), minus_zero = map.ordered(map.minus_zero);
-  for (int c = 0; c < classes; ++c) best[c] = best[c] == minus_zero ? zero : best[c];
+    strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
+  else
+    strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
 }
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \

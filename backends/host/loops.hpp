@@ -102,8 +102,8 @@ struct HostLoops {
               bool from_memory);
   /// The monotonicity of count > 0 keys. Little is read of those that have none from early on.
   Monotonicity (*monotonicity)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank);
-  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN
-  /// perhaps a lower one. \param count  no fewer than classes, of which there are no more than most_strided_maxima
+  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key.
+  /// \param count  no fewer than classes, of which there are no more than most_strided_maxima
   void (*strided_maxima)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                          int classes, Bits* best);
 };
