@@ -203,7 +203,6 @@ struct KeyScan {
 };
 
 /// Finds the selected among keys of which all win that are better than `ties`, and of these ranks the first or the last.
-/// Up to where it is known which, small blocks are looked at, so that of many ties few are.
 template <class Bits>
 class TieSplitter {
  public:
@@ -224,13 +223,11 @@ class TieSplitter {
       found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
     };
     int at = 0;
-    while (m_ahead > 0 && at < count) {
-      int const end = std::min(count, at + 256);
-      int const ties = loops.filter(from + at, end - at, rank, m_ties, hits + found);
-      int const boundary = ties > m_ahead ? at + hits[found + m_ahead] : end;
+    if (m_ahead > 0) {
+      int const ties = loops.filter(from, count, rank, m_ties, hits);
+      at = ties > m_ahead ? hits[m_ahead] : count;
       m_ahead -= std::min(ties, m_ahead);
-      append(at, boundary, !m_last_wins);
-      at = boundary;
+      append(0, at, !m_last_wins);
     }
     append(at, count, m_last_wins);
     return found;
