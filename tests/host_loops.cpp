@@ -31,6 +31,7 @@ using ktopk::detail::Prefilter;
 using ktopk::detail::RankDigits;
 using ktopk::detail::RankMap;
 using ktopk::detail::RankRange;
+using ktopk::detail::streams;
 
 #define KTOPK_TUPLE_ITEM(T) std::tuple<T>{},
 using Keys =
@@ -162,6 +163,28 @@ TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_loops]
   CHECK(wrong == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("every filter of streams finds what it would find block by block",
+                        "[host_loops]", Keys) {
+  using Bits = bits_of<TestType>;
+  constexpr std::int64_t apart = filter_block + 192;
+  auto keys = patterns<TestType>();
+  keys.resize(streams * apart, keys[0]);
+  int wrong = 0;
+  for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
+    std::vector<std::uint16_t> wanted;
+    for (int s = 0; s < streams; ++s)
+      for (std::uint16_t place : places_in_range(&keys[s * apart], filter_block, map, range))
+        wanted.push_back(static_cast<std::uint16_t>(s * filter_block + place));
+    for (auto const& loops : all_host_loops<Bits>()) {
+      std::vector<std::uint16_t> hits(streams * filter_block + 1);
+      int const found = loops.filter_streams(keys.data(), apart, map, range, hits.data());
+      std::sort(hits.begin(), hits.begin() + found);
+      wrong += !std::equal(wanted.begin(), wanted.end(), hits.begin(), hits.begin() + found);
+    }
+  });
+  CHECK(wrong == 0);
+}
+
 TEMPLATE_LIST_TEST_CASE("a prefilter passes every key of its range", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
@@ -265,7 +288,7 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops count what reaches a rank", "[h
 
 namespace {
 
-/// A long row's keys, and the best composite keys that a read should find.
+/// A row's keys for a read by streams, and the best composite keys that the read should find.
 template <class T>
 struct LongRow {
   using Bits = bits_of<T>;
@@ -278,7 +301,7 @@ struct LongRow {
     std::sort(items.begin(), items.end(), std::greater<Item>());
   }
 
-  static constexpr std::size_t length = (1u << 17) + 4 * filter_block + 1234;
+  static constexpr std::size_t length = (1u << 17) + streams * filter_block + 1234;
   ktopk::detail::ItemMap<Bits, Item> map;
   std::vector<Bits> keys;
   std::vector<Item> items;  // the best first
@@ -298,23 +321,23 @@ using FewKeys = std::tuple<std::uint8_t, std::int16_t, float, double>;
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a read visits every item that reaches a threshold, once", "[host_loops]",
+TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once", "[host_loops]",
                         FewKeys) {
   using Row = LongRow<TestType>;
-  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  loops.by_streams = GENERATE(true, false);
+  CAPTURE(loops.by_streams);
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t count : {std::size_t{1}, std::size_t{500}, Row::length / 2, Row::length}) {
       auto const threshold = row.items[count - 1];
       std::vector<typename Row::Item> visited;
-      ktopk::detail::for_each_block_reaching(
+      ktopk::detail::for_each_reaching_in_streams(
           loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length),
-          filter_block, [&] { return threshold; },
-          [&](auto const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-            for (int h = 0; h < found; ++h) {
-              auto const item = row.map(from[hits[h]], static_cast<std::size_t>(first + hits[h]));
-              if (item >= threshold) visited.push_back(item);
-            }
+          [&] { return threshold; },
+          [&](int found, auto const& item) {
+            for (int h = 0; h < found; ++h)
+              if (item(h) >= threshold) visited.push_back(item(h));
           });
       std::sort(visited.begin(), visited.end(), std::greater<typename Row::Item>());
       wrong +=
@@ -327,7 +350,9 @@ TEMPLATE_LIST_TEST_CASE("a read visits every item that reaches a threshold, once
 TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the best",
                         "[host_loops]", FewKeys) {
   using Row = LongRow<TestType>;
-  auto const loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
+  loops.by_streams = GENERATE(true, false);
+  CAPTURE(loops.by_streams);
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t k : {1, 20, 100}) {

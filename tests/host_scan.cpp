@@ -292,4 +292,27 @@ TEMPLATE_LIST_TEST_CASE("digits are counted of the ranks in a range alone", "[ho
   }
 }
 
+TEST_CASE("on each side of a threshold's place all ties reach it, or none", "[host_scan]") {
+  std::int64_t const n = 1000;
+  for (Ties ties : {Ties::lowest_index, Ties::highest_index}) {
+    auto const map =
+        ktopk::detail::make_item_map<ktopk::detail::Item64>(make_rank_map<float>({}), n, ties);
+    for (std::uint64_t place : {0, 1, 499, 998, 999}) {
+      auto const threshold = map.join(77, place);
+      std::int64_t next = 100, intervals = 0;
+      for_each_side_of_ties(map, threshold, 100, 900, [&](std::int64_t begin, std::int64_t end) {
+        CHECK(begin == next);
+        CHECK(begin < end);
+        for (std::int64_t i = begin; i < end; ++i)
+          REQUIRE((map.join(77, static_cast<std::uint64_t>(i)) >= threshold) ==
+                  (map.join(77, static_cast<std::uint64_t>(begin)) >= threshold));
+        next = end;
+        ++intervals;
+      });
+      CHECK(next == 900);
+      CHECK(intervals == (place == 499 ? 2 : 1));
+    }
+  }
+}
+
 }  // namespace ktopk::testing

@@ -66,36 +66,61 @@ struct PlainChunk {
 };
 
 // The filters of HostLoops for one kind of processor.
-#define KTOPK_FILTERS(suffix, attribute, Chunk)                                                 \
-  template <bool fetches, bool by_ends, class Bits>                                             \
-  attribute int filter_chunks_##suffix(Stored<Bits> const* keys, int count,                     \
-                                       Chunk<Bits, by_ends> chunk, std::uint16_t* hits) {       \
-    constexpr int size = chunk.size;                                                            \
-    int found = 0, i = 0;                                                                       \
-    for (; i + size <= count; i += size) {                                                      \
-      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                 \
-      found = chunk.add(keys + i, i, hits, found);                                              \
-    }                                                                                           \
-    for (; i < count; ++i) {                                                                    \
-      hits[found] = static_cast<std::uint16_t>(i);                                              \
-      found += chunk.range.has(chunk.map(keys[i]));                                             \
-    }                                                                                           \
-    return found;                                                                               \
-  }                                                                                             \
-  template <bool fetches, class Bits>                                                           \
-  int filter_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,           \
-                      RankRange<Bits> range, std::uint16_t* hits) {                             \
-    Prefilter<Bits> const prefilter(rank, range);                                               \
-    if (prefilter.by_ends())                                                                    \
-      return filter_chunks_##suffix<fetches, true, Bits>(keys, count, {rank, range, prefilter}, \
-                                                         hits);                                 \
-    return filter_chunks_##suffix<fetches, false, Bits>(keys, count, {rank, range, prefilter},  \
-                                                        hits);                                  \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  void set_filters_##suffix(HostLoops<Bits>& loops) {                                           \
-    bool const fetches = gains_by_fetching();                                                   \
-    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;        \
+#define KTOPK_FILTERS(suffix, attribute, Chunk)                                                   \
+  template <bool fetches, bool by_ends, class Bits>                                               \
+  attribute int filter_chunks_##suffix(Stored<Bits> const* keys, int count,                       \
+                                       Chunk<Bits, by_ends> chunk, std::uint16_t* hits) {         \
+    constexpr int size = chunk.size;                                                              \
+    int found = 0, i = 0;                                                                         \
+    for (; i + size <= count; i += size) {                                                        \
+      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                   \
+      found = chunk.add(keys + i, i, hits, found);                                                \
+    }                                                                                             \
+    for (; i < count; ++i) {                                                                      \
+      hits[found] = static_cast<std::uint16_t>(i);                                                \
+      found += chunk.range.has(chunk.map(keys[i]));                                               \
+    }                                                                                             \
+    return found;                                                                                 \
+  }                                                                                               \
+  template <bool by_ends, class Bits>                                                             \
+  attribute int filter_chunks_of_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,   \
+                                                  Chunk<Bits, by_ends> chunk,                     \
+                                                  std::uint16_t* hits) {                          \
+    constexpr int size = chunk.size;                                                              \
+    int found = 0;                                                                                \
+    for (int i = 0; i < filter_block; i += size)                                                  \
+      for (int s = 0; s < streams; ++s) {                                                         \
+        Stored<Bits> const* const from = keys + s * apart + i;                                    \
+        found = chunk.add(from, s * filter_block + i, hits, found);                               \
+      }                                                                                           \
+    return found;                                                                                 \
+  }                                                                                               \
+  template <bool fetches, class Bits>                                                             \
+  int filter_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,             \
+                      RankRange<Bits> range, std::uint16_t* hits) {                               \
+    Prefilter<Bits> const prefilter(rank, range);                                                 \
+    if (prefilter.by_ends())                                                                      \
+      return filter_chunks_##suffix<fetches, true, Bits>(keys, count, {rank, range, prefilter},   \
+                                                         hits);                                   \
+    return filter_chunks_##suffix<fetches, false, Bits>(keys, count, {rank, range, prefilter},    \
+                                                        hits);                                    \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  int filter_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,                       \
+                              RankMap<Bits> const& rank, RankRange<Bits> range,                   \
+                              std::uint16_t* hits) {                                              \
+    Prefilter<Bits> const prefilter(rank, range);                                                 \
+    if (prefilter.by_ends())                                                                      \
+      return filter_chunks_of_streams_##suffix<true, Bits>(keys, apart, {rank, range, prefilter}, \
+                                                           hits);                                 \
+    return filter_chunks_of_streams_##suffix<false, Bits>(keys, apart, {rank, range, prefilter},  \
+                                                          hits);                                  \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  void set_filters_##suffix(HostLoops<Bits>& loops) {                                             \
+    bool const fetches = gains_by_fetching();                                                     \
+    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;          \
+    loops.filter_streams = filter_streams_##suffix<Bits>;                                         \
   }
 
 }  // namespace ktopk::detail

@@ -433,6 +433,7 @@ template <class Bits>
   template <class Bits>                                                                          \
   HostLoops<Bits> loops_##suffix() {                                                             \
     HostLoops<Bits> loops{nullptr,                                                               \
+                          nullptr,                                                               \
                           digits_##suffix<Bits>,                                                 \
                           ranks_##suffix<Bits>,                                                  \
                           kth_##suffix<Bits>,                                                    \
@@ -440,7 +441,8 @@ template <class Bits>
                           reaching_##suffix<Bits>,                                               \
                           best_##suffix<Bits>,                                                   \
                           monotonicity_##suffix<Bits>,                                           \
-                          strided_maxima_##suffix<Bits>};                                        \
+                          strided_maxima_##suffix<Bits>,                                         \
+                          gains_by_streams()};                                                   \
     set_filters_##suffix(loops);                                                                 \
     return loops;                                                                                \
   }

@@ -15,8 +15,11 @@
 namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
+/// How many blocks of a row are read by turns where order does not matter and the processor gains by it: some cores ask
+/// memory for more at a time so than front to back, unless they are told to ask ahead.
+inline constexpr int streams = 4;
 /// Where nothing is learned between blocks, longer ones spend less on beginning.
-inline constexpr int long_block = 4 * filter_block;
+inline constexpr int long_block = streams * filter_block;
 
 /// The first of the places begin .. end - 1 that is_before(place) no longer tells of, or `end`.
 template <class IsBefore>
@@ -84,6 +87,10 @@ struct HostLoops {
   /// \param hits   room for count + 1
   int (*filter)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                 RankRange<Bits> range, std::uint16_t* hits);
+  /// The same in `streams` blocks at `keys` and `apart` from each other, as if the s-th were at
+  /// s * filter_block; not in order.
+  int (*filter_streams)(Stored<Bits> const* keys, std::int64_t apart, RankMap<Bits> const& rank,
+                        RankRange<Bits> range, std::uint16_t* hits);
   /// The digit of each key's rank.
   void (*digits)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                  RankDigits<Bits> const& digit, std::uint16_t* digits);
@@ -106,6 +113,8 @@ struct HostLoops {
   /// \param count  no fewer than classes, of which there are no more than most_strided_maxima
   void (*strided_maxima)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                          int classes, Bits* best);
+  /// Whether long rows are read faster by filter_streams than by filter.
+  bool by_streams;
 };
 
 /// Those that this processor runs, the fastest last.

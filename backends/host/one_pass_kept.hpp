@@ -73,15 +73,15 @@ struct KeepReaching {
   Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
     Item const threshold = kept.thresholds[row];
     Item best = 0;
-    for_each_block_reaching(
-        loops, problem.row_keys(row), problem.key_step, map, range.begin, range.end, long_block,
-        [&] { return threshold; },
-        [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-          Item const here = list.add_reaching(found, threshold, [&](int h) {
-            return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
-          });
-          best = std::max(best, here);
-        });
+    auto const add = [&](int found, auto const& item) {
+      best = std::max(best, list.add_reaching(found, threshold, item));
+    };
+    for_each_side_of_ties(map, threshold, range.begin, range.end,
+                          [&](std::int64_t begin, std::int64_t end) {
+                            for_each_reaching_in_streams(
+                                loops, problem.row_keys(row), problem.key_step, map, begin, end,
+                                [&] { return threshold; }, add);
+                          });
     return best;
   }
 };

@@ -384,6 +384,60 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
   }
 }
 
+/// Calls body(begin, end) for the one or two intervals of a range in each of which all keys that tie with `threshold`
+/// reach it, or none: what the filter finds there need not be looked at again.
+template <class Bits, class Item, class Body>
+void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
+                           std::int64_t end, Body const& body) {
+  auto const boundary =
+      std::clamp(static_cast<std::int64_t>(map.tie_boundary(threshold)), begin, end);
+  if (begin < boundary) body(begin, boundary);
+  if (boundary < end) body(boundary, end);
+}
+
+/// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
+/// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
+/// memory are read by one stream, and so are all where the processor gains nothing by more.
+template <class Bits, class Item, class Threshold, class Body>
+void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                                  std::int64_t step, ItemMap<Bits, Item> const& map,
+                                  std::int64_t begin, std::int64_t end, Threshold const& threshold,
+                                  Body const& body) {
+  std::uint16_t hits[streams * filter_block + 1];
+  std::int64_t const apart =
+      step == 1 && loops.by_streams ? (end - begin) / (streams * filter_block) * filter_block : 0;
+  auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
+    for_each_block_reaching(
+        loops, keys, step, map, first, last, long_block, threshold,
+        [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t block) {
+          body(found, [&](int h) {
+            return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
+          });
+        });
+  };
+  bool crowded = false;
+  for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
+    std::int64_t const last = first + (streams - 1) * apart;
+    Item const reached = threshold();
+    auto const from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
+    Bits least;
+    // Among equal keys, those of one end of the row may reach it alone.
+    if (crowded && !map.is_one_rank_to_reach(reached, from, to + filter_block)) {
+      for (std::int64_t block = first; block <= last; block += apart)
+        by_blocks(block, block + filter_block);
+    } else if (map.rank_to_reach(reached, from, to + filter_block, least)) {
+      int const found =
+          loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
+      crowded = found > filter_block;
+      body(found, [&](int h) {
+        std::int64_t const at = first + hits[h] / filter_block * apart + hits[h] % filter_block;
+        return map(keys[at], static_cast<std::uint64_t>(at));
+      });
+    }
+  }
+  by_blocks(begin + streams * apart, end);
+}
+
 /// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
 /// position `first`. What is visited raises the threshold, so that now and then the rest is filtered anew:
 /// of a sorted block few are visited. `hits` is overwritten.
@@ -429,7 +483,8 @@ Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys
 
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of
 /// them come before the others, which they turn away where keys fall or rise: a few for small k, then the last
-/// block. Of a long row so does the first. What k others beat may be left out.
+/// block. Of a long row so does the first, and what is between them is read by streams. What k others beat may be
+/// left out.
 template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
@@ -449,9 +504,15 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits>
   visit_blocks(tail, end, block);
   std::int64_t const last = std::max(head, end - filter_block);
   visit_blocks(last, tail, block);
-  std::int64_t const first_end = std::min(head + filter_block, last);
+  constexpr std::int64_t worth_streams = std::int64_t{1} << 17;
+  bool const by_streams = step == 1 && last - head >= worth_streams;
+  std::int64_t const first_end = by_streams ? head + filter_block : last;
   visit_blocks(head, first_end, filter_block);
-  visit_blocks(first_end, last, long_block);
+  if (by_streams)
+    for_each_reaching_in_streams(loops, keys, step, map, first_end, last, threshold,
+                                 [&](int found, auto const& item) {
+                                   for (int h = 0; h < found; ++h) visit(item(h));
+                                 });
 }
 
 }  // namespace ktopk::detail

@@ -44,6 +44,9 @@ inline bool is_zen_5() {
 inline bool gains_by_fetching() { return !__builtin_cpu_is("amd") || is_zen_5(); }
 /// The same where what is done with neighbors takes no longer than it takes to read them. Zen 5 took longer for it.
 inline bool gains_by_fetching_blocks() { return !__builtin_cpu_is("amd"); }
+/// Whether a row is read faster by several streams than front to back, as it may be where lines are not asked for ahead.
+/// Where they are, nobody asks for the first of a stream. \see perf/results/host-xeon-streams.json
+inline bool gains_by_streams() { return !gains_by_fetching(); }
 
 }  // namespace ktopk::detail
 #else
@@ -54,6 +57,7 @@ namespace ktopk::detail {
 
 inline bool gains_by_fetching() { return true; }
 inline bool gains_by_fetching_blocks() { return true; }
+inline bool gains_by_streams() { return false; }
 
 }  // namespace ktopk::detail
 #endif

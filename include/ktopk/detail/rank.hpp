@@ -138,6 +138,16 @@ struct ItemMap {
     ++least;
     return true;
   }
+  /// Whether the rank to reach is the same for every position from `begin` to `end` - 1.
+  KTOPK_FUNCTION constexpr bool is_one_rank_to_reach(Item threshold, std::uint64_t begin,
+                                                     std::uint64_t end) const {
+    Bits const rank = rank_of(threshold);
+    return (join(rank, begin) >= threshold) == (join(rank, end - 1) >= threshold);
+  }
+  /// Of keys that tie with `threshold`, either those before this position reach it or the others.
+  KTOPK_FUNCTION constexpr std::uint64_t tie_boundary(Item threshold) const {
+    return position(threshold) + (flip != 0 ? 1 : 0);
+  }
   /// How many low bits of an item carry anything.
   KTOPK_FUNCTION constexpr int width() const {
     return std::numeric_limits<Bits>::digits + position_bits;
