@@ -33,7 +33,8 @@ class FoundKeys {
   /// Takes the keys at from[places[0]], from[places[1]] ..., where `from` is position `first` of the row.
   void add(Stored<Bits> const* from, std::uint16_t const* places, int count, int first) {
     if (m_places != nullptr)
-      std::copy_n(places, count, m_places + m_count);
+      for (int i = 0; i < count; ++i)
+        m_places[m_count + i] = static_cast<std::uint16_t>(first + places[i]);
     else
       m_sink.put_hits(m_row, m_count, from, places, count, first);
     m_count += count;
@@ -127,7 +128,8 @@ struct RowsInCache {
   }
 
  private:
-  static constexpr int few_share = 8;         // an eighth of a row is few selected keys
+  static constexpr int few_share = 8;  // an eighth of a row is few selected keys
+  static constexpr int tie_block = 256;
   static constexpr int most_by_classes = 64;  // they tell less of a row than a sample
 
   bool last_wins() const { return sink.map.flip == 0; }
@@ -173,12 +175,10 @@ struct RowsInCache {
 
   void add_interval(Interval interval, Stored<Bits> const* keys, Found& found) const {
     std::uint16_t places[long_block];
-    for (int at = interval.first, end = interval.first + interval.count; at < end;) {
-      int const block = at / long_block * long_block;
-      int const next = std::min(end, block + long_block);
-      std::iota(places, places + (next - at), static_cast<std::uint16_t>(at - block));
-      found.add(keys + block, places, next - at, block);
-      at = next;
+    std::iota(places, places + std::min(interval.count, long_block), std::uint16_t{0});
+    for (int done = 0; done < interval.count; done += long_block) {
+      int const first = interval.first + done;
+      found.add(keys + first, places, std::min(interval.count - done, long_block), first);
     }
   }
 
@@ -241,22 +241,27 @@ struct RowsInCache {
     }
   }
 
-  /// The first or last `wanted` keys of a rank; false where there are too few.
+  /// The first or last `wanted` keys of a rank; false where there are too few. No more are read than up to their block.
   bool add_ties(Bits rank, Stored<Bits> const* keys, int count, int wanted, Found& found) const {
-    KeyScan<Bits, Item> const scan{loops, keys, 1, sink.map};
-    std::int64_t const last = scan.place_of_tie(0, count, rank, wanted, last_wins());
-    if (last < 0) return false;
-    int const begin = last_wins() ? static_cast<int>(last) : 0;
-    int const end = last_wins() ? count : static_cast<int>(last) + 1;
-    std::uint16_t places[long_block + 1];
-    for (int at = begin; at < end;) {
-      int const block = at / long_block * long_block, next = std::min(end, block + long_block);
-      int const ties = loops.filter(keys + at, next - at, sink.map.rank, {rank, 0}, places);
-      for (int t = 0; t < ties; ++t) places[t] = static_cast<std::uint16_t>(places[t] + at - block);
-      found.add(keys + block, places, ties, block);
-      at = next;
+    std::uint16_t places[tie_block + 1];
+    auto const ties_in = [&](int first, int length) {
+      return loops.filter(keys + first, length, sink.map.rank, {rank, 0}, places);
+    };
+    int begin = last_wins() ? count : 0, surplus = last_wins() ? -wanted : 0;
+    while (begin > 0 && surplus < 0) {
+      int const length = std::min(begin, tie_block);
+      begin -= length;
+      surplus += ties_in(begin, length);
     }
-    return true;
+    if (surplus < 0) return false;
+    for (int first = begin; first < count && wanted > 0; first += tie_block) {
+      int const ties = ties_in(first, std::min(count - first, tie_block));
+      int const skipped = std::min(surplus, ties), taken = std::min(ties - skipped, wanted);
+      found.add(keys + first, places + skipped, taken, first);
+      surplus -= skipped;
+      wanted -= taken;
+    }
+    return wanted == 0;
   }
 
   bool find_last(Stored<Bits> const* keys, int count, int k, Pivot<Bits>& pivot) const {

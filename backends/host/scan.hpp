@@ -147,26 +147,6 @@ struct KeyScan {
     });
   }
 
-  /// The position of the `wanted`-th key of a rank, counted from either end; -1 where there are too few. No more is read
-  /// than up to its block.
-  std::int64_t place_of_tie(std::int64_t begin, std::int64_t end, Bits rank, std::int64_t wanted,
-                            bool from_end) const {
-    std::uint16_t hits[filter_block + 1];
-    std::int64_t place = -1;
-    while (begin < end && place < 0) {
-      std::int64_t const length = std::min<std::int64_t>(filter_block, end - begin);
-      std::int64_t const first = from_end ? end - length : begin;
-      blocks(first, first + length, [&](Stored<Bits> const* from, std::int64_t, int count) {
-        int const found = loops.filter(from, count, map.rank, {rank, 0}, hits);
-        if (found >= wanted) place = first + hits[from_end ? found - wanted : wanted - 1];
-        wanted -= found;
-      });
-      tally(Count::keys_read, length);
-      (from_end ? end : begin) = from_end ? first : first + length;
-    }
-    return place;
-  }
-
   /// Calls visit(item) for every item of floor .. ceiling, and maybe for others of the same rank.
   template <class Visit>
   void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
