@@ -97,9 +97,9 @@ TEST_CASE("on a host heap serves more selected keys where each row has a thread"
   auto const chosen = [&](std::int64_t rows, std::int64_t k) {
     return choose(host, make_shape<float>(rows, n, k), tuned_on_hosts);
   };
-  CHECK(chosen(100, 256) == Algorithm::heap);
-  CHECK(chosen(100, 257) == Algorithm::one_pass);
-  CHECK(chosen(1, 256) == Algorithm::one_pass);
+  CHECK(chosen(100, 128) == Algorithm::heap);
+  CHECK(chosen(100, 129) == Algorithm::one_pass);
+  CHECK(chosen(1, 128) == Algorithm::one_pass);
 }
 
 TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choose]") {
@@ -110,7 +110,7 @@ TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choos
       CHECK(choose(host, shape, tuned_on_hosts) == Algorithm::one_pass);
       shape.packed = false;
       CHECK((choose(host, shape, tuned_on_hosts) == Algorithm::one_pass) ==
-            (n <= 8192 || (k > 256 && k <= n / 32)));
+            (n <= 8192 || (k > 128 && k <= n / 32)));
     }
   Shape ragged = make_shape<float>(100, 1 << 20, 100);
   ragged.ragged = true;

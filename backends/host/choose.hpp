@@ -18,7 +18,7 @@ namespace ktopk::detail::host {
 /// but a list of what several threads found is shorter by it.
 /// \see perf/results/host-few-winners*.json
 inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
-  if (one_thread) return 256;
+  if (one_thread) return 128;
   return n < (1 << 17) || n >= (1 << 21) ? 128 : 64;
 }
 
