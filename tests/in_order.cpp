@@ -19,10 +19,10 @@ namespace {
 
 using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
-using ktopk::detail::Interval;
-using ktopk::detail::IntervalPair;
 using ktopk::detail::make_rank_map;
 using ktopk::detail::Monotonicity;
+using ktopk::detail::PlaceInterval;
+using ktopk::detail::PlaceIntervals;
 using ktopk::detail::RankMap;
 using ktopk::detail::StridedMaxima;
 
@@ -62,9 +62,9 @@ std::vector<int> best_places(std::vector<Bits> const& ranks, int k, bool last_wi
   return places;
 }
 
-std::vector<int> places_of(IntervalPair const& pair) {
+std::vector<int> places_of(PlaceIntervals const& pair) {
   std::vector<int> places;
-  for (Interval const& interval : {pair.before, pair.behind})
+  for (PlaceInterval const& interval : {pair.before, pair.behind})
     for (int i = 0; i < interval.count; ++i) places.push_back(interval.first + i);
   return places;
 }

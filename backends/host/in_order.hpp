@@ -11,13 +11,13 @@
 namespace ktopk::detail {
 
 /// The places first .. first + count - 1.
-struct Interval {
+struct PlaceInterval {
   int first, count;
 };
 
 /// Two intervals, of which the first comes before the second; any may be empty.
-struct IntervalPair {
-  Interval before, behind;
+struct PlaceIntervals {
+  PlaceInterval before, behind;
 };
 
 /// Whether the ranks of keys that are `apart` from each other never fall or never rise.
@@ -50,8 +50,8 @@ bool may_be_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::i
 
 /// The k best of a row that is in the order `monotonicity`, 0 < k < count.
 template <class Bits>
-IntervalPair selected_in_order(Monotonicity monotonicity, RankMap<Bits> const& rank,
-                               Stored<Bits> const* keys, int count, int k, bool last_wins) {
+PlaceIntervals selected_in_order(Monotonicity monotonicity, RankMap<Bits> const& rank,
+                                 Stored<Bits> const* keys, int count, int k, bool last_wins) {
   bool const rises = monotonicity == Monotonicity::rises;
   int const at = rises ? count - k : k - 1, beside = rises ? at - 1 : at + 1;
   Bits const pivot = rank(keys[at]);
@@ -63,10 +63,10 @@ IntervalPair selected_in_order(Monotonicity monotonicity, RankMap<Bits> const& r
       places_until([&](Bits key) { return rises ? rank(key) < pivot : rank(key) > pivot; });
   int const last =
       places_until([&](Bits key) { return rises ? rank(key) <= pivot : rank(key) >= pivot; });
-  Interval const better = rises ? Interval{last, count - last} : Interval{0, first};
+  PlaceInterval const better = rises ? PlaceInterval{last, count - last} : PlaceInterval{0, first};
   int const wanted = k - better.count;
-  Interval const ties{last_wins ? last - wanted : first, wanted};
-  return rises ? IntervalPair{ties, better} : IntervalPair{better, ties};
+  PlaceInterval const ties{last_wins ? last - wanted : first, wanted};
+  return rises ? PlaceIntervals{ties, better} : PlaceIntervals{better, ties};
 }
 
 }  // namespace ktopk::detail

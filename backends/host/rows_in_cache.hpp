@@ -173,7 +173,7 @@ struct RowsInCache {
     return true;
   }
 
-  void add_interval(Interval interval, Stored<Bits> const* keys, Found& found) const {
+  void add_interval(PlaceInterval interval, Stored<Bits> const* keys, Found& found) const {
     std::uint16_t places[long_block];
     std::iota(places, places + std::min(interval.count, long_block), std::uint16_t{0});
     for (int done = 0; done < interval.count; done += long_block) {
