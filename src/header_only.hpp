@@ -9,7 +9,6 @@
 #if KTOPK_ENABLE_HOST_TUNED
 #include "../backends/host/heap.cpp"
 #include "../backends/host/one_pass.cpp"
-#include "../backends/host/queue.cpp"
 #include "../backends/host/radix.cpp"
 #endif
 #include "algorithms/bisection.cpp"

@@ -8,7 +8,6 @@
 #if KTOPK_ENABLE_HOST_TUNED
 #include "../backends/host/heap.hpp"
 #include "../backends/host/one_pass.hpp"
-#include "../backends/host/queue.hpp"
 #include "../backends/host/radix.hpp"
 #endif
 #if KTOPK_ENABLE_CUDA_TUNED

@@ -5,7 +5,7 @@
 
 #include <ktopk/problem.hpp>
 
-#include <ktopk/detail/selected.hpp>
+#include "backends/host/bulk_sink.hpp"
 #include "backends/host/in_order.hpp"
 #include "backends/host/scan.hpp"
 
@@ -33,15 +33,15 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
   return *value;
 }
 
-[[gnu::noipa]] double value_after_put(WinnerSink<std::uint64_t, Item128> const& sink, double* value,
-                                      std::uint16_t const* hits) {
+[[gnu::noipa]] double value_after_put(host::BulkSink<std::uint64_t, Item128> const& sink,
+                                      double* value, std::uint16_t const* hits) {
   *value = 0;
   std::uint64_t const key = 0x3ff0000000000000u;
   sink.put_hits(0, 0, &key, hits, 1, 0);
   return *value;
 }
 
-[[gnu::noipa]] long long index_after_put(WinnerSink<std::uint32_t, Item64> const& sink,
+[[gnu::noipa]] long long index_after_put(host::BulkSink<std::uint32_t, Item64> const& sink,
                                          long long* index, std::uint16_t const* hits) {
   *index = -1;
   std::uint32_t const key = 0;

@@ -10,8 +10,7 @@ namespace {
 
 constexpr Device gpu{false, 132 * 2048};
 constexpr Device host{true, 8};
-constexpr TunedAlgorithms tuned_on_hosts{
-    .one_pass = true, .radix = true, .heap = true, .queue = true};
+constexpr TunedAlgorithms tuned_on_hosts{.one_pass = true, .radix = true, .heap = true};
 
 }  // namespace
 
@@ -99,15 +98,14 @@ TEST_CASE("on a host heap serves few selected keys of a long row, one_pass more,
   CHECK(chosen(n / 32 + 1) == Algorithm::radix);
 }
 
-TEST_CASE("on a host queue serves long rows that have a thread each", "[choose]") {
+TEST_CASE("on a host heap serves more selected keys where each row has a thread", "[choose]") {
   std::int64_t const n = 1 << 20;
   auto const chosen = [&](std::int64_t rows, std::int64_t k) {
     return choose(host, make_shape<float>(rows, n, k), tuned_on_hosts);
   };
-  CHECK(chosen(100, 33) == Algorithm::queue);
-  CHECK(chosen(100, 512) == Algorithm::queue);
-  CHECK(chosen(100, 513) == Algorithm::one_pass);
-  CHECK(chosen(1, 512) == Algorithm::one_pass);
+  CHECK(chosen(100, 128) == Algorithm::heap);
+  CHECK(chosen(100, 129) == Algorithm::one_pass);
+  CHECK(chosen(1, 128) == Algorithm::one_pass);
 }
 
 TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choose]") {
@@ -118,7 +116,7 @@ TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choos
       CHECK(choose(host, shape, tuned_on_hosts) == Algorithm::one_pass);
       shape.packed = false;
       CHECK((choose(host, shape, tuned_on_hosts) == Algorithm::one_pass) ==
-            (n <= 8192 || (k > 512 && k <= n / 32)));
+            (n <= 8192 || (k > 128 && k <= n / 32)));
     }
   Shape ragged = make_shape<float>(100, 1 << 20, 100);
   ragged.ragged = true;

@@ -8,12 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <random>
-#include <set>
 #include <vector>
 
-#include "backends/host/one_pass_sample.hpp"
-#include "backends/host/one_pass_trial.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 
@@ -28,9 +24,8 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
-// Lengths of rows that one host thread serves alone if there are gaps between their keys, that several threads read, and
-// whose whole selection several threads share (large k).
-constexpr std::int64_t one_thread = 30'011, shared_reading = 70'001, all_shared = 530'003;
+// Lengths of rows that one host thread reads, with gaps between their keys, and that several threads share.
+constexpr std::int64_t one_thread = 30'011, short_shared = 70'001, long_shared = 530'003;
 constexpr std::int64_t many = 6'000;
 
 template <class T>
@@ -88,8 +83,8 @@ TEST_CASE("equal keys fall back by the tie rule", "[fallback]") {
 TEST_CASE("rows that threads share fall back too", "[fallback]") {
   Validation validation;
   for (Threshold threshold : {Threshold::too_high, Threshold::too_low}) {
-    select_with<float>(threshold, Input::few_values, validation, shared_reading, {700});
-    select_with<float>(threshold, Input::few_values, validation, all_shared, {many});
+    select_with<float>(threshold, Input::few_values, validation, short_shared, {700});
+    select_with<float>(threshold, Input::few_values, validation, long_shared, {many});
   }
   validation.close();
 }
@@ -97,8 +92,8 @@ TEST_CASE("rows that threads share fall back too", "[fallback]") {
 TEST_CASE("one_pass serves these shapes, and on hosts radix stands behind it", "[fallback]") {
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
-    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, all_shared, 5), 1,
-                                  all_shared, many);
+    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, long_shared, 5), 1,
+                                  long_shared, many);
     ForceThreshold const force(Threshold::too_high);
     Recorder const record;
     call(many, {.algorithm = Algorithm::one_pass});
@@ -131,239 +126,6 @@ TEST_CASE("long rows are sampled again before all of their keys are selected fro
     });
   }
   validation.close();
-}
-
-TEST_CASE("rows with gaps between their keys have a sample and a thread each", "[fallback]") {
-  for_each_space([](auto const& exec) {
-    using Exec = std::decay_t<decltype(exec)>;
-    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
-    UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, one_thread, 5), 1,
-                                  one_thread, 700);
-    Recorder const record;
-    call.with_gaps(700, {.algorithm = Algorithm::one_pass});
-    INFO(exec.name());
-    CHECK(record.ran("one_pass::rows"));
-  });
-}
-
-TEST_CASE("long rows are sampled by two keys of a page", "[fallback]") {
-  std::int64_t const n = (1 << 22) + 3, page = 512;
-  for (std::int64_t samples : {1, 2, 6143, 6144, 8192}) {
-    ktopk::detail::host::SamplePlaces const place_of(n, samples, page);
-    std::set<std::int64_t> places;
-    for (std::int64_t i = 0; i < samples; ++i) {
-      REQUIRE(place_of(i) >= 0);
-      REQUIRE(place_of(i) < n);
-      REQUIRE(place_of(i) / page == place_of(i / 2 * 2) / page);
-      places.insert(place_of(i));
-    }
-    CHECK(std::ssize(places) == samples);
-  }
-}
-
-TEST_CASE("shorter rows are sampled by a key of every stratum", "[fallback]") {
-  for (std::int64_t n : {2048, 30'011}) {
-    ktopk::detail::host::SamplePlaces const place_of(n, 2048, 512);
-    for (std::int64_t i = 0; i < 2048; ++i) REQUIRE(place_of(i) / (n / 2048) == i);
-  }
-}
-
-/// Where the keys of a page are alike, a sample by pages carries less information.
-TEST_CASE("rows sampled by pages", "[fallback]") {
-  std::int64_t const n = (1 << 22) + 3, k = 1000;
-  Options const options{.sorted = Sorted::no, .algorithm = Algorithm::one_pass};
-  Validation validation;
-  for (Input input : {Input::uniform, Input::ascending, Input::few_values})
-    for (std::int64_t alike : {1, 512}) {
-      auto keys = make_keys<double>(input, n, 5);
-      for (std::int64_t i = 0; i < n; ++i) keys[i] = keys[i - i % alike];
-      auto const question = uniform_question(keys, 1, n, k);
-      auto const truth = solve(question, options);
-      for_each_space([&](auto const& exec) {
-        UniformCall<std::decay_t<decltype(exec)>, double> call(exec, keys, 1, n, k);
-        validation.expect(question, truth, call(k, options), options,
-                          [&] { return std::string(exec.name()) + ", " + name(input); });
-      });
-    }
-  validation.close();
-}
-
-TEST_CASE("the pilot read and the read after it read each key once", "[fallback]") {
-  using ktopk::detail::host::RowParts;
-  for (std::int64_t parts : {128, 257, 1023, 2000})
-    for (std::int64_t n : {parts * 65536, parts * 65536 - 4099}) {
-      std::vector<int> reads(static_cast<std::size_t>(n / 64 + 1));
-      std::int64_t keys = 0;
-      for (auto which : {RowParts::Which::trial, RowParts::Which::others}) {
-        RowParts row(n, parts);
-        row.read(which);
-        for (std::int64_t i = 0; i < row.count(); ++i) {
-          auto const range = row.range(i);
-          keys += range.end - range.begin;
-          for (std::int64_t at = range.begin; at < range.end; at += 64) ++reads[at / 64];
-        }
-        if (which == RowParts::Which::trial)
-          CHECK(row.share() == static_cast<double>(keys) / static_cast<double>(n));
-      }
-      CHECK(keys == n);
-      CHECK(std::count(reads.begin(), reads.end(), 1) == (n + 63) / 64);
-    }
-}
-
-TEST_CASE("the pilot read covers every stratum and reports which", "[fallback]") {
-  using ktopk::detail::host::RowParts;
-  for (std::int64_t parts : {128, 257, 1023}) {
-    RowParts row((std::int64_t{1} << 26) + 77, parts);
-    row.read(RowParts::Which::trial);
-    for (std::int64_t i = 0; i < RowParts::tried; ++i) {
-      CHECK(row.stratum(row.range(i).begin) == i);
-      CHECK(row.stratum(row.range(i).end - 1) == i);
-    }
-  }
-}
-
-TEST_CASE("a pilot read is made in long rows, for k neither small nor large", "[fallback]") {
-  using ktopk::detail::host::RowParts;
-  std::int64_t const n = 1 << 26;
-  CHECK(RowParts(n, 256).are_worth_a_trial(100'000));
-  CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(1'000));
-  CHECK_FALSE(RowParts(n, 256).are_worth_a_trial(n / 8));
-  CHECK_FALSE(RowParts(n, 127).are_worth_a_trial(100'000));
-  CHECK_FALSE(RowParts(n / 4 - 1, 256).are_worth_a_trial(100'000));
-}
-
-TEST_CASE("a pilot read is representative if the keys it kept are spread as by chance",
-          "[fallback]") {
-  std::minstd_rand random(7);
-  ktopk::detail::host::Spread by_chance, regular, crowded, of_one_half;
-  for (int i = 0; i < 4000; ++i) {
-    by_chance.add(static_cast<int>(random() >> 8) % 64, true);
-    regular.add(i % 64, true);
-    crowded.add(i % 32, true);
-    of_one_half.add(i % 64, i % 64 < 32);
-  }
-  CHECK(by_chance.is_by_chance());
-  CHECK(regular.is_by_chance());
-  CHECK_FALSE(crowded.is_by_chance());
-  CHECK_FALSE(of_one_half.is_by_chance());
-}
-
-TEST_CASE("a pilot read may raise the threshold, too high, or accept keys too early",
-          "[fallback]") {
-  std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Validation validation;
-  for (Input input : {Input::uniform, Input::descending, Input::all_equal, Input::leading_bits}) {
-    auto const question = uniform_question(make_keys<float>(input, n, 5), 1, n, k);
-    auto const truth = solve(question, Options{});
-    for_each_space([&](auto const& exec) {
-      using Exec = std::decay_t<decltype(exec)>;
-      UniformCall<Exec, float> call(exec, question.keys, 1, n, k);
-      for (Threshold threshold :
-           {Threshold::sampled, Threshold::raised_too_high, Threshold::certain_too_low})
-        for (Sorted sorted : {Sorted::no, Sorted::yes}) {
-          Options const options{.sorted = sorted, .algorithm = Algorithm::one_pass};
-          ForceThreshold const force(threshold);
-          Recorder const record;
-          validation.expect(question, truth, call(k, options), options,
-                            [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) continue;
-          CHECK(record.ran("one_pass::trial"));
-          if (input == Input::uniform)
-            CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
-        }
-    });
-  }
-  validation.close();
-}
-
-TEMPLATE_LIST_TEST_CASE("two rows whose pilot reads differ", "[fallback]", Widths) {
-  std::int64_t const n = (1 << 24) + 77, k = 20'000;
-  Options const options{.order = Order::smallest,
-                        .sorted = Sorted::no,
-                        .ties = Ties::highest_index,
-                        .algorithm = Algorithm::one_pass};
-  auto keys = make_keys<TestType>(Input::uniform, n, 5);
-  auto const sorted = make_keys<TestType>(Input::ascending, n, 5);
-  keys.insert(keys.end(), sorted.begin(), sorted.end());
-  auto const question = uniform_question(std::move(keys), 2, n, k);
-  auto const truth = solve(question, options);
-  Validation validation;
-  for_each_space([&](auto const& exec) {
-    UniformCall<std::decay_t<decltype(exec)>, TestType> call(exec, question.keys, 2, n, k);
-    validation.expect(question, truth, call(k, options), options,
-                      [&] { return std::string(exec.name()); });
-  });
-  validation.close();
-}
-
-TEST_CASE("samples are in line only if they are spread as in sorted rows", "[fallback]") {
-  auto const in_line = [](std::vector<std::int64_t> const& places, std::int64_t span) {
-    return ktopk::detail::host::are_in_line(std::ssize(places), span,
-                                            [&](std::int64_t i) { return places[i]; });
-  };
-  CHECK(in_line({10, 11, 13, 20, 21, 22, 30, 35}, 25));
-  CHECK(in_line({35, 30, 22, 21, 20, 13, 11, 10}, 25));
-  CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30, 36}, 25));
-  CHECK_FALSE(in_line({36, 30, 22, 21, 20, 13, 11, 10}, 25));
-  CHECK_FALSE(in_line({10, 11, 20, 13, 21, 22, 30, 35}, 25));
-  CHECK_FALSE(in_line({35, 30, 22, 21, 20, 10, 13, 11}, 25));
-  CHECK_FALSE(in_line({10, 11, 13, 20, 21, 22, 30}, 25));
-}
-
-TEST_CASE("for sorted rows a lower order statistic of the sample suffices", "[fallback]") {
-  for (std::int64_t n : {(1 << 19) + 3, (1 << 22) + 4099, 1 << 26})
-    for (std::int64_t k : {n / 4096, n / 1000 + 7, n / 700})
-      for (std::int64_t page : {std::int64_t{512}, n}) {
-        auto const plan = ktopk::detail::one_pass_plan(n, k);
-        ktopk::detail::host::SamplePlaces const place_of(n, plan.samples, page);
-        std::vector<std::int64_t> places;
-        for (std::int64_t i = 0; i < plan.samples; ++i) places.push_back(place_of(i));
-        std::sort(places.begin(), places.end());
-        INFO("n " << n << ", k " << k << ", page " << page);
-        CHECK(plan.in_line < plan.order);
-        CHECK(places[plan.in_line - 1] + 1 >= k);
-        CHECK(n - places[plan.samples - plan.in_line] >= k);
-        std::int64_t const sure = place_of.least_at_end(k);
-        if (n == 1 << 26) CHECK(sure + 8 >= plan.in_line);
-        if (sure == 0) continue;
-        CHECK(places[sure - 1] < k);
-        CHECK(n - places[plan.samples - sure] <= k);
-      }
-}
-
-TEST_CASE("sorted and equal rows are bounded from both sides, and right if a bound misleads",
-          "[fallback]") {
-  std::int64_t const n = (1 << 20) + 3, k = 3000;
-  Validation validation;
-  for (Input input : {Input::ascending, Input::descending, Input::all_equal, Input::bucket_killer})
-    for (Options options : all_options<std::int32_t>()) {
-      options.algorithm = Algorithm::one_pass;
-      auto const question = uniform_question(make_keys<std::int32_t>(input, n, 5), 1, n, k);
-      auto const truth = solve(question, options);
-      for_each_space([&](auto const& exec) {
-        using Exec = std::decay_t<decltype(exec)>;
-        UniformCall<Exec, std::int32_t> call(exec, question.keys, 1, n, k);
-        for (Threshold threshold : {Threshold::sampled, Threshold::certain_too_low}) {
-          ForceThreshold const force(threshold);
-          Recorder const record;
-          validation.expect(question, truth, call(k, options), options,
-                            [&] { return std::string(exec.name()) + ", " + name(input); });
-          if (ktopk::detail::is_host_space<Exec> && serves_tuned(exec) &&
-              input != Input::bucket_killer)
-            CHECK(record.ran("one_pass::fallback") == (threshold != Threshold::sampled));
-        }
-      });
-    }
-  validation.close();
-}
-
-TEST_CASE("a sample seldom holds fewer of the k best than its lower bound", "[fallback]") {
-  for (double mean : {30.0, 1000.0, 6250.0}) {
-    std::int64_t const least = ktopk::detail::safe_least(mean);
-    CHECK(log_poisson(mean, 0, least) <= ktopk::detail::log_seldom);
-    CHECK(log_poisson(mean, 0, least + 2) > ktopk::detail::log_seldom);
-  }
-  CHECK(ktopk::detail::safe_least(5) == 0);
 }
 
 TEST_CASE("a forced threshold ends with its scope", "[fallback]") {

@@ -52,7 +52,7 @@ void check_register_list() {
       list.visit([&](int slot, Item item) { kept.at(static_cast<std::size_t>(slot)) = item; });
       CAPTURE(Room, k, count);
       CHECK((kept == best_of(items, k)));
-      CHECK((list.bar() == kept.back()));
+      CHECK((list.threshold() == kept.back()));
     }
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a heap keeps the best, wherever its items lie", "[heap]") {
       std::vector<Item64> kept;
       for (std::int64_t i = 0; i < k; ++i) kept.push_back(column[i]);
       CAPTURE(k, held);
-      CHECK(heap.bar() == *std::min_element(kept.begin(), kept.end()));
+      CHECK(heap.threshold() == *std::min_element(kept.begin(), kept.end()));
       CHECK(best_of(kept, k) == best_of(items, k));
       for (std::int64_t i = 0; i < 3 * k; ++i)
         if (i % 3 != 1) CHECK(places[static_cast<std::size_t>(i)] == 0);

@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/host/prefilter.hpp"
 #include "backends/host/scan.hpp"
 #include "backends/host/shares.hpp"
-#include "backends/host/sieve.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 
@@ -24,14 +24,13 @@ namespace {
 
 using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
-using ktopk::detail::Extremes;
 using ktopk::detail::filter_block;
 using ktopk::detail::HostLoops;
 using ktopk::detail::make_rank_map;
+using ktopk::detail::Prefilter;
 using ktopk::detail::RankDigits;
 using ktopk::detail::RankMap;
 using ktopk::detail::RankRange;
-using ktopk::detail::Sieve;
 using ktopk::detail::streams;
 
 #define KTOPK_TUPLE_ITEM(T) std::tuple<T>{},
@@ -191,7 +190,7 @@ TEMPLATE_LIST_TEST_CASE("a prefilter passes every key of its range", "[host_loop
   auto const keys = patterns<TestType>();
   int missed = 0;
   for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
-    Sieve<Bits> const prefilter(map, range);
+    Prefilter<Bits> const prefilter(map, range);
     for (Bits key : keys) missed += range.has(map(key)) && !prefilter.passes(key);
   });
   CHECK(missed == 0);
@@ -207,7 +206,7 @@ TEMPLATE_LIST_TEST_CASE("a prefilter up to the best rank passes only NaN and zer
     auto const is_plain = [&](Bits key) { return map.has_one_key(map(key)); };
     for (Bits least : landmarks<TestType>(map)) {
       auto const range = ktopk::detail::ranks_from(least);
-      Sieve<Bits> const prefilter(map, range);
+      Prefilter<Bits> const prefilter(map, range);
       for (Bits key : keys) idle += is_plain(key) && !range.has(map(key)) && prefilter.passes(key);
     }
   }

@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "backends/host/place_classes.hpp"
 #include "backends/host/scan.hpp"
+#include "backends/host/strided_maxima.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 
@@ -19,12 +19,12 @@ namespace {
 
 using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
-using ktopk::detail::Course;
 using ktopk::detail::make_rank_map;
-using ktopk::detail::PlaceClasses;
+using ktopk::detail::Monotonicity;
+using ktopk::detail::PlaceInterval;
+using ktopk::detail::PlaceIntervals;
 using ktopk::detail::RankMap;
-using ktopk::detail::Stretch;
-using ktopk::detail::StretchPair;
+using ktopk::detail::StridedMaxima;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, double, std::int32_t>;
 
@@ -36,9 +36,9 @@ std::vector<bits_of<T>> bits_in(Input input, int count) {
 }
 
 template <class Bits>
-bool is_in_order(Course course, std::vector<Bits> const& ranks) {
-  if (course == Course::rises) return std::is_sorted(ranks.begin(), ranks.end());
-  return course == Course::none || std::is_sorted(ranks.rbegin(), ranks.rend());
+bool is_in_order(Monotonicity monotonicity, std::vector<Bits> const& ranks) {
+  if (monotonicity == Monotonicity::rises) return std::is_sorted(ranks.begin(), ranks.end());
+  return monotonicity == Monotonicity::none || std::is_sorted(ranks.rbegin(), ranks.rend());
 }
 
 template <class Bits>
@@ -62,10 +62,10 @@ std::vector<int> best_places(std::vector<Bits> const& ranks, int k, bool last_wi
   return places;
 }
 
-std::vector<int> places_of(StretchPair const& pair) {
+std::vector<int> places_of(PlaceIntervals const& pair) {
   std::vector<int> places;
-  for (Stretch const& stretch : {pair.before, pair.behind})
-    for (int i = 0; i < stretch.count; ++i) places.push_back(stretch.first + i);
+  for (PlaceInterval const& interval : {pair.before, pair.behind})
+    for (int i = 0; i < interval.count; ++i) places.push_back(interval.first + i);
   return places;
 }
 
@@ -83,7 +83,7 @@ TEMPLATE_LIST_TEST_CASE("no row is reported in order that is not", "[in_order]",
         auto const keys = bits_in<TestType>(input, count);
         auto const ranks = ranks_of(map, keys);
         for (auto const& loops : all_host_loops<Bits>())
-          wrong += !is_in_order(loops.course(keys.data(), count, map), ranks);
+          wrong += !is_in_order(loops.monotonicity(keys.data(), count, map), ranks);
       }
   }
   CHECK(wrong == 0);
@@ -103,17 +103,19 @@ TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands
       CHECK(starts_in_order(map, falling.data(), count));
       CHECK(may_be_in_order(map, rising.data(), count));
       CHECK(may_be_in_order(map, falling.data(), count));
-      CHECK(loops.course(rising.data(), count, map) == Course::rises);
+      CHECK(loops.monotonicity(rising.data(), count, map) == Monotonicity::rises);
       bool const is_equal = map(falling.front()) == map(falling.back());
-      CHECK(loops.course(falling.data(), count, map) == (is_equal ? Course::rises : Course::falls));
+      CHECK(loops.monotonicity(falling.data(), count, map) ==
+            (is_equal ? Monotonicity::rises : Monotonicity::falls));
       for (int at = 1; at + 1 < count; at += std::max(1, count / 50)) {
         auto keys = bits_in<TestType>(Input::all_equal, count);
         keys[static_cast<std::size_t>(at)] = static_cast<Bits>(keys[0] ^ 1);
-        CHECK(loops.course(keys.data(), count, map) == Course::none);
+        CHECK(loops.monotonicity(keys.data(), count, map) == Monotonicity::none);
         auto other_sign = rising;
         other_sign[static_cast<std::size_t>(at)] ^= top;
-        bool const still_rises = is_in_order(Course::rises, ranks_of(map, other_sign));
-        CHECK((loops.course(other_sign.data(), count, map) == Course::rises) == still_rises);
+        bool const still_rises = is_in_order(Monotonicity::rises, ranks_of(map, other_sign));
+        CHECK((loops.monotonicity(other_sign.data(), count, map) == Monotonicity::rises) ==
+              still_rises);
       }
     }
 }
@@ -125,14 +127,15 @@ TEMPLATE_LIST_TEST_CASE("a row in order wins by its end and by ties", "[in_order
   for (Input input : {Input::uniform, Input::few_values, Input::all_equal, Input::nans})
     for (int count : {2, 3, 17, 300}) {
       auto keys = bits_in<TestType>(input, count);
-      for (Course course : {Course::rises, Course::falls}) {
+      for (Monotonicity monotonicity : {Monotonicity::rises, Monotonicity::falls}) {
         std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) {
-          return course == Course::rises ? map(a) < map(b) : map(a) > map(b);
+          return monotonicity == Monotonicity::rises ? map(a) < map(b) : map(a) > map(b);
         });
         for (int k = 1; k < count; ++k)
           for (bool last_wins : {false, true})
-            wrong += places_of(winners_in_order(course, map, keys.data(), count, k, last_wins)) !=
-                     best_places(ranks_of(map, keys), k, last_wins);
+            wrong +=
+                places_of(selected_in_order(monotonicity, map, keys.data(), count, k, last_wins)) !=
+                best_places(ranks_of(map, keys), k, last_wins);
       }
     }
   CHECK(wrong == 0);
@@ -145,8 +148,8 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
   for (Options const& options : orders()) {
     auto const map = make_rank_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
-      for (int k : {1, 2, 63, 64, 65, 200, PlaceClasses::most_k}) {
-        PlaceClasses const classes(k);
+      for (int k : {1, 2, 63, 64, 65, 200, StridedMaxima::most_k}) {
+        StridedMaxima const classes(k);
         for (int count : {4 * classes.count, 4 * classes.count + 77, 64 * classes.count + 99}) {
           auto const keys = bits_in<TestType>(input, count);
           auto const ranks = ranks_of(map, keys);
@@ -167,9 +170,9 @@ int wrong_promises(bits_of<T> common, bits_of<T> other) {
   using Bits = bits_of<T>;
   int wrong = 0;
   for (Options const& options : orders())
-    for (int k : {2, 64, PlaceClasses::most_k}) {
+    for (int k : {2, 64, StridedMaxima::most_k}) {
       auto const map = make_rank_map<T>(options);
-      PlaceClasses const classes(k);
+      StridedMaxima const classes(k);
       std::vector<Bits> keys(static_cast<std::size_t>(8 * classes.count), common);
       keys[100] = other;
       for (auto const& loops : all_host_loops<Bits>()) {
@@ -195,12 +198,12 @@ TEMPLATE_TEST_CASE("classes of NaNs of one sign, or of minus zeros, promise no m
 TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]") {
   auto const map = make_rank_map<float>({});
   for (Input input : {Input::uniform, Input::ascending, Input::descending, Input::normal})
-    for (int k : {1, 32, 64, 100, PlaceClasses::most_k}) {
+    for (int k : {1, 32, 64, 100, StridedMaxima::most_k}) {
       constexpr int count = 8192;
       auto const keys = bits_in<float>(input, count);
       auto const ranks = ranks_of(map, keys);
       for (auto const& loops : all_host_loops<std::uint32_t>()) {
-        auto const least = PlaceClasses(k).kth(loops, map, keys.data(), count).rank;
+        auto const least = StridedMaxima(k).kth(loops, map, keys.data(), count).rank;
         CAPTURE(name(input), k);
         CHECK(std::count_if(ranks.begin(), ranks.end(), [=](auto rank) { return rank >= least; }) <=
               2 * k + 8);
@@ -217,10 +220,10 @@ TEMPLATE_LIST_TEST_CASE("a threshold by strided maxima rejects none of the k bes
   for (Ties ties : {Ties::lowest_index, Ties::highest_index})
     for (int k : {1, 40, 100}) {
       auto const count =
-          static_cast<int>(first + PlaceClasses::most_in_class * PlaceClasses(k).count);
+          static_cast<int>(first + StridedMaxima::most_in_class * StridedMaxima(k).count);
       auto const map = ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, ties);
       auto const bar_of = [&](std::vector<Bits> const& keys, int begin) {
-        return bar_by_classes(loops, keys.data(), 1, map, begin, count, k);
+        return threshold_by_classes(loops, keys.data(), 1, map, begin, count, k);
       };
       auto const uniform = bits_in<TestType>(Input::uniform, count);
       CHECK(bar_of(uniform, first) != 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/host/thread_queue.hpp"
+#include "backends/host/sort.hpp"
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -10,49 +10,10 @@
 
 #include "support/algorithm.hpp"
 
-// The list that a thread of queue keeps on a host, with keys pushed in chunks.
+// queue on a device, and how a host sorts.
 
 namespace ktopk::detail {
-namespace {
-
 using namespace ktopk::testing;
-
-template <class Item, class Bits>
-void check_queue(Input input, std::int64_t n, std::int64_t k, std::int64_t chunk, Ties ties) {
-  auto const keys = make_keys<Bits>(input, n, 3);
-  auto const map = make_item_map<Item>(make_rank_map<Bits>({.ties = ties}), n, ties);
-  auto const loops = pick_host_loops<Bits>();
-  std::vector<Item> held(static_cast<std::size_t>(k + HostQueue<Item>::room(k))), best;
-  for (std::int64_t i = 0; i < n; ++i)
-    best.push_back(map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)));
-  std::sort(best.begin(), best.end(), std::greater<Item>());
-  best.resize(static_cast<std::size_t>(k));
-  for (Sorted sorted : {Sorted::yes, Sorted::no}) {
-    HostQueue<Item> queue(held.data(), k);
-    for (std::int64_t first = 0; first < n; first += chunk)
-      queue.push(loops, map, keys.data(), 1, {first, std::min(first + chunk, n)});
-    Item const* const kept = queue.finish(sorted);
-    std::vector<Item> found(kept, kept + k);
-    if (sorted == Sorted::no) std::sort(found.begin(), found.end(), std::greater<Item>());
-    CAPTURE(name(input), n, k, chunk, sorted == Sorted::yes);
-    CHECK((found == best));
-  }
-}
-
-}  // namespace
-
-TEST_CASE("a host's queue keeps the best of all that was pushed", "[queue]") {
-  for (Input input : {Input::uniform, Input::ascending, Input::descending, Input::all_equal,
-                      Input::few_values, Input::bucket_killer})
-    for (Ties ties : {Ties::lowest_index, Ties::highest_index})
-      for (std::int64_t k : {1, 2, 31, 32, 33, 200, 2048}) {
-        check_queue<Item64, std::uint32_t>(input, k, k, 50, ties);
-        check_queue<Item64, std::uint8_t>(input, 5000, k, 700, ties);
-        check_queue<Item64, std::uint32_t>(input, 9000, k, 9000, ties);
-        check_queue<Item128, std::uint64_t>(input, 9000, k, 1000, ties);
-        check_queue<Item128, std::uint32_t>(input, 5000, k, 5000, ties);
-      }
-}
 
 TEST_CASE("items sort on one thread, whatever their number", "[queue]") {
   for (std::int64_t count : {0, 1, 2, 3, 127, 128, 129, 2047, 2048, 5000}) {

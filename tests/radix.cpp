@@ -165,7 +165,7 @@ class ListedSelection {
     auto const map = make_item_map<Item64>(problem.rank, shape.n, options.ties);
     host::radix_select(
         exec, host::KeySource<Bits, Item64>{problem, map, nullptr, pick_host_loops<Bits>()},
-        m_scratch, WinnerSink<Bits, Item64>{problem, map, nullptr});
+        m_scratch, host::BulkSink<Bits, Item64>{problem, map, nullptr});
   }
 
   RadixShares pass(int number) const { return m_scratch.schedule.of_pass(number).shares(); }
@@ -323,7 +323,7 @@ TEST_CASE("there are lists for the most passes that there can be", "[algorithms]
       using Item = decltype(item);
       for (int digit_bits : {8, 11}) {
         most = std::max(most, RadixDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(1));
-        most = std::max(most, host::HostDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(2));
+        most = std::max(most, host::HostDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(1));
       }
     });
   };
@@ -634,7 +634,7 @@ TEST_CASE("a sample that misleads for small k only costs time", "[algorithms]") 
   for (std::int64_t k : {300, 8333})
     for (float seen : {-1.0f, 2.0f}) {
       Samples const samples(static_cast<int>(n), static_cast<int>(k),
-                            ShortRows<std::uint32_t, Item64>::keys_of_few_per_sample);
+                            RowsInCache<std::uint32_t, Item64>::keys_of_few_per_sample);
       auto keys = make_rows<float>(Input::uniform, rows, n);
       for (std::int64_t row = 0; row < rows; ++row)
         for (int i = 0; i < samples.count; ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <Kokkos_Core.hpp>
@@ -13,11 +14,13 @@ namespace ktopk::detail::host {
 template <class Item>
 struct PutInList {
   Item* list;
-  void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
+  void operator()(std::int64_t slot, Item const* items, int count) const {
+    std::copy_n(items, count, list + slot);
+  }
 };
 
-/// Appends items to what many threads fill by put(slot, item), or by put.many(slot, items, count). A thread gathers them
-/// first, so that threads seldom meet at the counter. `capacity` bounds what is put, not what is counted.
+/// Appends items to what many threads fill by put(slot, items, count). A thread gathers them first, so that threads seldom
+/// meet at the counter. `capacity` bounds what is put, not what is counted.
 template <class Item, class Put = PutInList<Item>>
 class Appender {
  public:
@@ -27,28 +30,23 @@ class Appender {
   void add_if(bool wanted, Item item) {
     m_held[m_holds] = item;
     m_holds += wanted;
-    if (m_holds == room) flush();
+    if (m_holds == most_held) flush();
   }
-  /// Adds which of item(0) .. item(count - 1) reach `least`, to `winners` which reach `certain`; returns the best of
-  /// all.
-  template <class MakeItem, class Winners>
-  Item add_reaching(int count, Item least, Item certain, MakeItem const& item, Winners& winners) {
-    constexpr int stride = room / 2;
+  /// Adds which of item(0) .. item(count - 1) reach `least`; returns the best of all.
+  template <class MakeItem>
+  Item add_reaching(int count, Item least, MakeItem const& item) {
+    constexpr int stride = most_held / 2;
     Item best = 0;
     for (int first = 0; first < count; first += stride) {
-      if (m_holds > room - stride) flush();
-      if (winners.m_holds > room - stride) winners.flush();
+      if (m_holds > most_held - stride) flush();
       int const end = first + stride < count ? first + stride : count;
-      int holds = m_holds,
-          wins = winners.m_holds;  // copies that no store can change stay in registers
+      int holds = m_holds;  // a copy that no store can change stays in a register
       for (int i = first; i < end; ++i) {
-        Item const next = m_held[holds] = winners.m_held[wins] = item(i);
+        Item const next = m_held[holds] = item(i);
         best = next > best ? next : best;
-        holds += next >= least && next < certain;
-        wins += next >= certain;
+        holds += next >= least;
       }
       m_holds = holds;
-      winners.m_holds = wins;
     }
     return best;
   }
@@ -56,28 +54,20 @@ class Appender {
     if (m_holds == 0) return;
     auto const count = static_cast<Count64>(m_holds);
     Count64 const slot = Kokkos::atomic_fetch_add(m_count, count);
-    Count64 const room_left = slot < m_capacity ? m_capacity - slot : 0;
-    Put const put = m_put;  // a copy that no store can change stays in registers
-    auto const puts = static_cast<int>(count < room_left ? count : room_left);
-    if constexpr (requires { put.many(std::int64_t{}, m_held, puts); })
-      put.many(static_cast<std::int64_t>(slot), m_held, puts);
-    else
-      for (int i = 0; i < puts; ++i) put(static_cast<std::int64_t>(slot) + i, m_held[i]);
+    Count64 const left = slot < m_capacity ? m_capacity - slot : 0;
+    m_put(static_cast<std::int64_t>(slot), m_held, static_cast<int>(count < left ? count : left));
     m_holds = 0;
     tally(Count::flushes, 1);
   }
 
-  static constexpr int room = 256;
+  static constexpr int most_held = 256;
 
  private:
-  template <class, class>
-  friend class Appender;
-
   Put m_put;
   Count64* m_count;
   Count64 m_capacity;
   int m_holds = 0;
-  Item m_held[room + 1];
+  Item m_held[most_held + 1];
 };
 
 }  // namespace ktopk::detail::host

@@ -2,19 +2,17 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <type_traits>
 
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/selected.hpp>
 
+#include "bulk_sink.hpp"
 #include "launch.hpp"
-#include "loops.hpp"
 #include "sort.hpp"
 #include "store_selected.hpp"
 
-// For implementations in which a thread finds the best k of its part of a row. Where a row is one part these are its
-// winners; else they go to the row's list, from which one thread selects the winners.
+// For an implementation in which a thread finds the best k of its part of a row. Where a row is one part these are its
+// selected keys; else they go to the row's list, from which one thread selects.
 
 namespace ktopk::detail::host {
 
@@ -22,7 +20,7 @@ namespace ktopk::detail::host {
 struct RowPart {
   std::int64_t row;
   Range range;
-  std::int64_t wanted;  // how many of the part can be winners
+  std::int64_t wanted;  // how many of the part can be selected
   std::int64_t first;   // where in the list they go
 
   /// Counts one read of the part.
@@ -34,7 +32,7 @@ struct RowPart {
 
 template <class Bits, class Item>
 struct PartLists {
-  WinnerSink<Bits, Item> sink;
+  BulkSink<Bits, Item> sink;
   Sorted sorted;
   std::int64_t parts;
   Item* list;
@@ -60,7 +58,7 @@ struct PartLists {
     if (parts == 1) complete_row(sink.problem, part.row, part.wanted);
   }
 
-  /// Selects the winners of a row from its list.
+  /// Selects the best of a row from its list.
   void operator()(std::int64_t row) const {
     std::int64_t const k = sink.problem.winners(row);
     Item* const items = list + row * stride();
@@ -83,27 +81,12 @@ struct PartLists {
     std::int64_t const whole = part > 0 ? n / part : 0;
     return whole * wanted(row, part) + wanted(row, n - whole * part);
   }
-
-  /// Moves the k best of `count` items to the front.
-  static void keep_best(Item* items, int count, int k) {
-    if constexpr (std::is_same_v<Item, Item64>) {
-      Item const least = pick_host_loops<Item64>().kth(items, count, k).rank;
-      int kept = 0;
-      for (int i = 0; i < count; ++i) {
-        Item const item = items[i];
-        items[kept] = item;
-        kept += item >= least;
-      }
-    } else {
-      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
-    }
-    tally(Count::items_read, count);
-  }
 };
 
-/// How many parts a row has, each long enough that filling a list costs little: `share` keys for each of its items.
-inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, std::int64_t share) {
-  std::int64_t const fitting = shape.n / (share * (shape.k + 1));
+/// How many parts a row has, each long enough that filling a list costs little.
+inline std::int64_t parts_for_lists(Device const& device, Shape const& shape) {
+  constexpr std::int64_t keys_per_item = 64;
+  std::int64_t const fitting = shape.n / (keys_per_item * (shape.k + 1));
   return std::max<std::int64_t>(1,
                                 std::min(fitting, host::parts_of_row(device, shape.rows, shape.n)));
 }
@@ -111,9 +94,8 @@ inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, st
 /// The list of all rows. A row of one part needs none.
 template <class Item>
 struct PartListPieces {
-  PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&,
-                 std::int64_t share)
-      : pieces(workspace), parts(host::parts_for_lists(device, shape, share)) {
+  PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&)
+      : pieces(workspace), parts(host::parts_for_lists(device, shape)) {
     if (parts > 1) list = pieces.take<Item>(shape.rows * parts * shape.k);
   }
 
@@ -121,24 +103,5 @@ struct PartListPieces {
   std::int64_t parts;
   Item* list = nullptr;
 };
-
-/// What a kernel of each part, and of each row of several parts, is called.
-struct PartLabels {
-  char const* parts;
-  char const* lists;
-};
-
-/// Calls select(lists, part) for each part of each row, then selects the winners from the lists.
-template <class Exec, class Bits, class Item, class SelectPart>
-void select_by_parts(PartLabels const& labels, Exec const& exec, PartLists<Bits, Item> const& lists,
-                     SelectPart const& select) {
-  std::int64_t const rows = lists.sink.problem.shape.rows;
-  host::launch(labels.parts, exec, rows * lists.parts, [=](std::int64_t index) {
-    RowPart const part = lists.part(index);
-    if (part.wanted > 0) select(lists, part);
-    lists.close(part);
-  });
-  if (lists.parts > 1) host::launch(labels.lists, exec, rows, lists);
-}
 
 }  // namespace ktopk::detail::host

@@ -14,28 +14,24 @@
 
 namespace ktopk::detail::host {
 
-/// Up to how many winners a heap or a queue of the best so far, which few keys reach, costs less than one_pass's or
-/// radix's sample. A heap's inserts are expensive, but a list of what several threads found is shorter by it.
+/// Up to which k a heap, which few keys reach, costs less than one_pass's or radix's sample. A heap's inserts are expensive,
+/// but a list of what several threads found is shorter by it.
 /// \see perf/results/host-few-winners*.json
 inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
-  if (one_thread) return 32;
+  if (one_thread) return 128;
   return n < (1 << 17) || n >= (1 << 21) ? 128 : 64;
-}
-inline std::int64_t most_in_queue(bool one_thread, std::int64_t n) {
-  return one_thread ? std::min<std::int64_t>(n / 512, 512) : 0;
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
 /// \see perf/results/host-many-winners*.json
-inline bool are_few_winners(Shape const& shape) { return shape.k * 32 <= shape.n; }
+inline bool are_few_selected(Shape const& shape) { return shape.k * 32 <= shape.n; }
 
 inline Algorithm fastest(Device const& device, Shape const& shape, bool one_pass_serves) {
   if (shape.ragged || are_short_rows(shape)) return Algorithm::one_pass;
   if (shape.packed && are_rows_in_cache(device, shape)) return Algorithm::one_pass;
   bool const one_thread = host::parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
-  if (shape.k <= most_in_queue(one_thread, shape.n)) return Algorithm::queue;
-  return are_few_winners(shape) && one_pass_serves ? Algorithm::one_pass : Algorithm::radix;
+  return are_few_selected(shape) && one_pass_serves ? Algorithm::one_pass : Algorithm::radix;
 }
 
 /// \param serves  whether the implementation for hosts of an algorithm supports the shape

@@ -37,7 +37,7 @@ KTOPK_AVX2 [[gnu::always_inline]] inline std::uint32_t top_bits(
 }
 
 template <class Bits, bool by_ends>
-struct Avx2Stripe {
+struct Avx2Chunk {
   using Vector = typename Avx2Lanes<Bits>::Vector;
   using Signed = typename Avx2Lanes<Bits>::Signed;
   static constexpr int lanes = Avx2Lanes<Bits>::count;
@@ -45,7 +45,7 @@ struct Avx2Stripe {
 
   RankMap<Bits> map;
   RankRange<Bits> range;
-  Sieve<Bits> sieve;
+  Prefilter<Bits> prefilter;
 
   KTOPK_AVX2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,
                                             std::uint16_t* hits, int found) const {
@@ -73,22 +73,22 @@ struct Avx2Stripe {
 
   /// Of floats and doubles: whether one is not nearer to zero than the first number that passes; NaN is not.
   KTOPK_AVX2 [[gnu::always_inline]] bool reaches_as_number(Stored<Bits> const* keys) const {
-    Bits const first = sieve.first_number();
+    Bits const first = prefilter.first_number();
     bool const is_positive = first >> (std::numeric_limits<Bits>::digits - 1) == 0;
     return is_positive ? compare<_CMP_NGT_UQ>(keys, first) : compare<_CMP_NLT_UQ>(keys, first);
   }
   template <int comparison>
   KTOPK_AVX2 [[gnu::always_inline]] static bool compare(Stored<Bits> const* keys, Bits first) {
-    Vector const bar = Vector{} + first;
+    Vector const limit = Vector{} + first;
     if constexpr (sizeof(Bits) == 4) {
-      auto const number = reinterpret_cast<__m256>(bar);
+      auto const number = reinterpret_cast<__m256>(limit);
       __m256 any = _mm256_setzero_ps();
       for (int j = 0; j < size; j += lanes)
         any = _mm256_or_ps(
             any, _mm256_cmp_ps(number, reinterpret_cast<__m256>(load(keys + j)), comparison));
       return _mm256_movemask_ps(any) != 0;
     } else {
-      auto const number = reinterpret_cast<__m256d>(bar);
+      auto const number = reinterpret_cast<__m256d>(limit);
       __m256d any = _mm256_setzero_pd();
       for (int j = 0; j < size; j += lanes)
         any = _mm256_or_pd(
@@ -110,11 +110,11 @@ struct Avx2Stripe {
   }
 
   KTOPK_AVX2 [[gnu::always_inline]] bool is_any_within(Stored<Bits> const* keys) const {
-    Bits const last = static_cast<Bits>(sieve.first() + sieve.span());
+    Bits const last = static_cast<Bits>(prefilter.first() + prefilter.span());
     if constexpr (sizeof(Bits) == 8) {
       // Numbers of 64 bits are compared with their signs: half of all is added to both sides.
       constexpr Bits half = Bits{1} << 63;
-      auto const span = static_cast<std::make_signed_t<Bits>>(sieve.span() + half);
+      auto const span = static_cast<std::make_signed_t<Bits>>(prefilter.span() + half);
       Signed none = ~Signed{};
       for (int j = 0; j < size; j += lanes)
         none &= reinterpret_cast<Signed>((last + half) - load(keys + j)) > span;
@@ -125,7 +125,7 @@ struct Avx2Stripe {
         Vector const distance = last - load(keys + j);
         nearest = distance < nearest ? distance : nearest;
       }
-      return is_set(nearest <= sieve.span());
+      return is_set(nearest <= prefilter.span());
     }
   }
   KTOPK_AVX2 [[gnu::always_inline]] static bool is_set(Signed const& any) {
@@ -135,17 +135,17 @@ struct Avx2Stripe {
 
   KTOPK_AVX2 [[gnu::always_inline]] Signed passing(Vector const& key) const {
     if constexpr (by_ends) return from_an_end(reinterpret_cast<Signed>(key), key);
-    return key - sieve.first() <= sieve.span();
+    return key - prefilter.first() <= prefilter.span();
   }
   KTOPK_AVX2 [[gnu::always_inline]] Signed from_an_end(Signed const& number,
                                                        Vector const& key) const {
-    return (number >= sieve.from_signed()) | (key >= sieve.from_unsigned());
+    return (number >= prefilter.from_signed()) | (key >= prefilter.from_unsigned());
   }
 
   /// Whose rank is in the range.
   KTOPK_AVX2 [[gnu::always_inline]] Signed within(Stored<Bits> const* keys) const {
     Vector const key = load(keys);
-    if (sieve.is_exact()) return passing(key);
+    if (prefilter.is_exact()) return passing(key);
     Vector const zero{};
     Vector const plain = key == zero + map.minus_zero ? zero : key;
     Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>

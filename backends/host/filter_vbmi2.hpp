@@ -12,7 +12,7 @@
 #include "filters.hpp"
 
 // The filter on processors that compress vectors (AVX-512 VBMI2: Ice Lake, Zen 4 and later): no
-// branch but one for 64 keys that pass the sieve.
+// branch but one for 64 keys that pass the prefilter.
 
 namespace ktopk::detail {
 
@@ -71,16 +71,16 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Stored<Bi
   return at_most<Bits>(rank - range.least, zero + range.span);
 }
 
-/// A sieve for vectors of keys.
+/// A prefilter for vectors of keys.
 template <class Bits, bool by_ends>
-class SieveLanes {
+class PrefilterLanes {
  public:
   using Vector = typename Lanes<Bits>::Vector;
   static constexpr int count = Lanes<Bits>::count;
 
-  explicit SieveLanes(Sieve<Bits> const& sieve) : m_sieve(sieve) {}
+  explicit PrefilterLanes(Prefilter<Bits> const& prefilter) : m_prefilter(prefilter) {}
 
-  KTOPK_VBMI2 [[gnu::always_inline]] bool is_exact() const { return m_sieve.is_exact(); }
+  KTOPK_VBMI2 [[gnu::always_inline]] bool is_exact() const { return m_prefilter.is_exact(); }
   /// Whether one of 64 keys may pass.
   KTOPK_VBMI2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
     if constexpr (by_ends) return reaches_an_end(keys);
@@ -89,7 +89,7 @@ class SieveLanes {
   /// Bit j tells whether keys[j] passes.
   KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Stored<Bits> const* keys) const {
     Vector const key = load_lanes<Bits>(keys);
-    if constexpr (!by_ends) return within(key - m_sieve.first());
+    if constexpr (!by_ends) return within(key - m_prefilter.first());
     return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
   }
 
@@ -110,26 +110,26 @@ class SieveLanes {
   KTOPK_VBMI2 [[gnu::always_inline]] bool is_any_within(Stored<Bits> const* keys) const {
     Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
     for (int j = 0; j < 64; j += count)
-      nearest = lesser(nearest, load_lanes<Bits>(keys + j) - m_sieve.first());
+      nearest = lesser(nearest, load_lanes<Bits>(keys + j) - m_prefilter.first());
     return within(nearest) != 0;
   }
 
   KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
-    return at_most<Bits>(distance, Vector{} + m_sieve.span());
+    return at_most<Bits>(distance, Vector{} + m_prefilter.span());
   }
   /// Compares as unsigned numbers what the least signed one is added to.
   KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t from_signed(Vector const& key) const {
     constexpr Bits least = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
-    auto const from = static_cast<Bits>(static_cast<Bits>(m_sieve.from_signed()) ^ least);
+    auto const from = static_cast<Bits>(static_cast<Bits>(m_prefilter.from_signed()) ^ least);
     return at_most<Bits>(Vector{} + from, key ^ least);
   }
   /// The end by unsigned order is never the first of all numbers.
   KTOPK_VBMI2 [[gnu::always_inline]] Vector below_unsigned() const {
-    return Vector{} + static_cast<Bits>(m_sieve.from_unsigned() - 1);
+    return Vector{} + static_cast<Bits>(m_prefilter.from_unsigned() - 1);
   }
 
   static constexpr std::uint64_t every_lane = ~std::uint64_t{0} >> (64 - count);
-  Sieve<Bits> m_sieve;
+  Prefilter<Bits> m_prefilter;
 };
 
 /// Appends place + j for every bit j that is set; returns how many there are then.
@@ -150,21 +150,22 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, 
 
 /// What it stores past the last hit stays within as many places as keys were looked at.
 template <class Bits, bool by_ends>
-struct Vbmi2Stripe {
+struct Vbmi2Chunk {
   static constexpr int size = 64;
   RankMap<Bits> map;
   RankRange<Bits> range;
-  SieveLanes<Bits, by_ends> sieve;
+  PrefilterLanes<Bits, by_ends> prefilter;
 
-  Vbmi2Stripe(RankMap<Bits> const& rank, RankRange<Bits> ranks, Sieve<Bits> const& sieve_)
-      : map(rank), range(ranks), sieve(sieve_) {}
+  Vbmi2Chunk(RankMap<Bits> const& rank, RankRange<Bits> ranks, Prefilter<Bits> const& prefilter_)
+      : map(rank), range(ranks), prefilter(prefilter_) {}
 
   KTOPK_VBMI2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,
                                              std::uint16_t* hits, int found) const {
-    if (!sieve.passes_any(keys)) return found;
+    if (!prefilter.passes_any(keys)) return found;
     std::uint64_t mask = 0;
     for (int j = 0; j < size; j += Lanes<Bits>::count)
-      mask |= (sieve.is_exact() ? sieve.passing(keys + j) : lanes_in_range(keys + j, map, range))
+      mask |= (prefilter.is_exact() ? prefilter.passing(keys + j)
+                                    : lanes_in_range(keys + j, map, range))
               << j;
     return append_places(mask, place, hits, found);
   }

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "loops.hpp"
-#include "sieve.hpp"
+#include "prefilter.hpp"
 #include "targets.hpp"
 
-// The loops that turn most keys away, made of what treats a stripe of neighbors.
+// The loops that turn most keys away, made of what treats a chunk of neighbors.
 
 namespace ktopk::detail {
 
@@ -45,18 +45,18 @@ template <class Bits, int count>
     __builtin_prefetch(keys + j + filter_block, read_only, second_cache);
 }
 
-/// How a filter treats `size` neighbors, with a sieve of which the kind is known.
+/// How a filter treats `size` neighbors, with a prefilter of which the kind is known.
 template <class Bits, bool by_ends>
-struct PlainStripe {
+struct PlainChunk {
   static constexpr int size = 128;
   RankMap<Bits> map;
   RankRange<Bits> range;
-  Sieve<Bits> sieve;
+  Prefilter<Bits> prefilter;
 
   /// Appends the places of those in the range, the first of which is at `place`.
   [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place, std::uint16_t* hits,
                                  int found) const {
-    if (!sieve.template passes_any<by_ends, size>(keys)) return found;
+    if (!prefilter.template passes_any<by_ends, size>(keys)) return found;
     std::uint8_t in[size];
     for (int j = 0; j < size; ++j) in[j] = range.has(map(keys[j])) ? 1 : 0;
     for (int w = 0; w < size; w += 64)
@@ -66,56 +66,61 @@ struct PlainStripe {
 };
 
 // The filters of HostLoops for one kind of processor.
-#define KTOPK_FILTERS(suffix, attribute, Stripe)                                                 \
-  template <bool fetches, bool by_ends, class Bits>                                              \
-  attribute int sift_##suffix(Stored<Bits> const* keys, int count, Stripe<Bits, by_ends> stripe, \
-                              std::uint16_t* hits) {                                             \
-    constexpr int size = stripe.size;                                                            \
-    int found = 0, i = 0;                                                                        \
-    for (; i + size <= count; i += size) {                                                       \
-      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                  \
-      found = stripe.add(keys + i, i, hits, found);                                              \
-    }                                                                                            \
-    for (; i < count; ++i) {                                                                     \
-      hits[found] = static_cast<std::uint16_t>(i);                                               \
-      found += stripe.range.has(stripe.map(keys[i]));                                            \
-    }                                                                                            \
-    return found;                                                                                \
-  }                                                                                              \
-  template <bool by_ends, class Bits>                                                            \
-  attribute int sift_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,              \
-                                      Stripe<Bits, by_ends> stripe, std::uint16_t* hits) {       \
-    constexpr int size = stripe.size;                                                            \
-    int found = 0;                                                                               \
-    for (int i = 0; i < filter_block; i += size)                                                 \
-      for (int s = 0; s < streams; ++s) {                                                        \
-        Stored<Bits> const* const from = keys + s * apart + i;                                   \
-        found = stripe.add(from, s * filter_block + i, hits, found);                             \
-      }                                                                                          \
-    return found;                                                                                \
-  }                                                                                              \
-  template <bool fetches, class Bits>                                                            \
-  int filter_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,            \
-                      RankRange<Bits> range, std::uint16_t* hits) {                              \
-    Sieve<Bits> const sieve(rank, range);                                                        \
-    if (sieve.by_ends())                                                                         \
-      return sift_##suffix<fetches, true, Bits>(keys, count, {rank, range, sieve}, hits);        \
-    return sift_##suffix<fetches, false, Bits>(keys, count, {rank, range, sieve}, hits);         \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  int filter_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,                      \
-                              RankMap<Bits> const& rank, RankRange<Bits> range,                  \
-                              std::uint16_t* hits) {                                             \
-    Sieve<Bits> const sieve(rank, range);                                                        \
-    if (sieve.by_ends())                                                                         \
-      return sift_streams_##suffix<true, Bits>(keys, apart, {rank, range, sieve}, hits);         \
-    return sift_streams_##suffix<false, Bits>(keys, apart, {rank, range, sieve}, hits);          \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  void set_filters_##suffix(HostLoops<Bits>& loops) {                                            \
-    bool const fetches = gains_by_fetching();                                                    \
-    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;         \
-    loops.filter_streams = filter_streams_##suffix<Bits>;                                        \
+#define KTOPK_FILTERS(suffix, attribute, Chunk)                                                   \
+  template <bool fetches, bool by_ends, class Bits>                                               \
+  attribute int filter_chunks_##suffix(Stored<Bits> const* keys, int count,                       \
+                                       Chunk<Bits, by_ends> chunk, std::uint16_t* hits) {         \
+    constexpr int size = chunk.size;                                                              \
+    int found = 0, i = 0;                                                                         \
+    for (; i + size <= count; i += size) {                                                        \
+      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                   \
+      found = chunk.add(keys + i, i, hits, found);                                                \
+    }                                                                                             \
+    for (; i < count; ++i) {                                                                      \
+      hits[found] = static_cast<std::uint16_t>(i);                                                \
+      found += chunk.range.has(chunk.map(keys[i]));                                               \
+    }                                                                                             \
+    return found;                                                                                 \
+  }                                                                                               \
+  template <bool by_ends, class Bits>                                                             \
+  attribute int filter_chunks_of_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,   \
+                                                  Chunk<Bits, by_ends> chunk,                     \
+                                                  std::uint16_t* hits) {                          \
+    constexpr int size = chunk.size;                                                              \
+    int found = 0;                                                                                \
+    for (int i = 0; i < filter_block; i += size)                                                  \
+      for (int s = 0; s < streams; ++s) {                                                         \
+        Stored<Bits> const* const from = keys + s * apart + i;                                    \
+        found = chunk.add(from, s * filter_block + i, hits, found);                               \
+      }                                                                                           \
+    return found;                                                                                 \
+  }                                                                                               \
+  template <bool fetches, class Bits>                                                             \
+  int filter_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,             \
+                      RankRange<Bits> range, std::uint16_t* hits) {                               \
+    Prefilter<Bits> const prefilter(rank, range);                                                 \
+    if (prefilter.by_ends())                                                                      \
+      return filter_chunks_##suffix<fetches, true, Bits>(keys, count, {rank, range, prefilter},   \
+                                                         hits);                                   \
+    return filter_chunks_##suffix<fetches, false, Bits>(keys, count, {rank, range, prefilter},    \
+                                                        hits);                                    \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  int filter_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,                       \
+                              RankMap<Bits> const& rank, RankRange<Bits> range,                   \
+                              std::uint16_t* hits) {                                              \
+    Prefilter<Bits> const prefilter(rank, range);                                                 \
+    if (prefilter.by_ends())                                                                      \
+      return filter_chunks_of_streams_##suffix<true, Bits>(keys, apart, {rank, range, prefilter}, \
+                                                           hits);                                 \
+    return filter_chunks_of_streams_##suffix<false, Bits>(keys, apart, {rank, range, prefilter},  \
+                                                          hits);                                  \
+  }                                                                                               \
+  template <class Bits>                                                                           \
+  void set_filters_##suffix(HostLoops<Bits>& loops) {                                             \
+    bool const fetches = gains_by_fetching();                                                     \
+    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;          \
+    loops.filter_streams = filter_streams_##suffix<Bits>;                                         \
   }
 
 }  // namespace ktopk::detail

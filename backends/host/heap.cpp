@@ -10,9 +10,6 @@
 namespace ktopk::detail {
 namespace host {
 
-/// Keys for each item of a part's list.
-inline constexpr std::int64_t keys_per_heap_item = 64;
-
 template <class Bits, class Item>
 struct PutInPart {
   PartLists<Bits, Item> const& lists;
@@ -55,7 +52,7 @@ struct SelectByHeap {
     Problem<Bits> const& problem = lists.sink.problem;
     for_each_reaching_best_end_first(
         loops, problem.row_keys(part.row), problem.key_step, lists.sink.map, part.range.begin,
-        part.range.end, 64, static_cast<int>(part.wanted), [&] { return kept.bar(); },
+        part.range.end, 64, static_cast<int>(part.wanted), [&] { return kept.threshold(); },
         [&](Item item) { kept.offer(item); });
   }
 };
@@ -64,7 +61,7 @@ struct SelectByHeap {
 
 KTOPK_INLINE std::size_t Heap<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                      Options const& options) {
-  return bytes_of<host::PartListPieces>(device, shape, options, host::keys_per_heap_item);
+  return bytes_of<host::PartListPieces>(device, shape, options);
 }
 
 template <class Exec, class Bits>
@@ -73,12 +70,17 @@ void Heap<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options con
   with_item_type<Bits>(problem.shape.n, [&](auto item) {
     using Item = decltype(item);
     auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    host::PartListPieces<Item> const work(workspace, device_of(exec), problem.shape, options,
-                                          host::keys_per_heap_item);
-    host::select_by_parts(
-        {"ktopk::host::heap::parts", "ktopk::host::heap::lists"}, exec,
-        host::PartLists<Bits, Item>{{problem, map, nullptr}, options.sorted, work.parts, work.list},
-        host::SelectByHeap<Bits, Item>{pick_host_loops<Bits>()});
+    host::PartListPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+    host::PartLists<Bits, Item> const lists{
+        {problem, map, nullptr}, options.sorted, work.parts, work.list};
+    host::SelectByHeap<Bits, Item> const select{pick_host_loops<Bits>()};
+    std::int64_t const rows = problem.shape.rows;
+    host::launch("ktopk::host::heap::parts", exec, rows * lists.parts, [=](std::int64_t index) {
+      host::RowPart const part = lists.part(index);
+      if (part.wanted > 0) select(lists, part);
+      lists.close(part);
+    });
+    if (lists.parts > 1) host::launch("ktopk::host::heap::lists", exec, rows, lists);
   });
 }
 

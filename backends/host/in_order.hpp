@@ -5,19 +5,19 @@
 
 #include "loops.hpp"
 
-// Rows whose ranks never fall or never rise: their winners lie together, at an end of the row, or at two places where a
+// Rows whose ranks never fall or never rise: their selected keys lie together, at an end of the row, or at two places where a
 // tie decides.
 
 namespace ktopk::detail {
 
 /// The places first .. first + count - 1.
-struct Stretch {
+struct PlaceInterval {
   int first, count;
 };
 
-/// Two stretches, of which the first comes before the second; any may be empty.
-struct StretchPair {
-  Stretch before, behind;
+/// Two intervals, of which the first comes before the second; any may be empty.
+struct PlaceIntervals {
+  PlaceInterval before, behind;
 };
 
 /// Whether the ranks of keys that are `apart` from each other never fall or never rise.
@@ -48,25 +48,25 @@ bool may_be_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::i
   return are_in_order(rank, keys, count, std::max<std::int64_t>(count / 16, 1));
 }
 
-/// The k best of a row that is in the order `course`, 0 < k < count.
+/// The k best of a row that is in the order `monotonicity`, 0 < k < count.
 template <class Bits>
-StretchPair winners_in_order(Course course, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-                             int count, int k, bool last_wins) {
-  bool const rises = course == Course::rises;
+PlaceIntervals selected_in_order(Monotonicity monotonicity, RankMap<Bits> const& rank,
+                                 Stored<Bits> const* keys, int count, int k, bool last_wins) {
+  bool const rises = monotonicity == Monotonicity::rises;
   int const at = rises ? count - k : k - 1, beside = rises ? at - 1 : at + 1;
-  Bits const edge = rank(keys[at]);
-  if (rank(keys[beside]) != edge) return {{rises ? at : 0, k}, {count, 0}};
+  Bits const pivot = rank(keys[at]);
+  if (rank(keys[beside]) != pivot) return {{rises ? at : 0, k}, {count, 0}};
   auto const places_until = [&](auto const& is_before) {
     return first_place_behind(0, count, [&](int i) { return is_before(keys[i]); });
   };
   int const first =
-      places_until([&](Bits key) { return rises ? rank(key) < edge : rank(key) > edge; });
+      places_until([&](Bits key) { return rises ? rank(key) < pivot : rank(key) > pivot; });
   int const last =
-      places_until([&](Bits key) { return rises ? rank(key) <= edge : rank(key) >= edge; });
-  Stretch const better = rises ? Stretch{last, count - last} : Stretch{0, first};
+      places_until([&](Bits key) { return rises ? rank(key) <= pivot : rank(key) >= pivot; });
+  PlaceInterval const better = rises ? PlaceInterval{last, count - last} : PlaceInterval{0, first};
   int const wanted = k - better.count;
-  Stretch const ties{last_wins ? last - wanted : first, wanted};
-  return rises ? StretchPair{ties, better} : StretchPair{better, ties};
+  PlaceInterval const ties{last_wins ? last - wanted : first, wanted};
+  return rises ? PlaceIntervals{ties, better} : PlaceIntervals{better, ties};
 }
 
 }  // namespace ktopk::detail

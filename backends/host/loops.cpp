@@ -39,17 +39,6 @@ template <class Bits>
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
-template <class Bits>
-[[gnu::always_inline]] inline void extremes_plain(Bits const* ranks, int count,
-                                                  Extremes<Bits>& extremes) {
-  Bits least = extremes.least, most = extremes.most;
-  for (int i = 0; i < count; ++i) {
-    least = ranks[i] < least ? ranks[i] : least;
-    most = ranks[i] > most ? ranks[i] : most;
-  }
-  extremes = {least, most};
-}
-
 // Sums are as wide as ranks, so that no lane has to be widened.
 template <class Bits>
 [[gnu::always_inline]] inline int reaching_plain(Bits const* ranks, int count, Bits least) {
@@ -352,29 +341,30 @@ template <class Bits>
 
 // Of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
 template <class Bits>
-[[gnu::always_inline]] inline Course course_plain(Stored<Bits> const* keys, int count,
-                                                  RankMap<Bits> const& rank) {
+[[gnu::always_inline]] inline Monotonicity monotonicity_plain(Stored<Bits> const* keys, int count,
+                                                              RankMap<Bits> const& rank) {
   RankMap<Bits> const map = rank;
   fetch_start<Bits>(keys, count);
   Bits const first = map.ordered(keys[0]), last = map.ordered(keys[count - 1]);
-  if (!map.is_number(first) || !map.is_number(last)) return Course::none;
-  Course const course = first > last ? Course::falls : Course::rises;
+  if (!map.is_number(first) || !map.is_number(last)) return Monotonicity::none;
+  Monotonicity const monotonicity = first > last ? Monotonicity::falls : Monotonicity::rises;
   int const sign_end = end_of_sign<Bits>(keys, count);
   for (int begin = 0, end = sign_end; begin < count; begin = end, end = count) {
     Bits const from = map.ordered(keys[begin]), to = map.ordered(keys[end - 1]);
-    bool const is_against = course == Course::falls ? from < to : from > to;
-    if (is_against || !are_bits_in_order<Bits>(keys + begin, end - begin)) return Course::none;
+    bool const is_against = monotonicity == Monotonicity::falls ? from < to : from > to;
+    if (is_against || !are_bits_in_order<Bits>(keys + begin, end - begin))
+      return Monotonicity::none;
   }
-  return course;
+  return monotonicity;
 }
 
 // Several keys of a class at a time, so that the best so far are seldom loaded and stored.
 template <class Bits, class RankOf>
-[[gnu::always_inline]] inline void best_of_classes_by(Stored<Bits> const* keys, int count,
-                                                      RankOf const& rank_of, int classes,
-                                                      Bits* best) {
+[[gnu::always_inline]] inline void strided_maxima_by(Stored<Bits> const* keys, int count,
+                                                     RankOf const& rank_of, int classes,
+                                                     Bits* best) {
   constexpr int rows = 4;
-  Bits most[most_place_classes] = {};
+  Bits most[most_strided_maxima] = {};
   auto const better = [](Bits a, Bits b) { return a > b ? a : b; };
   int first = 0;
   for (; first + rows * classes <= count; first += rows * classes) {
@@ -390,23 +380,15 @@ template <class Bits, class RankOf>
   for (int c = 0; c < classes; ++c) best[c] = most[c];
 }
 
-// Most rows have no NaN, and of zeros a class has few that are its best. A NaN that looks better or worse than it is
-// makes the best of its class, or that of another, no number's, unless a number is better still.
 template <class Bits>
-[[gnu::always_inline]] inline void best_of_classes_plain(Stored<Bits> const* keys, int count,
-                                                         RankMap<Bits> const& rank, int classes,
-                                                         Bits* best) {
+[[gnu::always_inline]] inline void strided_maxima_plain(Stored<Bits> const* keys, int count,
+                                                        RankMap<Bits> const& rank, int classes,
+                                                        Bits* best) {
   RankMap<Bits> const map = rank;
   if (map.is_flip())
-    return best_of_classes_by<Bits>(
-        keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
-  best_of_classes_by<Bits>(keys, count, [&](Bits key) { return map.ordered(key); }, classes, best);
-  Extremes<Bits> extremes;
-  extremes_plain(best, classes, extremes);
-  if (!map.is_number(extremes.least) || !map.is_number(extremes.most))
-    return best_of_classes_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
-  Bits const zero = map.ordered(0), minus_zero = map.ordered(map.minus_zero);
-  for (int c = 0; c < classes; ++c) best[c] = best[c] == minus_zero ? zero : best[c];
+    strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
+  else
+    strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
 }
 
 #define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
@@ -439,14 +421,14 @@ template <class Bits>
                 : best_plain<false>(keys, count, rank, from_memory);                             \
   }                                                                                              \
   template <class Bits>                                                                          \
-  attribute Course course_##suffix(Stored<Bits> const* keys, int count,                          \
-                                   RankMap<Bits> const& rank) {                                  \
-    return course_plain(keys, count, rank);                                                      \
+  attribute Monotonicity monotonicity_##suffix(Stored<Bits> const* keys, int count,              \
+                                               RankMap<Bits> const& rank) {                      \
+    return monotonicity_plain(keys, count, rank);                                                \
   }                                                                                              \
   template <class Bits>                                                                          \
-  attribute void best_of_classes_##suffix(Stored<Bits> const* keys, int count,                   \
-                                          RankMap<Bits> const& rank, int classes, Bits* best) {  \
-    best_of_classes_plain(keys, count, rank, classes, best);                                     \
+  attribute void strided_maxima_##suffix(Stored<Bits> const* keys, int count,                    \
+                                         RankMap<Bits> const& rank, int classes, Bits* best) {   \
+    strided_maxima_plain(keys, count, rank, classes, best);                                      \
   }                                                                                              \
   template <class Bits>                                                                          \
   HostLoops<Bits> loops_##suffix() {                                                             \
@@ -458,18 +440,18 @@ template <class Bits>
                           slots_##suffix<Bits>,                                                  \
                           reaching_##suffix<Bits>,                                               \
                           best_##suffix<Bits>,                                                   \
-                          course_##suffix<Bits>,                                                 \
-                          best_of_classes_##suffix<Bits>,                                        \
+                          monotonicity_##suffix<Bits>,                                           \
+                          strided_maxima_##suffix<Bits>,                                         \
                           gains_by_streams()};                                                   \
     set_filters_##suffix(loops);                                                                 \
     return loops;                                                                                \
   }
 
-KTOPK_FILTERS(portable, , PlainStripe)
+KTOPK_FILTERS(portable, , PlainChunk)
 #if defined(KTOPK_HOST_TARGETS)
-KTOPK_FILTERS(avx2, KTOPK_AVX2, Avx2Stripe)
-KTOPK_FILTERS(avx512, KTOPK_AVX512, PlainStripe)
-KTOPK_FILTERS(vbmi2, KTOPK_VBMI2, Vbmi2Stripe)
+KTOPK_FILTERS(avx2, KTOPK_AVX2, Avx2Chunk)
+KTOPK_FILTERS(avx512, KTOPK_AVX512, PlainChunk)
+KTOPK_FILTERS(vbmi2, KTOPK_VBMI2, Vbmi2Chunk)
 #endif
 KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
 #undef KTOPK_HOST_LOOPS

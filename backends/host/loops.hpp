@@ -68,10 +68,10 @@ struct Reached {
 inline constexpr int most_counted_slots = 128;
 
 /// Which way the ranks of neighbors differ, if all do the same way or not at all.
-enum class Course { rises, falls, none };
+enum class Monotonicity { rises, falls, none };
 
 /// Of how many classes of a row's places the best can be told at most.
-inline constexpr int most_place_classes = 512;
+inline constexpr int most_strided_maxima = 512;
 
 /// The least and the greatest of some ranks.
 template <class Bits>
@@ -107,12 +107,12 @@ struct HostLoops {
   /// \param from_memory  whether the keys are in no cache, as far as one can tell
   int (*best)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, bool late,
               bool from_memory);
-  /// The course of count > 0 keys. Little is read of those that have none from early on.
-  Course (*course)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank);
-  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key; where that is NaN
-  /// perhaps a lower one. \param count  no fewer than classes, of which there are no more than most_place_classes
-  void (*best_of_classes)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
-                          int classes, Bits* best);
+  /// The monotonicity of count > 0 keys. Little is read of those that have none from early on.
+  Monotonicity (*monotonicity)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank);
+  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key.
+  /// \param count  no fewer than classes, of which there are no more than most_strided_maxima
+  void (*strided_maxima)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
+                         int classes, Bits* best);
   /// Whether long rows are read faster by filter_streams than by filter.
   bool by_streams;
 };

@@ -2,7 +2,6 @@
 #include "one_pass.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
@@ -11,9 +10,6 @@
 #include <ktopk/detail/testing.hpp>
 
 #include "one_pass_kept.hpp"
-#include "one_pass_raise.hpp"
-#include "one_pass_rows.hpp"
-#include "one_pass_sample.hpp"
 #include "radix_select.hpp"
 #include "store_selected.hpp"
 
@@ -29,26 +25,25 @@ struct TakeSample {
   Item* out;
 
   static constexpr int block = 256;
-  static constexpr std::int64_t page_keys = 4096 / sizeof(Bits);
   static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
 
   void operator()(std::int64_t index) const {
     std::int64_t const row_blocks = blocks(samples);
     std::int64_t const row = index / row_blocks, first = index % row_blocks * block;
     std::int64_t const end = std::min(first + block, samples);
-    take(row, {problem.shape.n, samples, page_keys}, {first, end});
+    take(row, {problem.shape.n, samples}, {first, end});
     tally(Count::keys_read, end - first);
   }
 
  private:
   /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
-  void take(std::int64_t row, SamplePlaces const& place_of, Range range) const {
+  void take(std::int64_t row, Strata const& strata, Range range) const {
     Stored<Bits> const* const keys = problem.row_keys(row);
     std::int64_t const step = problem.key_step;
     std::int64_t places[block];
     Bits found[block];
     int const count = static_cast<int>(range.end - range.begin);
-    for (int i = 0; i < count; ++i) places[i] = place_of(range.begin + i);
+    for (int i = 0; i < count; ++i) places[i] = strata.place(range.begin + i);
     for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
     Item* const to = out + row * samples + range.begin;
     for (int i = 0; i < count; ++i) to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
@@ -56,51 +51,18 @@ struct TakeSample {
 };
 
 template <class Item>
-Item unless_forced(Item threshold, Threshold forced) {
-  if (forced == Threshold::too_high) return ~Item{0};
-  return forced == Threshold::too_low ? Item{0} : threshold;
-}
-
-/// Samples that only rise or fall are those of a sorted or equal row. Among few others, the order-th best is
-/// soonest found by a heap, which is at its worst where each sample is better than those before.
-template <class Bits, class Item>
 struct FindThreshold {
-  Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
   Item* samples;
   OnePassPlan plan;
   Threshold forced;
   Kept<Item> kept;
 
   void operator()(std::int64_t row) const {
-    Item *const first = samples + row * plan.samples, *const last = first + plan.samples;
-    if (*first < *(last - 1)) std::reverse(first, last);
-    if (std::is_sorted(first, last, std::greater<Item>())) return begin_in_line(row, first);
-    if (plan.order <= plan.samples / 128) {
-      std::partial_sort(first, first + plan.order, last, std::greater<Item>());
-      if (best_are_in_line(first)) return begin_in_line(row, first);
-    } else {
-      std::nth_element(first, first + plan.order - 1, last, std::greater<Item>());
-    }
-    kept.begin(row, unless_forced(first[plan.order - 1], forced));
-  }
-
- private:
-  bool best_are_in_line(Item const* best) const {
-    std::int64_t const span = (plan.in_line + 2) * (problem.shape.n / plan.samples);
-    return are_in_line(plan.in_line, span, [&](std::int64_t i) {
-      return static_cast<std::int64_t>(map.position(best[i]));
-    });
-  }
-
-  /// Winners that are all at one end of the row are bounded from both sides by the samples of that end.
-  void begin_in_line(std::int64_t row, Item const* best) const {
-    kept.begin(row, unless_forced(best[plan.in_line - 1], forced));
-    SamplePlaces const places(problem.shape.n, plan.samples, TakeSample<Bits, Item>::page_keys);
-    std::int64_t const sure = forced == Threshold::certain_too_low
-                                  ? plan.in_line
-                                  : places.least_at_end(problem.winners(row));
-    if (sure > 0) kept.certain[row] = best[std::min(sure, plan.in_line) - 1];
+    Item threshold = kth_item(samples + row * plan.samples, static_cast<int>(plan.samples),
+                              static_cast<int>(plan.order));
+    if (forced == Threshold::too_high) threshold = ~Item{0};
+    if (forced == Threshold::too_low) threshold = Item{0};
+    kept.begin(row, threshold);
   }
 };
 
@@ -140,82 +102,28 @@ struct RowsInCachePieces {
   RadixScratch<Item> scratch;
 };
 
-template <class Item>
-struct SharedReadingPieces {
-  SharedReadingPieces(void* workspace, Device const&, Shape const& shape, Options const&)
-      : pieces(workspace), kept(pieces, shape.rows, one_pass_plan(shape.n, shape.k)) {}
-
-  Pieces pieces;
-  Kept<Item> kept;
-};
-
-template <class Exec, class Bits, class Item>
-void read_parts(char const* label, Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  host::launch(label, exec, keep.problem.shape.rows * keep.parts.count(), keep);
-}
-
-/// A sample is expensive, so that the first parts of a long row tell a better threshold.
-template <class Exec, class Bits, class Item>
-void read_rows(Exec const& exec, KeepReaching<Bits, Item> const& keep) {
-  constexpr char const* label = "ktopk::host::one_pass::keep";
-  if (!keep.parts.are_worth_a_trial(keep.problem.shape.k)) return read_parts(label, exec, keep);
-  KeepReaching<Bits, Item> step = keep;
-  step.parts.read(RowParts::Which::trial);
-  read_parts("ktopk::host::one_pass::trial", exec, step);
-  host::launch("ktopk::host::one_pass::raise", exec, keep.problem.shape.rows,
-               Raise<Bits, Item>{step, forced_threshold});
-  step.parts.read(RowParts::Which::others);
-  read_parts(label, exec, step);
-}
-
 template <class Exec, class Bits, class Item>
 void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
                    OnePassPieces<Item> const& work) {
   Shape const& shape = problem.shape;
   OnePassPlan const& plan = work.plan;
   Threshold const forced = forced_threshold;
+  std::int64_t const parts = host::keep_parts(device_of(exec), shape);
   using Sample = TakeSample<Bits, Item>;
   host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
                Sample{problem, map, plan.samples, work.samples});
-  host::launch_each("ktopk::host::one_pass::threshold", exec, shape.rows,
-                    FindThreshold<Bits, Item>{problem, map, work.samples, plan, forced, work.kept});
-  read_rows(exec, KeepReaching<Bits, Item>{problem,
-                                           map,
-                                           {shape.n, host::keep_parts(device_of(exec), shape)},
-                                           work.kept,
-                                           work.winners.items,
-                                           pick_host_loops<Bits>()});
-  host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
-                    Judge<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
-}
-
-/// Several threads read a row, one does the rest.
-template <class Exec, class Bits, class Item>
-void share_reading(Exec const& exec, OnePassRows<Bits, Item> const& rows, void* workspace) {
-  Problem<Bits> const& problem = rows.sink.problem;
-  Shape const& shape = problem.shape;
-  Kept<Item> const kept =
-      SharedReadingPieces<Item>(workspace, device_of(exec), shape, Options{}).kept;
   host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
-               [=](std::int64_t row) { kept.begin(row, rows.row(row).threshold()); });
-  // No item of rows so short has all bits set, so that nothing is known to win before the end.
-  read_parts("ktopk::host::one_pass::keep", exec,
-             KeepReaching<Bits, Item>{problem,
-                                      rows.sink.map,
-                                      {shape.n, host::keep_parts(device_of(exec), shape)},
-                                      kept,
-                                      nullptr,
-                                      rows.loops});
-  host::launch("ktopk::host::one_pass::finish", exec, shape.rows, [=](std::int64_t row) {
-    rows.finish(row, kept.row_items(row), static_cast<std::int64_t>(kept.verdicts[row].kept),
-                kept.capacity);
-  });
+               FindThreshold<Item>{work.samples, plan, forced, work.kept});
+  host::launch("ktopk::host::one_pass::keep", exec, shape.rows * parts,
+               KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
+  host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
+                    Validate<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
 
 /// A profile shows it only where it happens.
 template <class Exec, class Bits, class Item>
 void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
-               RadixScratch<Item> const& scratch, WinnerSink<Bits, Item> const& sink) {
+               RadixScratch<Item> const& scratch, BulkSink<Bits, Item> const& sink) {
   if (!host::any_active(unproven, scratch.rows)) return;
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::fallback");
   host::radix_select(exec, unproven, scratch, sink);
@@ -227,20 +135,18 @@ void select_in_cache(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bit
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
   RowsInCachePieces<Item> const work(workspace, device_of(exec), problem.shape, options);
   host::radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                     work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+                     work.scratch, BulkSink<Bits, Item>{problem, map, work.winners.items});
   host::arrange(exec, problem, map, work.winners);
 }
 
 /// How the rows of a shape are selected.
-enum class Way { short_rows, in_cache, by_rows, shared_reading, shared };
+enum class Way { short_rows, in_cache, shared };
 
 inline Way way_of(Device const& device, Shape const& shape) {
   if (are_short_rows(shape)) return Way::short_rows;
   bool const is_read_once = one_pass_serves(shape);
   bool const in_cache = are_rows_in_cache(device, shape) && (shape.packed || !is_read_once);
-  if (shape.ragged || in_cache) return Way::in_cache;
-  if (!fits_one_thread(one_pass_plan(shape.n, shape.k))) return Way::shared;
-  return host::parts_of_row(device, shape.rows, shape.n) == 1 ? Way::by_rows : Way::shared_reading;
+  return shape.ragged || in_cache ? Way::in_cache : Way::shared;
 }
 
 /// Whatever fits no single thread.
@@ -249,11 +155,11 @@ void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Ite
                Options const& options, void* workspace) {
   OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
   host::keep_reaching(exec, problem, map, work);
-  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  BulkSink<Bits, Item> const sink{problem, map, work.winners.items};
   host::radix_select(
       exec,
       ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
-                             work.kept.thresholds, work.kept.best_ranks, work.kept.written},
+                             work.kept.thresholds, work.kept.best_ranks},
       work.finish, sink);
   host::fall_back(exec,
                   KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
@@ -266,18 +172,11 @@ void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item
               Options const& options, void* workspace) {
   Shape const& shape = problem.shape;
   Way const way = way_of(device_of(exec), shape);
-  WinnerSink<Bits, Item> const sink{problem, map, nullptr};
-  HostLoops<Bits> const loops = pick_host_loops<Bits>();
   if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
-  if (way == Way::short_rows)
-    return host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
-                        ShortRows<Bits, Item>{sink, loops, options.sorted});
-  OnePassRows<Bits, Item> const rows{sink, loops, one_pass_plan(shape.n, shape.k), options.sorted};
-  if (way == Way::by_rows)
-    host::launch("ktopk::host::one_pass::rows", exec, shape.rows, rows);
-  else
-    share_reading(exec, rows, workspace);
+  host::launch(
+      "ktopk::host::one_pass::short_rows", exec, shape.rows,
+      RowsInCache<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
 }
 
 }  // namespace host
@@ -291,8 +190,6 @@ KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Sh
                                                         Options const& options) {
   switch (host::way_of(device, shape)) {
     case host::Way::in_cache: return bytes_of<host::RowsInCachePieces>(device, shape, options);
-    case host::Way::shared_reading:
-      return bytes_of<host::SharedReadingPieces>(device, shape, options);
     case host::Way::shared: return bytes_of<host::OnePassPieces>(device, shape, options);
     default: return 0;
   }

@@ -4,9 +4,8 @@
 #include <ktopk/detail/backend.hpp>
 
 // one_pass on hosts: of rows that fit the cache of a thread, and of ragged ones as far as they do, any k, by a sample, a
-// bracket and one read or two (rows_in_cache.hpp). Of longer ones small k: one thread has each of many rows to itself
-// (one_pass_rows.hpp); threads that share a row raise its threshold by a trial (one_pass_trial.hpp). Reads the input
-// once, plus a sample.
+// bracket and one read or two (rows_in_cache.hpp). Of longer ones small k: a sample gives a threshold, and one read keeps
+// what reaches it (one_pass_kept.hpp).
 
 namespace ktopk::detail {
 

@@ -9,7 +9,6 @@
 
 #include "appender.hpp"
 #include "launch.hpp"
-#include "one_pass_trial.hpp"
 #include "scan.hpp"
 
 // What one_pass keeps of its rows as it reads them, and whether that proves the result.
@@ -22,17 +21,12 @@ struct Kept {
   Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
       : capacity(plan.capacity),
         thresholds(pieces.take<Item>(rows)),
-        certain(pieces.take<Item>(rows)),
-        certain_counts(pieces.take<Count64>(rows)),
-        written(pieces.take<Count64>(rows)),
         best_ranks(pieces.take<Count64>(rows)),
         verdicts(pieces.take<Verdict>(rows)),
         items(pieces.take<Item>(rows * plan.capacity)) {}
 
   void begin(std::int64_t row, Item threshold) const {
     thresholds[row] = threshold;
-    certain[row] = ~Item{0};
-    certain_counts[row] = written[row] = 0;
     best_ranks[row] = 0;
     verdicts[row] = {0, false};
   }
@@ -40,11 +34,7 @@ struct Kept {
 
   std::int64_t capacity;
   Item* thresholds;
-  // What reaches it will win, unless a trial or the sample misled; where neither tells, all bits set.
-  Item* certain;
-  Count64* certain_counts;  // of the kept
-  Count64* written;         // more that were not kept, but written to the winners
-  Count64* best_ranks;      // no key's rank is above its row's, where some were kept
+  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
   Verdict* verdicts;
   Item* items;
 };
@@ -58,19 +48,18 @@ inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
   return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
 }
 
-/// The one read: a part of a row, of which what reaches the threshold is kept, but for what is known to win.
+/// The one read: a part of a row, of which what reaches the threshold is kept.
 template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
   ItemMap<Bits, Item> map;
-  RowParts parts;
+  std::int64_t parts;  // of a row
   Kept<Item> kept;
-  Item* winners;  // the list of those, as a WinnerSink has it
   HostLoops<Bits> loops;
 
   void operator()(std::int64_t index) const {
-    std::int64_t const row = index / parts.count();
-    Range const range = parts.range(index % parts.count());
+    std::int64_t const row = index / parts;
+    Range const range = part_of(problem.shape.n, index % parts, parts);
     Appender<Item> out({kept.row_items(row)}, &kept.verdicts[row].kept, kept.capacity);
     Item const best = keep_blocks(row, range, out);
     out.flush();
@@ -80,14 +69,12 @@ struct KeepReaching {
   }
 
  private:
-  /// Puts what is certain to win to the winners at once; returns the best of the kept.
+  /// Returns the best of the kept.
   Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
-    Item const threshold = kept.thresholds[row], certain = kept.certain[row];
-    Appender<Item, PutWinner<Bits, Item>> out({{problem, map, winners}, row}, &kept.written[row],
-                                              problem.winners(row));
+    Item const threshold = kept.thresholds[row];
     Item best = 0;
     auto const add = [&](int found, auto const& item) {
-      best = std::max(best, list.add_reaching(found, threshold, certain, item, out));
+      best = std::max(best, list.add_reaching(found, threshold, item));
     };
     for_each_side_of_ties(map, threshold, range.begin, range.end,
                           [&](std::int64_t begin, std::int64_t end) {
@@ -95,28 +82,22 @@ struct KeepReaching {
                                 loops, problem.row_keys(row), problem.key_step, map, begin, end,
                                 [&] { return threshold; }, add);
                           });
-    out.flush();
-    return std::min(best, certain);
+    return best;
   }
 };
 
-/// The winners are among the kept and the written, and all that are certain are among the winners, if there are
-/// enough of the ones and not too many of the others.
+/// The selected keys are among the kept if there are enough of them and all found room.
 template <class Bits, class Item>
-struct Judge {
+struct Validate {
   Problem<Bits> problem;
-  bool discredited;
+  bool is_refused;
   Kept<Item> kept;
   void operator()(std::int64_t row) const {
     Verdict& verdict = kept.verdicts[row];
     auto const listed = static_cast<std::int64_t>(verdict.kept);
-    auto const written = static_cast<std::int64_t>(kept.written[row]);
-    auto const certain = written + static_cast<std::int64_t>(kept.certain_counts[row]);
-    std::int64_t const winners = problem.winners(row);
     tally(Count::passes, 1);
     tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
-    verdict.proven = !discredited && listed + written >= winners && listed <= kept.capacity &&
-                     certain <= winners;
+    verdict.proven = !is_refused && listed >= problem.winners(row) && listed <= kept.capacity;
   }
 };
 

@@ -2,8 +2,6 @@
 #include "radix.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <limits>
 
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/instantiate.hpp>
@@ -18,15 +16,16 @@ namespace ktopk::detail {
 namespace host {
 
 template <class Source, class Bits, class Item>
-struct RadixSelection {
-  Source source;
-  RadixScratch<Item> scratch;
-  WinnerSink<Bits, Item> sink;
+using RadixStatesOf =
+    RadixStates<Source, BulkSink<Bits, Item>, HostDigits<Bits, Item, Source::Reader::reads_keys>,
+                RadixScratch<Item>>;
 
-  static constexpr bool of_keys = Source::Reader::reads_keys;
+template <class Source, class Bits, class Item>
+struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
+  using States = RadixStatesOf<Source, Bits, Item>;
+  using States::bins, States::buffer_of, States::digits;
+  using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
 
-  HostDigits<Bits, Item, of_keys> digits() const { return {sink.map, scratch.digit_bits}; }
-  int bins() const { return digits().bins(); }
   RadixAim<Source, Bits, Item> aim() const { return {source, digits()}; }
 
   /// As many keys are read in the time in which a bin is added to that of the other parts.
@@ -37,55 +36,17 @@ struct RadixSelection {
     scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
   }
 
-  /// Whether threads share the row.
-  bool is_shared(std::int64_t row) const { return source.size(row) >= scratch.shared_from; }
-
   /// The state of a row before its first pass.
   void begin(std::int64_t row) const {
     RadixRow<Item>& state = scratch.row_states[row];
-    start(state, row);
+    this->start(state, row);
     if (!state.settled && aim().is_worth_it(state)) aim().first(state, row);
-  }
-
-  void start(RadixRow<Item>& state, std::int64_t row) const {
-    bool const active = source.active(row);
-    std::int64_t const size = active ? source.size(row) : 0;
-    std::int64_t const need = active ? source.wanted(row) : 0;
-    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
-    Item const places = static_cast<Item>(sink.map.position_mask);
-    Item const greatest = sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
-    Item const most = bounds.most < greatest ? bounds.most : greatest;
-    bool const all = need == 0 || need >= size;
-    Item const least = all ? Item{0} : bounds.least & ~places;
-    auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
-    Range const room = room_for(row, size);
-    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, written};
-    digits().next(state);
-  }
-
-  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
-  Range room_for(std::int64_t row, std::int64_t size) const {
-    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
-    if (scratch.buffer == nullptr) return {0, 0};
-    if (!scratch.schedule.claims_are_limited) {
-      std::int64_t const first = source.first(row);
-      return {first / share, (first + size) / share};
-    }
-    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
-    std::int64_t const end = begin + size / share;
-    return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
-  }
-  RadixBuffer<Item> buffer_of(std::int64_t row) const {
-    if (scratch.buffer == nullptr) return {nullptr, 0};
-    Range const room = scratch.row_states[row].room;
-    return {scratch.buffer + room.begin, room.end - room.begin};
   }
 
   /// Whether the pass also moves what may still win to the buffer.
   bool filters(RadixRow<Item> const& state, std::int64_t row) const {
     if (of_keys && counts_places(digits(), state)) return false;
-    return !state.in_buffer && state.left < source.size(row) &&
-           state.left <= buffer_of(row).capacity;
+    return States::filters(state, row);
   }
 
   /// What a pass has to read of a row.
@@ -124,10 +85,8 @@ struct RadixSelection {
       above += here;
       here = static_cast<std::int64_t>(histogram[--bin]);
     }
-    state.need -= above;
-    state.left = here;
-    digits().keep_bin(state, bin);
-    finish_pass(state, filtered, row);
+    this->keep_bin(state, bin, above, here, filtered, row);
+    finish_few(state, row);
   }
 
   void gather_part(RadixPiece const& piece) const {
@@ -147,40 +106,35 @@ struct RadixSelection {
     if (piece.lines.begin == 0) tally(Count::passes, 1);
   }
 
-  /// A row of keys that a thread does at once; false where it is too long or the source has none.
+  /// A row that a thread selects from in its cache; false where it is too long for that, or is not to be tried.
   bool select_in_cache(std::int64_t row) const {
+    std::int64_t const size = source.active(row) ? source.size(row) : 0;
+    auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
     if constexpr (of_keys) {
-      std::int64_t const size = source.size(row);
       if (size > scratch.longest_in_cache) return false;
-      auto const k = static_cast<int>(source.active(row) ? source.wanted(row) : 0);
-      if (k == 0) return true;
-      return ShortRows<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+      return k == 0 || RowsInCache<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+    } else {
+      constexpr std::int64_t longest_list = 8192;
+      if (size > longest_list) return false;
+      if (k > 0) select_in_list(row, static_cast<int>(size), k);
+      return true;
     }
-    return false;
   }
 
  private:
   using ListReader = typename ListSource<std::uint8_t, Item>::Reader;
-  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::items_read;
+
+  void select_in_list(std::int64_t row, int size, int k) const {
+    ThreadArray<Item> const memory(size);
+    Item* const items = memory.get();
+    std::copy_n(source.reader(row).items, size, items);
+    keep_best(items, size, k);
+    sink.put_items(row, 0, items, k);
+    tally(Count::passes, 1);
+  }
 
   RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state, std::int64_t row) const {
     return {state, row, source.problem.winners(row), digits(), sink};
-  }
-
-  /// What is left of the row, now that its bin is known.
-  void finish_pass(RadixRow<Item>& state, bool filtered, std::int64_t row) const {
-    state.settled = state.left == state.need;
-    if constexpr (of_keys)
-      if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
-        digits().settle_equal(state, state.left);
-    tally(Count::passes, 1);
-    if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
-    state.in_buffer = state.in_buffer || filtered;
-    finish_few(state, row);
-    if constexpr (of_keys) {
-      settle_tie(state, row);
-      aim().again(state, row);
-    }
   }
 
   /// Few items in the buffer are ordered in less time than it takes to launch a pass.
@@ -193,35 +147,7 @@ struct RadixSelection {
     Item* const items = memory.get();
     auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
     auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
-    digits().settle_at(state, best_of(items, count, static_cast<int>(state.need)));
-  }
-  /// The k-th best of items that are all distinct, of which the order is lost.
-  static Item best_of(Item* items, int count, int k) {
-    if constexpr (ListScan<Item>::by_loops) {
-      return pick_host_loops<Item>().kth(items, count, k).rank;
-    } else {
-      std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
-      return items[k - 1];
-    }
-  }
-
-  /// Of keys that share a rank the k-th is looked for from the end that it is nearer to, where few have to be
-  /// looked at until it is found.
-  void settle_tie(RadixRow<Item>& state, std::int64_t row) const {
-    constexpr std::int64_t most = 32'768;
-    if (state.settled || state.in_buffer || !digits().is_one_rank(state)) return;
-    Range const places = places_left(digits(), state, {0, source.size(row)});
-    std::int64_t const length = places.end - places.begin;
-    double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
-    if (share * static_cast<double>(length) > static_cast<double>(most)) return;
-    bool const from_end = sink.map.flip == 0;
-    std::int64_t const looks = std::min(2 * most, length);
-    std::int64_t const begin = from_end ? places.end - looks : places.begin;
-    Bits const rank = sink.map.rank_of(state.floor);
-    std::int64_t const place =
-        source.reader(row).scan().place_of_tie(begin, begin + looks, rank, state.need, from_end);
-    if (place >= 0)
-      digits().settle_at(state, sink.map.join(rank, static_cast<std::uint64_t>(place)));
+    digits().settle_at(state, kth_item(items, count, static_cast<int>(state.need)));
   }
 };
 
@@ -233,7 +159,7 @@ bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {
 
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  WinnerSink<Bits, Item> const& sink) {
+                  BulkSink<Bits, Item> const& sink) {
   if (!host::any_active(source, scratch.rows)) return;
   using Selection = RadixSelection<Source, Bits, Item>;
   Selection selection{source, scratch, sink};
@@ -245,7 +171,7 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
   host::launch("ktopk::host::radix::row", exec, scratch.row_groups,
                RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
   if (scratch.shared_rows == 0) return;
-  constexpr int aimed_in_vain = 2;
+  constexpr int aimed_in_vain = 1;
   for (int pass = 0; pass < selection.digits().most_passes(aimed_in_vain); ++pass) {
     RadixTaskList const list = schedule.of_pass(pass);
     if (all_settled(scratch, list)) break;
@@ -282,7 +208,7 @@ void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options co
     host::RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
     host::radix_select(exec,
                        host::KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                       work.scratch, WinnerSink<Bits, Item>{problem, map, work.winners.items});
+                       work.scratch, host::BulkSink<Bits, Item>{problem, map, work.winners.items});
     host::arrange(exec, problem, map, work.winners);
   });
 }
@@ -290,10 +216,10 @@ void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options co
 #define KTOPK_HOST_RADIX_SELECT(Space, Bits, Item)                                    \
   template void host::radix_select(Space const&, host::KeySource<Bits, Item> const&,  \
                                    host::RadixScratch<Item> const&,                   \
-                                   WinnerSink<Bits, Item> const&);                    \
+                                   host::BulkSink<Bits, Item> const&);                \
   template void host::radix_select(Space const&, host::ListSource<Bits, Item> const&, \
                                    host::RadixScratch<Item> const&,                   \
-                                   WinnerSink<Bits, Item> const&);
+                                   host::BulkSink<Bits, Item> const&);
 #define KTOPK_HOST_RADIX(Space)    \
   KTOPK_RUN_ON(Radix<Host>, Space) \
   KTOPK_FOR_EACH_ITEM(KTOPK_HOST_RADIX_SELECT, Space)

@@ -33,47 +33,18 @@ struct RadixAim {
 
   /// The first digit of a row.
   void first(RadixRow<Item>& state, std::int64_t row) const {
-    if constexpr (by_rank) {
-      lay_by_sample(state, row);
-    } else {
-      auto const count = static_cast<int>(std::min<std::int64_t>(state.left / 64, most_samples));
-      auto const read = source.reader(row);
-      Strata const strata(state.left, count);
-      ThreadArray<Sample> const memory(count);
-      Sample* const samples = memory.get();
-      for (int i = 0; i < count; ++i) samples[i] = sample_of(read(strata.place(i)));
-      lay_around(state, samples, count);
-    }
-  }
-
-  /// Where a pass has left most of the keys, as of a row whose few others spread the first digit.
-  void again(RadixRow<Item>& state, std::int64_t row) const {
-    bool const is_coarse = !state.settled && !state.in_buffer && !digits.is_one_rank(state) &&
-                           state.left > source.size(row) / 2;
-    if (!is_coarse || state.aimed_again || !is_worth_it(state)) return;
-    state.aimed_again = true;
-    lay_by_sample(state, row);
+    std::int64_t const size = source.size(row);
+    std::int64_t const many = by_rank ? std::min(size / 128, most_samples_of_keys) : 0;
+    auto const count = static_cast<int>(std::max(many, std::min(size / 64, most_samples)));
+    auto const read = source.reader(row);
+    Strata const strata(size, count);
+    ThreadArray<Sample> const memory(count);
+    Sample* const samples = memory.get();
+    for (int i = 0; i < count; ++i) samples[i] = sample_of(read(strata.place(i)));
+    lay_around(state, samples, count);
   }
 
  private:
-  /// Among the keys that are left, of which a larger sample is cheap.
-  void lay_by_sample(RadixRow<Item>& state, std::int64_t row) const {
-    std::int64_t const size = source.size(row);
-    std::int64_t const many = std::min(size / 128, most_samples_of_keys);
-    auto const looks = static_cast<int>(std::max(many, std::min(size / 64, most_samples)));
-    auto const read = source.reader(row);
-    Strata const strata(size, looks);
-    ThreadArray<Sample> const memory(looks);
-    Sample* const samples = memory.get();
-    int count = 0;
-    for (int i = 0; i < looks; ++i) {
-      Item const item = read(strata.place(i));
-      samples[count] = sample_of(item);
-      count += item >= state.floor && item <= state.ceiling;
-    }
-    if (count > 0) lay_around(state, samples, count);
-  }
-
   Sample sample_of(Item item) const {
     if constexpr (by_rank)
       return digits.map.rank_of(item);

@@ -7,7 +7,7 @@
 
 // The kernels of radix, and which thread does what in them. The first begins every row, and does all of the rows that
 // are one thread's. Then come the passes over the rows that threads share, whose tasks are laid out anew after each
-// (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers their winners. A single
+// (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers their selected keys. A single
 // row needs no list: it is read in equal parts.
 
 namespace ktopk::detail::host {
@@ -31,19 +31,6 @@ void count_by_parts(Selection const& selection, RadixPiece const& piece, unsigne
     part.lines.begin = part.lines.end;
   } while (part.lines.begin < piece.lines.end);
 }
-
-/// Where a row is to be read next: by the next pass, or for its winners.
-struct RadixNext {
-  RadixTaskList pass, gather;
-
-  /// Returns the row's place in the list.
-  template <class Selection>
-  std::int64_t enlist(Selection const& selection, std::int64_t row) const {
-    auto const& state = selection.scratch.row_states[row];
-    if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
-    return (state.settled ? gather : pass).append(row, selection.lines_left(row));
-  }
-};
 
 /// The start of every row, and all the rest of a row that one thread has to itself.
 template <class Selection>

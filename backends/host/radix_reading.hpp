@@ -6,10 +6,11 @@
 #include <cstdint>
 
 #include "appender.hpp"
+#include "bulk_sink.hpp"
 #include "radix_select.hpp"
 
 // What a thread does with part of a row in a pass of radix: it counts digits, or in the same read moves what may still
-// win to a buffer and what has won to the winners (AIR Top-K, Zhang et al., SC '23, 3.2), or takes all that reach a
+// win to a buffer and what has won to the output (AIR Top-K, Zhang et al., SC '23, 3.2), or takes all that reach a
 // threshold.
 
 namespace ktopk::detail::host {
@@ -34,19 +35,12 @@ Range places_left(Digits const& digits, RadixRow<Item> const& state, Range range
   return {begin, std::max(begin, std::min(range.end, std::max(one, other) + 1))};
 }
 
-/// The items of a row that the buffer holds, and how many it could.
-template <class Item>
-struct RadixBuffer {
-  Item* items;
-  std::int64_t capacity;
-};
-
 template <class Bits, class Item, bool OfKeys>
 struct RadixReading {
   RadixRow<Item>& state;
-  std::int64_t row, winners;
+  std::int64_t row, wanted;
   HostDigits<Bits, Item, OfKeys> digits;
-  WinnerSink<Bits, Item> const& sink;
+  BulkSink<Bits, Item> const& sink;
 
   /// Histograms the digit of the items of floor .. ceiling; `all` tells that those are all items.
   template <class Reader>
@@ -62,15 +56,15 @@ struct RadixReading {
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
     Appender<Item> buffer({to.items}, &state.filled, to.capacity);
-    Appender<Item, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted, winners);
+    Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
     split(read, range, ceiling, [&](Item item) {
-      winner.add_if(item > ceiling, item);
+      selected.add_if(item > ceiling, item);
       if (item - floor > span) return;
       buffer.add_if(true, item);
       ++histogram[digits.digit_of(item, base, shift, last)];
     });
     buffer.flush();
-    winner.flush();
+    selected.flush();
   }
 
   /// Writes every item from the floor upwards.
@@ -78,9 +72,9 @@ struct RadixReading {
   void gather(Reader const& read, Range range) const {
     if constexpr (Reader::reads_keys) {
       Item const threshold = state.floor;
-      Appender<Item, PutWinner<Bits, Item>> winner({sink, row}, &state.emitted, winners);
-      split(read, range, threshold, [&](Item item) { winner.add_if(item >= threshold, item); });
-      winner.flush();
+      Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
+      split(read, range, threshold, [&](Item item) { selected.add_if(item >= threshold, item); });
+      selected.flush();
     } else {
       gather_list(read.scan(), range);
     }
@@ -93,8 +87,8 @@ struct RadixReading {
     if (all)
       scan.count_digits(range.begin, range.end, digit, histogram);
     else
-      scan.visit_edge(range.begin, range.end, state.floor, state.ceiling,
-                      [&](Item item) { ++histogram[digit(item)]; });
+      scan.visit_between(range.begin, range.end, state.floor, state.ceiling,
+                         [&](Item item) { ++histogram[digit(item)]; });
   }
 
   /// Of keys.
@@ -109,7 +103,7 @@ struct RadixReading {
       return scan.count_digits_in(range.begin, range.end, digit,
                                   {least, static_cast<Bits>(most - least)}, histogram);
     }
-    scan.visit_edge(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
+    scan.visit_between(range.begin, range.end, state.floor, state.ceiling, [&](Item item) {
       if (item >= state.floor && item <= state.ceiling)
         ++histogram[digits.digit_of(item, state.base, state.shift, last)];
     });

@@ -10,7 +10,7 @@
 
 #include "in_order.hpp"
 #include "loops.hpp"
-#include "place_classes.hpp"
+#include "strided_maxima.hpp"
 #include "thread_memory.hpp"
 
 // How implementations traverse a row or a list: block by block, through the loops of loops.hpp.
@@ -99,7 +99,6 @@ struct KeyScan {
     bool aimed = static_cast<unsigned>(width >> digit.shift) == digit.last && upper > inner &&
                  inner > digit.base;
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
-      if (count_equals(from, count, digit, digits, histogram)) return;
       if (aimed) {
         loops.ranks(from, count, map.rank, ranks);
         RankRange<Bits> const inside{inner, static_cast<Bits>(upper - inner - 1)};
@@ -133,29 +132,8 @@ struct KeyScan {
     });
   }
 
-  /// The digits of a block of which nearly all keys have the first one's rank; false where they have not, as a few of
-  /// them tell of most.
-  bool count_equals(Stored<Bits> const* from, int count, RankDigits<Bits> const& digit,
-                    std::uint16_t* hits, unsigned* histogram) const {
-    Bits const rank = map.rank(from[0]);
-    int alike = 0;
-    for (int i : {count - 1, count / 2, count / 4, count / 8}) alike += map.rank(from[i]) == rank;
-    if (alike < 3) return false;
-    int const equal = loops.filter(from, count, map.rank, {rank, 0}, hits);
-    if (equal < count - count / 8) return false;
-    histogram[digit(rank)] += static_cast<unsigned>(equal);
-    if (equal == count) return true;
-    auto const count_in = [&](RankRange<Bits> range) {
-      int const found = loops.filter(from, count, map.rank, range, hits);
-      for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
-    };
-    if (rank < std::numeric_limits<Bits>::max()) count_in(ranks_from(static_cast<Bits>(rank + 1)));
-    if (rank > 0) count_in({0, static_cast<Bits>(rank - 1)});
-    return true;
-  }
-
-  /// Calls body(position, found) for each stretch of positions that differ in their low `shift` bits alone:
-  /// `found` of its keys have this rank. The first position stands for all of the stretch.
+  /// Calls body(position, found) for each interval of positions that differ in their low `shift` bits alone:
+  /// `found` of its keys have this rank. The first position stands for all of the interval.
   template <class Body>
   void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
                     Body const& body) const {
@@ -169,37 +147,17 @@ struct KeyScan {
     });
   }
 
-  /// The position of the `wanted`-th key of a rank, counted from either end; -1 where there are too few. No more is read
-  /// than up to its block.
-  std::int64_t place_of_tie(std::int64_t begin, std::int64_t end, Bits rank, std::int64_t wanted,
-                            bool from_end) const {
-    std::uint16_t hits[filter_block + 1];
-    std::int64_t place = -1;
-    while (begin < end && place < 0) {
-      std::int64_t const length = std::min<std::int64_t>(filter_block, end - begin);
-      std::int64_t const first = from_end ? end - length : begin;
-      blocks(first, first + length, [&](Stored<Bits> const* from, std::int64_t, int count) {
-        int const found = loops.filter(from, count, map.rank, {rank, 0}, hits);
-        if (found >= wanted) place = first + hits[from_end ? found - wanted : wanted - 1];
-        wanted -= found;
-      });
-      tally(Count::keys_read, length);
-      (from_end ? end : begin) = from_end ? first : first + length;
-    }
-    return place;
+  /// Calls visit(item) for every item of floor .. ceiling, and maybe for others of the same rank.
+  template <class Visit>
+  void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                     Visit const& visit) const {
+    split(begin, end, floor, ceiling, visit, nullptr);
   }
 
-  /// Calls edge(item) for every item of floor .. ceiling, and maybe for others of the same rank.
-  template <class Edge>
-  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                  Edge const& edge) const {
-    split(begin, end, floor, ceiling, edge, nullptr);
-  }
-
-  /// The same, and calls above(from, hits, found, first), as WinnerSink::put_hits takes it, for what is
-  /// above and not passed to edge.
-  template <class Edge, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+  /// The same, and calls above(from, hits, found, first), as BulkSink::put_hits takes it, for what is
+  /// above and not passed to visit.
+  template <class Visit, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
              Above const& above) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
@@ -219,19 +177,18 @@ struct KeyScan {
       RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
       int const found = loops.filter(from, count, map.rank, range, hits);
       for (int h = 0; h < found; ++h)
-        edge(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
+        visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
     });
   }
 };
 
-/// Finds winners among keys of which all win that are better than `ties`, and of these ranks the first or the last.
-/// Up to where it is known which, small blocks are looked at, so that of many ties few are.
+/// Finds the selected among keys of which all win that are better than `ties`, and of these ranks the first or the last.
 template <class Bits>
-class Borderline {
+class TieSplitter {
  public:
   /// \param surplus  how many of `ties` do not win; none if it is not above 0
   /// \param wanted   how many win
-  Borderline(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
+  TieSplitter(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
       : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
     if (surplus > 0) return;
     m_last_wins = true;
@@ -246,13 +203,11 @@ class Borderline {
       found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
     };
     int at = 0;
-    while (m_ahead > 0 && at < count) {
-      int const end = std::min(count, at + 256);
-      int const ties = loops.filter(from + at, end - at, rank, m_ties, hits + found);
-      int const boundary = ties > m_ahead ? at + hits[found + m_ahead] : end;
+    if (m_ahead > 0) {
+      int const ties = loops.filter(from, count, rank, m_ties, hits);
+      at = ties > m_ahead ? hits[m_ahead] : count;
       m_ahead -= std::min(ties, m_ahead);
-      append(at, boundary, !m_last_wins);
-      at = boundary;
+      append(0, at, !m_last_wins);
     }
     append(at, count, m_last_wins);
     return found;
@@ -328,16 +283,16 @@ struct ListScan {
     });
   }
 
-  /// Calls edge(item) for every item of floor .. ceiling, in order.
-  template <class Edge>
-  void visit_edge(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                  Edge const& edge) const {
-    split(begin, end, floor, ceiling, edge, nullptr);
+  /// Calls visit(item) for every item of floor .. ceiling, in order.
+  template <class Visit>
+  void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+                     Visit const& visit) const {
+    split(begin, end, floor, ceiling, visit, nullptr);
   }
 
   /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
-  template <class Edge, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Edge const& edge,
+  template <class Visit, class Above>
+  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
              Above const& above) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Item const* from, int count) {
@@ -347,7 +302,7 @@ struct ListScan {
         if (found > 0) above(from, hits, found);
       }
       int const found = filter(from, count, floor, ceiling - floor, hits);
-      for (int h = 0; h < found; ++h) edge(from[hits[h]]);
+      for (int h = 0; h < found; ++h) visit(from[hits[h]]);
     });
   }
 
@@ -409,7 +364,7 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
   }
 }
 
-/// Calls body(begin, end) for the one or two stretches of a range in each of which all keys that tie with `threshold`
+/// Calls body(begin, end) for the one or two intervals of a range in each of which all keys that tie with `threshold`
 /// reach it, or none: what the filter finds there need not be looked at again.
 template <class Bits, class Item, class Body>
 void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
@@ -443,14 +398,14 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
   bool crowded = false;
   for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
     std::int64_t const last = first + (streams - 1) * apart;
-    Item const bar = threshold();
+    Item const reached = threshold();
     auto const from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
     Bits least;
     // Among equal keys, those of one end of the row may reach it alone.
-    if (crowded && !map.is_one_rank_to_reach(bar, from, to + filter_block)) {
+    if (crowded && !map.is_one_rank_to_reach(reached, from, to + filter_block)) {
       for (std::int64_t block = first; block <= last; block += apart)
         by_blocks(block, block + filter_block);
-    } else if (map.rank_to_reach(bar, from, to + filter_block, least)) {
+    } else if (map.rank_to_reach(reached, from, to + filter_block, least)) {
       int const found =
           loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
       crowded = found > filter_block;
@@ -461,19 +416,6 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
     }
   }
   by_blocks(begin + streams * apart, end);
-}
-
-/// Calls visit(item) for every key of begin .. end - 1 that may reach threshold(), in order.
-template <class Bits, class Item, class Threshold, class Visit>
-void for_each_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
-                       ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
-                       int block, Threshold const& threshold, Visit const& visit) {
-  for_each_block_reaching(
-      loops, keys, step, map, begin, end, block, threshold,
-      [&](Stored<Bits> const* from, std::uint16_t const* hits, int found, std::int64_t first) {
-        for (int h = 0; h < found; ++h)
-          visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
-      });
 }
 
 /// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
@@ -506,10 +448,11 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
 /// An item that k of the keys of begin .. end - 1 reach; or 0 where to know one costs more than it saves: of a short
 /// range, or where the keys may be in order, so that those of one end turn away the others.
 template <class Bits, class Item>
-Item bar_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
-                    ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end, int k) {
-  PlaceClasses const classes(k);
-  std::int64_t const count = end - begin, least = PlaceClasses::most_in_class * classes.count;
+Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
+                          ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
+                          int k) {
+  StridedMaxima const classes(k);
+  std::int64_t const count = end - begin, least = StridedMaxima::most_in_class * classes.count;
   if (step != 1 || count < least || !classes.serve(least)) return 0;
   if (may_be_in_order(map.rank, keys + begin, count)) return 0;
   constexpr std::int64_t most = std::numeric_limits<int>::max();
@@ -519,16 +462,16 @@ Item bar_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std:
 }
 
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of
-/// them come before the others, which they turn away where keys fall or rise: a few for few winners, then the last
+/// them come before the others, which they turn away where keys fall or rise: a few for small k, then the last
 /// block. Of a long row so does the first, and what is between them is read by streams. What k others beat may be
 /// left out.
-template <class Bits, class Item, class Bar, class Visit>
+template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,
                                       std::int64_t begin, std::int64_t end, int block, int k,
-                                      Bar const& bar, Visit const& visit) {
-  Item const known = bar_by_classes(loops, keys, step, map, begin, end, k);
-  auto const threshold = [&] { return std::max(known, bar()); };
+                                      Threshold const& at_least, Visit const& visit) {
+  Item const known = threshold_by_classes(loops, keys, step, map, begin, end, k);
+  auto const threshold = [&] { return std::max(known, at_least()); };
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(
         loops, keys, step, map, first, last, length, threshold,

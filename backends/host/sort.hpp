@@ -4,13 +4,41 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include <ktopk/detail/counters.hpp>
 
-// How one thread sorts composite keys.
+#include "loops.hpp"
+#include "thread_memory.hpp"
+
+// How one thread orders composite keys.
 
 namespace ktopk::detail {
+
+/// An item that k of `count` distinct ones reach, 1 <= k <= count. May change their order.
+template <class Item>
+Item kth_item(Item* items, int count, int k) {
+  if constexpr (std::is_same_v<Item, Item64>) {
+    return pick_host_loops<Item64>().kth(items, count, k).rank;
+  } else {
+    std::nth_element(items, items + k - 1, items + count, std::greater<Item>());
+    return items[k - 1];
+  }
+}
+
+/// Moves the k best of `count` distinct items to the front.
+template <class Item>
+void keep_best(Item* items, int count, int k) {
+  Item const least = kth_item(items, count, k);
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    Item const item = items[i];
+    items[kept] = item;
+    kept += item >= least;
+  }
+  tally(Count::items_read, 2 * count);
+}
 
 /// Sorts by radix from the last bit in which items differ, best first, but for digits that all have in
 /// common. `spare` holds `count` items too.

@@ -9,11 +9,11 @@
 #include "launch.hpp"
 #include "sort.hpp"
 
-// What implementations for hosts end in: winners that lie in lists are sorted and stored.
+// What implementations for hosts end in: selected keys that lie in lists are sorted and stored.
 
 namespace ktopk::detail::host {
 
-/// Of a row that has its `real` winners: stores their number, and fills what is left of its slots.
+/// Of a row that has its `real` selected keys: stores their number, and fills what is left of its slots.
 template <class Bits>
 void complete_row(Problem<Bits> const& problem, std::int64_t row, std::int64_t real) {
   if (problem.counts) problem.counts.store(row, real);
@@ -56,7 +56,7 @@ Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std
   return items;
 }
 
-/// Sorts each row's winners if there is a spare, then stores keys, positions and counts and fills what a short row
+/// Sorts the selected keys of each row if there is a spare, then stores keys, positions and counts and fills what a short row
 /// leaves open.
 template <class Exec, class Bits, class Item>
 void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,

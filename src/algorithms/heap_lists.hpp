@@ -104,7 +104,7 @@ class TeamHeaps {
       std::int64_t const i = first + m_group.rank();
       if (i < range.end) {
         Item const next = item(i);
-        if (next > heap.bar()) queue[m_group.fetch_add(queued, 1)] = next;
+        if (next > heap.threshold()) queue[m_group.fetch_add(queued, 1)] = next;
       }
       m_group.barrier();
       if (owner) {

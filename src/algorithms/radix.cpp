@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "radix.hpp"
 
-#include <limits>
-
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/instantiate.hpp>
 
@@ -14,30 +12,24 @@
 namespace ktopk::detail {
 
 template <class Source, class Bits, class Item>
-struct RadixSelection {
-  Source source;
-  RadixScratch<Item> scratch;
-  WinnerSink<Bits, Item> sink;
+using RadixStatesOf =
+    RadixStates<Source, WinnerSink<Bits, Item>, RadixDigits<Bits, Item, Source::Reader::reads_keys>,
+                RadixScratch<Item>>;
 
-  static constexpr bool of_keys = Source::Reader::reads_keys;
+template <class Source, class Bits, class Item>
+struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
+  using States = RadixStatesOf<Source, Bits, Item>;
+  using States::bins, States::buffer_of, States::digits, States::filters;
+  using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
   using Aim = RadixAim<Source, Bits, Item>;
 
-  KOKKOS_FUNCTION RadixDigits<Bits, Item, of_keys> digits() const {
-    return {sink.map, scratch.digit_bits};
-  }
-  KOKKOS_FUNCTION int bins() const { return digits().bins(); }
   KOKKOS_FUNCTION Aim aim() const { return {source, digits()}; }
-
-  /// Whether groups share the row.
-  KOKKOS_FUNCTION bool is_shared(std::int64_t row) const {
-    return source.size(row) >= scratch.shared_from;
-  }
 
   /// Together: the state of a row before its first pass. `shared` has room for a sample.
   template <class Group>
   KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
     RadixRow<Item>& state = scratch.row_states[row];
-    if (group.rank() == 0) start(state, row);
+    if (group.rank() == 0) this->start(state, row);
     group.barrier();
     if (!state.settled && aim().is_worth_it(state))
       aim().first(group, state, row, static_cast<typename Aim::Sample*>(shared));
@@ -51,46 +43,6 @@ struct RadixSelection {
     return group.template shared<Count64>(begin);
   }
 
-  KOKKOS_FUNCTION void start(RadixRow<Item>& state, std::int64_t row) const {
-    bool const active = source.active(row);
-    std::int64_t const size = active ? source.size(row) : 0;
-    std::int64_t const need = active ? source.wanted(row) : 0;
-    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
-    Item const places = static_cast<Item>(sink.map.position_mask);
-    Item const greatest = sink.map.join(std::numeric_limits<Bits>::max(), 0) | places;
-    Item const most = bounds.most < greatest ? bounds.most : greatest;
-    bool const all = need == 0 || need >= size;
-    Item const least = all ? Item{0} : bounds.least & ~places;
-    auto const written = static_cast<Count64>(active ? source.problem.winners(row) - need : 0);
-    Range const room = room_for(row, size);
-    state = {least, most | places, 0, 0, all, false, false, need, size, 0, room, 0, 0, written};
-    digits().next(state);
-  }
-
-  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
-  KOKKOS_FUNCTION Range room_for(std::int64_t row, std::int64_t size) const {
-    constexpr std::int64_t share = RadixScratch<Item>::buffer_share;
-    if (scratch.buffer == nullptr) return {0, 0};
-    if (!scratch.schedule.claims_are_limited) {
-      std::int64_t const first = source.first(row);
-      return {first / share, (first + size) / share};
-    }
-    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
-    std::int64_t const end = begin + size / share;
-    return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
-  }
-  KOKKOS_FUNCTION RadixBuffer<Item> buffer_of(std::int64_t row) const {
-    if (scratch.buffer == nullptr) return {nullptr, 0};
-    Range const room = scratch.row_states[row].room;
-    return {scratch.buffer + room.begin, room.end - room.begin};
-  }
-
-  /// Whether the pass also moves what may still win to the buffer.
-  KOKKOS_FUNCTION bool filters(RadixRow<Item> const& state, std::int64_t row) const {
-    return !state.in_buffer && state.left < source.size(row) &&
-           state.left <= buffer_of(row).capacity;
-  }
-
   /// What a pass has to read of a row.
   KOKKOS_FUNCTION std::int64_t lines_left(std::int64_t row) const {
     RadixRow<Item> const& state = scratch.row_states[row];
@@ -102,7 +54,6 @@ struct RadixSelection {
   KOKKOS_FUNCTION static void tally_read(Group const& group, Count what, Range range) {
     if (group.rank() == 0) tally(what, range.end - range.begin);
   }
-  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::items_read;
 
   KOKKOS_FUNCTION RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state,
                                                             std::int64_t row) const {
@@ -153,23 +104,9 @@ struct RadixSelection {
         above += here;
         here = static_cast<std::int64_t>(histogram[count - 1 - ++d]);
       }
-      state.need -= above;
-      state.left = here;
-      digits().keep_bin(state, count - 1 - d);
-      finish_pass(state, filtered, row);
+      this->keep_bin(state, count - 1 - d, above, here, filtered, row);
     }
     group.barrier();
-  }
-
-  /// By one thread: what is left of the row, now that its bin is known.
-  KOKKOS_FUNCTION void finish_pass(RadixRow<Item>& state, bool filtered, std::int64_t row) const {
-    state.settled = state.left == state.need;
-    if constexpr (of_keys)
-      if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
-        digits().settle_equal(state, state.left);
-    tally(Count::passes, 1);
-    if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
-    state.in_buffer = state.in_buffer || filtered;
   }
 
   template <class Group>

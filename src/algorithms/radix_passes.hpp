@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <ktopk/detail/radix_tasks.hpp>
+#include <ktopk/detail/radix_states.hpp>
 
 #include "../group.hpp"
 
@@ -39,19 +39,6 @@ KOKKOS_FUNCTION void count_by_parts(Group const& group, Selection const& selecti
     part.lines.begin = part.lines.end;
   } while (part.lines.begin < piece.lines.end);
 }
-
-/// Where a row is to be read next: by the next pass, or for its winners.
-struct RadixNext {
-  RadixTaskList pass, gather;
-
-  /// Returns the row's place in the list. By one thread.
-  template <class Selection>
-  KOKKOS_FUNCTION std::int64_t enlist(Selection const& selection, std::int64_t row) const {
-    auto const& state = selection.scratch.row_states[row];
-    if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
-    return (state.settled ? gather : pass).append(row, selection.lines_left(row));
-  }
-};
 
 /// The start of every row, and all the rest of a row that one group has to itself.
 template <class Selection>

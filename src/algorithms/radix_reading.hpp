@@ -28,13 +28,6 @@ int radix_shared_bytes(RadixScratch<Item> const& scratch) {
   return radix_totals_begin<Item>(scratch.digit_bits) + totals;
 }
 
-/// The items of a row that the buffer holds, and how many it could.
-template <class Item>
-struct RadixBuffer {
-  Item* items;
-  std::int64_t capacity;
-};
-
 template <class Bits, class Item, bool OfKeys>
 struct RadixReading {
   RadixRow<Item>& state;

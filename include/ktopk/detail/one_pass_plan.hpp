@@ -17,7 +17,6 @@ struct OnePassPlan {
   std::int64_t samples;
   std::int64_t order;     ///< the threshold is the order-th best sample
   std::int64_t capacity;  ///< room for kept items
-  std::int64_t in_line;   ///< the order that does where keys are sorted or equal
 };
 
 /// A bound on the logarithm of the probability that a Poisson variable of this mean is x or further from it on
@@ -39,13 +38,6 @@ inline std::int64_t safe_order(double mean) {
   return order;
 }
 
-/// A sample that is expected to hold `mean` winners seldom holds so few.
-inline std::int64_t safe_least(double mean) {
-  auto least = static_cast<std::int64_t>(mean - 4 * std::sqrt(mean));
-  while (least > 0 && log_poisson_tail(mean, static_cast<double>(least)) > log_seldom) --least;
-  return std::max<std::int64_t>(least, 0);
-}
-
 /// Among so many kept keys for each sample, the sample seldom holds fewer than `order`.
 inline double safe_room(std::int64_t order) {
   auto mean = static_cast<double>(order) + 4 * std::sqrt(static_cast<double>(order));
@@ -54,8 +46,7 @@ inline double safe_room(std::int64_t order) {
 }
 
 /// How many keys to sample: its cost is about that of what it lets through, with sqrt(n) for few winners and
-/// cbrt(k n) for many. Up to 2^19 keys one thread may do it, on its stack; beyond 2^31 the sample grows
-/// again, so that the room is bounded in n.
+/// cbrt(k n) for many. Beyond 2^31 keys the sample grows again, so that the room is bounded in n.
 inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
   auto const size = static_cast<double>(n), winners = static_cast<double>(k);
   auto const balanced = static_cast<std::int64_t>(
@@ -73,9 +64,7 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k, std::int64_t sa
   std::int64_t const order = safe_order(expected);
   auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
   std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
-  // Strata hold such winners one after the other: the last is no further than in the one behind the expected.
-  auto const in_line = static_cast<std::int64_t>(std::ceil(expected)) + 3;
-  return {samples, order, std::min({room, most, n}), std::min(in_line, order)};
+  return {samples, order, std::min({room, most, n})};
 }
 
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {

@@ -25,7 +25,6 @@ struct RadixRow {
   int shift;
   bool settled;       // every item from floor on is a winner
   bool in_buffer;     // what may still win is in the buffer, what has won is written
-  bool aimed_again;   // a digit after the first was laid where a sample says
   std::int64_t need;  // winners still to be found among floor .. ceiling
   std::int64_t left;  // how many items those are
   std::int64_t slot;  // of the histogram that groups share

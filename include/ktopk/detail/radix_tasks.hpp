@@ -177,7 +177,7 @@ struct RadixSchedule {
   static constexpr int fewest_digit_bits = 8, most_rank_bits = 64;
   static constexpr int most_digits =
       most_rank_bits / fewest_digit_bits + position_bits_for(longest_row) / fewest_digit_bits + 1;
-  static constexpr int most_aimed_in_vain = 2;
+  static constexpr int most_aimed_in_vain = 1;
   /// One of the rows to gather from, one for each pass, and one behind the last.
   static constexpr int most_lists = 1 + most_digits + most_aimed_in_vain + 1;
   static_assert(position_bits_for(longest_row) % fewest_digit_bits == 0);

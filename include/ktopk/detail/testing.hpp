@@ -21,13 +21,12 @@ class ForcePortable {
   ForcePortable& operator=(ForcePortable const&) = delete;
 };
 
-enum class Threshold { sampled, too_high, too_low, raised_too_high, certain_too_low };
+enum class Threshold { sampled, too_high, too_low };
 
 inline std::atomic<Threshold> forced_threshold{Threshold::sampled};
 
-/// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`), or on a
-/// host almost nothing of what follows a trial (`raised_too_high`), or takes all of that for winners
-/// (`certain_too_low`). The radix of CUDA likewise begins with a bracket that holds nothing, or everything.
+/// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`). The radix
+/// of CUDA likewise begins with a bracket that holds nothing, or everything.
 class ForceThreshold {
  public:
   explicit ForceThreshold(Threshold threshold) { forced_threshold = threshold; }

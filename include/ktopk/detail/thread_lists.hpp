@@ -40,7 +40,7 @@ class MinHeap {
       : m_items(items), m_size(size), m_held(held) {}
 
   /// What an item must beat.
-  KOKKOS_FUNCTION Item bar() const { return m_held < m_size ? Item{0} : m_items[0]; }
+  KOKKOS_FUNCTION Item threshold() const { return m_held < m_size ? Item{0} : m_items[0]; }
   KOKKOS_FUNCTION void offer(Item item) {
     if (m_held < m_size)
       fill(item);
@@ -92,9 +92,9 @@ class RegisterList {
     unrolled<Room>([&](auto j) { m_items[j] = j < m_taken ? ~Item{0} : Item{0}; });
   }
 
-  KOKKOS_FUNCTION Item bar() const { return m_items[Room - 1]; }
+  KOKKOS_FUNCTION Item threshold() const { return m_items[Room - 1]; }
   KOKKOS_FORCEINLINE_FUNCTION void offer(Item item) {
-    if (item <= bar()) return;
+    if (item <= threshold()) return;
     tally(Count::insertions, 1);
     unrolled<Room - 1>([&](auto j) {
       constexpr int at = Room - 1 - j;

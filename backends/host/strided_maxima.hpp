@@ -10,10 +10,10 @@ namespace ktopk::detail {
 /// A threshold for the k best of some keys, from the best of each of at least twice as many classes of their places:
 /// the k-th of these k keys reach, and of random ones few more. The maximum delegates of Dr. Top-k (drtopk-sc21,
 /// section 4.1), but of places apart from each other, so that SIMD finds them and neighbors share none.
-struct PlaceClasses {
-  static constexpr int most_k = most_place_classes / 2;
+struct StridedMaxima {
+  static constexpr int most_k = most_strided_maxima / 2;
 
-  explicit PlaceClasses(int k_) : k(k_), count((2 * k_ + step - 1) / step * step) {}
+  explicit StridedMaxima(int k_) : k(k_), count((2 * k_ + step - 1) / step * step) {}
   /// Of how many keys they tell enough to be worth their while.
   bool serve(std::int64_t keys) const { return k <= most_k && keys >= 4 * count; }
 
@@ -22,13 +22,13 @@ struct PlaceClasses {
   template <class Bits>
   Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
                     Stored<Bits> const* keys, int length) const {
-    alignas(64) Bits best[most_place_classes];
+    alignas(64) Bits best[most_strided_maxima];
     int const asked = most_in_class * count, half = count / 2;
     if (length <= asked) {
-      loops.best_of_classes(keys, length, rank, count, best);
+      loops.strided_maxima(keys, length, rank, count, best);
     } else {
-      loops.best_of_classes(keys, asked / 2, rank, half, best);
-      loops.best_of_classes(keys + length - asked / 2, asked / 2, rank, half, best + half);
+      loops.strided_maxima(keys, asked / 2, rank, half, best);
+      loops.strided_maxima(keys + length - asked / 2, asked / 2, rank, half, best + half);
     }
     return loops.kth(best, count, k);
   }

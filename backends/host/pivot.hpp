@@ -16,14 +16,14 @@ namespace ktopk::detail {
 
 /// Of the ranks of a row, the k-th best or one that exactly k reach.
 template <class Bits>
-struct Edge {
+struct Pivot {
   Bits rank;
   int surplus;  // how many more than k reach it
   int ties;     // how many have it, if there is a surplus
 };
 
 template <class Bits>
-Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
+Pivot<Bits> pivot_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, int k) {
   Reached<Bits> const reached = loops.kth(ranks, count, k);
   int const surplus = reached.count - k;
   if (surplus == 0) return {reached.rank, 0, 0};
@@ -33,7 +33,7 @@ Edge<Bits> edge_of(HostLoops<Bits> const& loops, Bits const* ranks, int count, i
   return {reached.rank, surplus, reached.count - above};
 }
 
-/// A sample of a row's keys, for the k-th best of all of them: a place from each of as many stretches, and between
+/// A sample of a row's keys, for the k-th best of all of them: a place from each of as many intervals, and between
 /// which of the sample's own order the k-th should be.
 struct Samples {
   static constexpr int most = 4096;
@@ -48,8 +48,6 @@ struct Samples {
   }
   /// Whether a sample of so many tells enough to be worth its while.
   static bool are_worth_it(int of) { return of >= 32 * stride; }
-  /// Whether few of all keys should be between the two ranks.
-  bool leave_little() const { return 4 * (last - first) <= count; }
   int place(int i) const { return i * apart + i * 5 % stride; }
 
   /// Copies their ranks.
@@ -73,16 +71,16 @@ struct RanksBetween {
   static constexpr int most = 2 * long_block;
 
   RanksBetween(RankRange<Bits> const& range_, int count)
-      : range(range_), room(std::min(most, count)), m_memory(room) {}
+      : range(range_), capacity(std::min(most, count)), m_memory(capacity) {}
 
   /// Ranks of a range of one are not copied; false if there is no room for the others.
   bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             int count, bool few_reach) {
-    bool const sifts = few_reach && range.span > 0;
+    bool const filters = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
-      bool const has_room = sifts ? sift_block(loops, rank, keys + first, length)
-                                  : read_block(loops, rank, keys + first, length);
+      bool const has_room = filters ? filter_block_in(loops, rank, keys + first, length)
+                                    : read_block(loops, rank, keys + first, length);
       if (!has_room) return false;
     }
     return true;
@@ -90,7 +88,7 @@ struct RanksBetween {
 
   RankRange<Bits> range;
   int above = 0, within = 0;
-  int room;
+  int capacity;
 
  private:
   ThreadArray<Bits> m_memory;
@@ -99,11 +97,11 @@ struct RanksBetween {
   Bits* const ranks = m_memory.get();
 
  private:
-  bool sift_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-                  int length) {
+  bool filter_block_in(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
+                       Stored<Bits> const* keys, int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
-    if (found > room - within) return false;
+    if (found > capacity - within) return false;
     for (int h = 0; h < found; ++h) {
       Bits const here = rank(keys[hits[h]]);
       ranks[within] = here;
@@ -129,60 +127,44 @@ struct RanksBetween {
   bool copy(HostLoops<Bits> const& loops, Bits const* block, int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(block, length, {}, range, hits);
-    if (found > room - within) return false;
+    if (found > capacity - within) return false;
     for (int h = 0; h < found; ++h) ranks[within++] = block[hits[h]];
     return true;
   }
 };
 
-/// The edge of a row of keys, by one read of them, if its rank is in a range; or false.
+/// The pivot of a row of keys, by one read of them, if its rank is in a range; or false.
 template <class Bits>
-bool find_edge_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
-                  RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
-                  Edge<Bits>& edge) {
+bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
+                   RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
+                   Pivot<Bits>& pivot) {
   RanksBetween<Bits> between(range, count);
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
-  // Where all in the range win, edge_of might name a rank below it.
+  // Where all in the range win, pivot_of might name a rank below it.
   bool const is_least = range.span == 0 || wanted == between.within;
-  edge = is_least ? Edge<Bits>{range.least, between.within - wanted, between.within}
-                  : edge_of(loops, between.ranks, between.within, wanted);
+  pivot = is_least ? Pivot<Bits>{range.least, between.within - wanted, between.within}
+                   : pivot_of(loops, between.ranks, between.within, wanted);
   return true;
 }
 
-/// Whether two of a row's first keys have one rank, as of most rows in which many have.
+/// The same without a range, of a row of at least 8192 keys: two of a sample, between which the pivot should be, leave few
+/// ranks (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many share. False where they do not.
 template <class Bits>
-bool starts_with_ties(RankMap<Bits> const& rank, Stored<Bits> const* keys, int count) {
-  Bits before = rank(keys[0]);
-  for (int i = 1; i < std::min(count, 16); ++i) {
-    Bits const here = rank(keys[i]);
-    if (here == before) return true;
-    before = here;
-  }
-  return false;
-}
-
-/// The same without a range: two of a sample, between which the edge should be, leave few ranks (Floyd and Rivest,
-/// "Expected time bounds for selection", 1975), or one that many share. False where they do not.
-template <class Bits>
-bool find_edge(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-               int count, int k, Edge<Bits>& edge) {
-  if (!Samples::are_worth_it(count)) return false;
+bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
+                int count, int k, Pivot<Bits>& pivot) {
   Samples const samples(count, k);
-  if ((samples.last - samples.first) * samples.apart > RanksBetween<Bits>::most) return false;
-  if (!samples.leave_little() && !starts_with_ties(rank, keys, count)) return false;
   ThreadArray<Bits> const memory(samples.count);
   Bits* const sample = memory.get();
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
     RankRange<Bits> const range{least, static_cast<Bits>(most - least)};
-    return find_edge_in(range, loops, rank, keys, count, k, edge);
+    return find_pivot_in(range, loops, rank, keys, count, k, pivot);
   };
   Reached<Bits> last{0, 0};
   if (samples.last < samples.count) last = loops.kth(sample, samples.count, samples.last);
   bool const is_shared = last.count > samples.last + samples.count / 16;
-  if (!is_shared && !samples.leave_little()) return false;
   Bits most = std::numeric_limits<Bits>::max();
   if (samples.first > 0) most = loops.kth(sample, samples.count, samples.first).rank;
   if (!is_shared || last.rank == most) return in(last.rank, most);

@@ -15,13 +15,13 @@ namespace ktopk::detail {
 /// one sign go with the NaNs of the other, all from one number on by signed order and from another on by
 /// unsigned order.
 template <class Bits>
-class Sieve {
+class Prefilter {
  public:
   using Signed = std::make_signed_t<Bits>;
 
-  Sieve(RankMap<Bits> const& map, RankRange<Bits> range) {
+  Prefilter(RankMap<Bits> const& map, RankRange<Bits> range) {
     if (map.magnitude != 0)
-      sift_floats(map, range);
+      set_for_floats(map, range);
     else if ((map.always & 1) == 0)
       set_interval(range.least ^ map.always, range.span);
     else
@@ -36,7 +36,7 @@ class Sieve {
   Bits span() const { return m_span; }
   Signed from_signed() const { return static_cast<Signed>(m_first); }
   Bits from_unsigned() const { return m_span; }
-  /// Of a sieve by ends: NaN passes and, of numbers, this one and, perhaps, those further from zero.
+  /// Of a prefilter by ends: NaN passes and, of numbers, this one and, perhaps, those further from zero.
   Bits first_number() const { return m_first_number; }
 
   /// Whether one of `count` keys may pass, where the kind is known.
@@ -67,23 +67,24 @@ class Sieve {
  private:
   /// In the order largest, ranks below the sign bit are those of negative keys. The order smallest turns
   /// every sign around.
-  void sift_floats(RankMap<Bits> const& map, RankRange<Bits> range) {
+  void set_for_floats(RankMap<Bits> const& map, RankRange<Bits> range) {
     Bits const sign = map.minus_zero, zero = map.ordered(0);
     Bits const turn = (map.always & sign) != 0 ? Bits{0} : sign, other_turn = turn ^ sign;
     Bits const least = range.least, most = static_cast<Bits>(range.least + range.span);
     bool const has_nan = range.has(map.nan_rank);
     if (least > zero)
-      sift_magnitudes(map, least ^ sign, most ^ sign, has_nan, turn);
+      set_for_magnitudes(map, least ^ sign, most ^ sign, has_nan, turn);
     else if (most < zero)
-      sift_magnitudes(map, static_cast<Bits>(~most) ^ sign, static_cast<Bits>(~least) ^ sign,
-                      has_nan, other_turn);
+      set_for_magnitudes(map, static_cast<Bits>(~most) ^ sign, static_cast<Bits>(~least) ^ sign,
+                         has_nan, other_turn);
     else
-      sift_around_zero(map, least == sign ? sign : static_cast<Bits>(~least), most, has_nan, turn);
+      set_around_zero(map, least == sign ? sign : static_cast<Bits>(~least), most, has_nan, turn);
   }
 
   /// Keys of one sign from `least` to `most`, and maybe NaN; zero is none of them, even if a rank beside that
   /// of zero looks like its other key.
-  void sift_magnitudes(RankMap<Bits> const& map, Bits least, Bits most, bool has_nan, Bits turn) {
+  void set_for_magnitudes(RankMap<Bits> const& map, Bits least, Bits most, bool has_nan,
+                          Bits turn) {
     Bits const first_nan = static_cast<Bits>(map.infinity + 1);
     Bits const first = std::clamp<Bits>(least, 1, first_nan);
     if (has_nan) {
@@ -95,7 +96,7 @@ class Sieve {
   }
 
   /// All positive keys, and negative ones down to `last`; NaN are at both ends.
-  void sift_around_zero(RankMap<Bits> const& map, Bits last, Bits most, bool has_nan, Bits turn) {
+  void set_around_zero(RankMap<Bits> const& map, Bits last, Bits most, bool has_nan, Bits turn) {
     Bits const sign = map.minus_zero;
     Bits const first = has_nan ? static_cast<Bits>((map.infinity + 1) ^ sign) : Bits{0};
     bool const all = has_nan && last >= first;

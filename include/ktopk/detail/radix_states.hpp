@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/radix_digits.hpp>
+#include <ktopk/detail/radix_tasks.hpp>
+#include <ktopk/detail/selected.hpp>
+#include <ktopk/detail/testing.hpp>
+
+// What the radix of every backend searches, how that is divided, and how the state of a row changes from pass to pass.
+
+namespace ktopk::detail {
+
+/// The keys of a problem's rows. With verdicts, only of the unproven rows.
+template <class Bits, class Item>
+struct RowsOfKeys {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Verdict const* verdicts = nullptr;
+
+  KOKKOS_FUNCTION bool active(std::int64_t row) const {
+    return verdicts == nullptr || !verdicts[row].proven;
+  }
+  KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.length(row); }
+  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return problem.row_begin(row); }
+};
+
+/// Items that lie in a list for each row; only of the proven rows.
+template <class Bits, class Item>
+struct RowsOfItems {
+  Problem<Bits> problem;
+  Item const* items;
+  std::int64_t stride;
+  Verdict const* verdicts;
+  ItemMap<Bits, Item> map{};
+  // Of each row, with the ranks that none is above, where these are known.
+  Item const* least = nullptr;
+  Count64 const* best_ranks = nullptr;
+
+  KOKKOS_FUNCTION bool active(std::int64_t row) const { return verdicts[row].proven; }
+  KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const {
+    return static_cast<std::int64_t>(verdicts[row].kept);
+  }
+  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
+    if (least == nullptr) return {0, ~Item{0}};
+    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
+    return {least[row], most | static_cast<Item>(map.position_mask)};
+  }
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * stride; }
+};
+
+/// Over how many groups a device divides the rows of a selection.
+struct RadixGroups {
+  std::int64_t count;
+  std::int64_t smallest_part;  // how many keys are worth a group
+  std::int64_t least_lines;    // the same of a task in a list
+
+  /// How many share a row, so that all have work and no part is tiny.
+  std::int64_t of_row(std::int64_t rows, std::int64_t n) const {
+    std::int64_t const by_count = rows > 0 ? count / rows : 1;
+    return std::max<std::int64_t>(1, std::min(n / smallest_part, by_count));
+  }
+  /// From what length on several share a row; more than any row has where none is shared.
+  std::int64_t shared_from(std::int64_t rows, std::int64_t n) const {
+    return of_row(rows, n) > 1 ? 0 : std::numeric_limits<std::int64_t>::max();
+  }
+  /// The same of the rows of a shape. Of ragged ones those are shared that are worth two groups and longer
+  /// than two equal shares of all keys; so there are no more of them than half the groups.
+  std::int64_t shared_from(Shape const& shape) const {
+    if (!shape.ragged || shape.rows == 1) return shared_from(shape.rows, shape.n);
+    std::int64_t const groups = std::max<std::int64_t>(1, count);
+    return std::max(2 * smallest_part, (2 * shape.n + groups - 1) / groups);
+  }
+  /// More rows than these are not shared.
+  std::int64_t most_shared_rows(std::int64_t rows) const {
+    return std::max<std::int64_t>(1, std::min(rows, count / 2));
+  }
+};
+
+/// The items of a row that the buffer holds, and how many it could.
+template <class Item>
+struct RadixBuffer {
+  Item* items;
+  std::int64_t capacity;
+};
+
+/// How a selection is divided, and where it works.
+template <class Item>
+struct RadixWorkspace {
+  RadixWorkspace() = default;
+  /// Of rows of no more than n items, which lie in lists.
+  /// \param buffered  whether there is a buffer of a quarter of `keys` items
+  RadixWorkspace(Pieces& pieces, RadixGroups const& all, std::int64_t rows_, std::int64_t n,
+                 std::int64_t keys, bool buffered)
+      : RadixWorkspace(pieces, all, rows_, n, all.shared_from(rows_, n),
+                       buffered ? keys / buffer_share + 1 : 0) {}
+  /// Of the rows of a shape.
+  RadixWorkspace(Pieces& pieces, RadixGroups const& all, Shape const& shape, bool buffered)
+      : RadixWorkspace(pieces, all, shape.rows, shape.n, all.shared_from(shape),
+                       buffered ? shape.keys() / buffer_share + 1 : 0) {
+    if (shape.ragged && rows > 1) schedule.limit_claims(pieces);
+  }
+
+  static constexpr std::int64_t buffer_share = 4;
+  static constexpr int digit_bits_for(std::int64_t n) { return n > 16384 ? 11 : 8; }
+
+  /// How many groups read the rows that are shared.
+  std::int64_t groups() const { return rows == 1 ? parts : schedule.groups; }
+
+  std::int64_t rows;
+  std::int64_t parts;        // of the only row
+  std::int64_t shared_from;  // rows of so many items are shared by groups
+  std::int64_t shared_rows;  // no more than these
+  int digit_bits;
+  std::int64_t most_lines;  // of 64 keys, after which counts are added up
+  bool has_totals;          // where a row may have more
+  RadixRow<Item>* row_states;
+  Count64* histograms;
+  RadixSchedule schedule;
+  Item* buffer;
+
+ private:
+  RadixWorkspace(Pieces& pieces, RadixGroups const& all, std::int64_t rows_, std::int64_t n,
+                 std::int64_t shared_from_, std::int64_t capacity)
+      : rows(rows_),
+        parts(all.of_row(1, n)),
+        shared_from(shared_from_),
+        shared_rows(shared_from > n ? 0 : all.most_shared_rows(rows)),
+        digit_bits(digit_bits_for(n)),
+        most_lines(forced_most_counted / keys_of_line),
+        has_totals(n > forced_most_counted - keys_of_line),
+        row_states(pieces.take<RadixRow<Item>>(rows)),
+        histograms(shared_rows > 0 ? pieces.take<Count64>(shared_rows << digit_bits) : nullptr),
+        schedule(pieces, all.count, all.least_lines, rows > 1 ? shared_rows : 0),
+        buffer(capacity > 0 ? pieces.take<Item>(capacity) : nullptr) {}
+};
+
+/// What a selection of a backend has in common with those of others: its rows and the state of each.
+/// \tparam Source  whose rows are searched: size, wanted and bounds of each, and whether it is active
+/// \tparam Sink    where the selected keys go
+template <class Source, class Sink, class Digits, class Scratch>
+struct RadixStates {
+  Source source;
+  Scratch scratch;
+  Sink sink;
+
+  static constexpr bool of_keys = Source::Reader::reads_keys;
+  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::items_read;
+  using Item = std::remove_pointer_t<decltype(Scratch::buffer)>;
+  using Row = RadixRow<Item>;
+
+  KOKKOS_FUNCTION Digits digits() const { return {sink.map, scratch.digit_bits}; }
+  KOKKOS_FUNCTION int bins() const { return digits().bins(); }
+
+  /// Whether groups share the row.
+  KOKKOS_FUNCTION bool is_shared(std::int64_t row) const {
+    return source.size(row) >= scratch.shared_from;
+  }
+
+  KOKKOS_FUNCTION void start(Row& state, std::int64_t row) const {
+    bool const active = source.active(row);
+    std::int64_t const size = active ? source.size(row) : 0;
+    std::int64_t const need = active ? source.wanted(row) : 0;
+    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
+    auto const& map = sink.map;
+    Item const places = static_cast<Item>(map.position_mask);
+    Item const greatest = map.join(map.rank_of(~Item{0}), 0) | places;
+    Item const most = bounds.most < greatest ? bounds.most : greatest;
+    bool const all = need == 0 || need >= size;
+    Item const least = all ? Item{0} : bounds.least & ~places;
+    Range const room = room_for(row, size);
+    state = {least, most | places, 0, 0, all, false, need, size, 0, room, 0, 0, 0};
+    digits().next(state);
+  }
+
+  KOKKOS_FUNCTION RadixBuffer<Item> buffer_of(std::int64_t row) const {
+    if (scratch.buffer == nullptr) return {nullptr, 0};
+    Range const room = scratch.row_states[row].room;
+    return {scratch.buffer + room.begin, room.end - room.begin};
+  }
+
+  /// Whether the pass also moves what may still win to the buffer.
+  KOKKOS_FUNCTION bool filters(Row const& state, std::int64_t row) const {
+    return !state.in_buffer && state.left < source.size(row) &&
+           state.left <= buffer_of(row).capacity;
+  }
+
+  /// Keeps to the bin of the k-th item, which holds `left` items below `above` better ones of the row.
+  KOKKOS_FUNCTION void keep_bin(Row& state, int bin, std::int64_t above, std::int64_t left,
+                                bool filtered, std::int64_t row) const {
+    state.need -= above;
+    state.left = left;
+    digits().keep_bin(state, bin);
+    state.settled = state.left == state.need;
+    if constexpr (of_keys)
+      if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
+        digits().settle_equal(state, state.left);
+    tally(Count::passes, 1);
+    if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
+    state.in_buffer = state.in_buffer || filtered;
+  }
+
+ private:
+  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
+  KOKKOS_FUNCTION Range room_for(std::int64_t row, std::int64_t size) const {
+    constexpr std::int64_t share = Scratch::buffer_share;
+    if (scratch.buffer == nullptr) return {0, 0};
+    if (!scratch.schedule.claims_are_limited) {
+      std::int64_t const first = source.first(row);
+      return {first / share, (first + size) / share};
+    }
+    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
+    std::int64_t const end = begin + size / share;
+    return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
+  }
+};
+
+/// Where a row is to be read next: by the next pass, or for its winners.
+struct RadixNext {
+  RadixTaskList pass, gather;
+
+  /// Returns the row's place in the list. By one thread.
+  template <class Selection>
+  KOKKOS_FUNCTION std::int64_t enlist(Selection const& selection, std::int64_t row) const {
+    auto const& state = selection.scratch.row_states[row];
+    if (selection.scratch.rows == 1 || (state.settled && state.need == 0)) return 0;
+    return (state.settled ? gather : pass).append(row, selection.lines_left(row));
+  }
+};
+
+}  // namespace ktopk::detail
