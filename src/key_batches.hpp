@@ -14,8 +14,9 @@ namespace ktopk::detail {
 /// Calls body(constant) for 0 .. count - 1, each a constant of its own type, so that arrays stay in registers.
 template <int count, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>{}), ...); }
-  (std::make_integer_sequence<int, count>{});
+  [&]<int... i>(std::integer_sequence<int, i...>) {
+    (body(std::integral_constant<int, i>{}), ...);
+  }(std::make_integer_sequence<int, count>{});
 }
 
 /// `vectors` times `width` neighboring keys of a row, of which one thread holds those of the first `full` vectors.
@@ -118,6 +119,27 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits>
     visit(KeyBatch<Bits, 1, 1>{{keys[position]}, position, 1, 1});
   });
   for_each_vector_batch<Group, Bits>(group, keys, range.begin + head, count, visit, settle);
+}
+
+inline constexpr int items_at_once = 8;
+
+/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1), several a thread so that their loads are
+/// under way at once: those whose bits in `present` are set.
+template <class Item, class Group, class Read, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t count,
+                                            Read const& read, Visit const& visit) {
+  constexpr int at_once = items_at_once;
+  for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
+    Item items[at_once] = {};
+    std::uint32_t present = 0;
+    unrolled<at_once>([&](auto j) {
+      std::int64_t const i = begin + j * group.size();
+      if (i >= count) return;
+      items[j] = read(i);
+      present |= 1u << j;
+    });
+    visit(items, present);
+  }
 }
 
 }  // namespace ktopk::detail

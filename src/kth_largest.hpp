@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <bit>
 #include <cstdint>
+
+#include <ktopk/detail/radix_digits.hpp>
 
 #include "group.hpp"
 #include "key_batches.hpp"
@@ -15,39 +16,6 @@ inline constexpr int kth_digit_bits = 10;
 inline constexpr int kth_bins = 1 << kth_digit_bits;
 /// What KthLargest needs of the memory that the group shares.
 inline constexpr int kth_largest_bytes = (kth_bins + 4) * static_cast<int>(sizeof(unsigned));
-
-/// How many low bits of x are more than zeros above.
-template <class Item>
-KOKKOS_INLINE_FUNCTION int bit_length(Item x) {
-  if constexpr (sizeof(Item) > 8) {
-    auto const high = static_cast<std::uint64_t>(x >> 64);
-    return high != 0 ? 64 + bit_length(high) : bit_length(static_cast<std::uint64_t>(x));
-  } else {
-    return static_cast<int>(std::numeric_limits<std::uint64_t>::digits) -
-           Kokkos::Experimental::countl_zero_builtin(static_cast<std::uint64_t>(x));
-  }
-}
-
-inline constexpr int items_at_once = 8;
-
-/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1), several a thread so that their loads are
-/// under way at once: those whose bits in `present` are set.
-template <class Item, class Group, class Read, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t count,
-                                            Read const& read, Visit const& visit) {
-  constexpr int at_once = items_at_once;
-  for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
-    Item items[at_once] = {};
-    std::uint32_t present = 0;
-    unrolled<at_once>([&](auto j) {
-      std::int64_t const i = begin + j * group.size();
-      if (i >= count) return;
-      items[j] = read(i);
-      present |= 1u << j;
-    });
-    visit(items, present);
-  }
-}
 
 /// Finds the k-th largest by digits of 10 bits, each laid over the interval that the one before left (RadiK, Li et al.,
 /// ICS '24, 4.3, which scales digits to the keys' range).
@@ -81,7 +49,7 @@ class KthLargest {
     Item high = (static_cast<Item>(highest) << m_position_bits) | places;
     auto need = static_cast<unsigned>(k);
     for (auto here = static_cast<unsigned>(count); here != need;) {
-      int const length = bit_length(high - low);
+      int const length = bit_width(high - low);
       int const shift = length > kth_digit_bits ? length - kth_digit_bits : 0;
       count_digits(count, read, low, high - low, shift);
       here = choose_bin(need);

@@ -58,17 +58,14 @@ inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
 
 /// The threshold's order is such that fewer than k items seldom reach it, the room such that it seldom
 /// does not suffice.
-inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k, std::int64_t samples) {
+inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
+  std::int64_t const samples = sample_size(n, k);
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
   std::int64_t const order = safe_order(expected);
   auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
   std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
   return {samples, order, std::min({room, most, n})};
-}
-
-inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
-  return one_pass_plan(n, k, sample_size(n, k));
 }
 
 /// Whether rows of a shape are long enough, and k so small that the read keeps little.

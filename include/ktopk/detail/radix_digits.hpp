@@ -40,6 +40,17 @@ struct Bounds {
   Item least, most;
 };
 
+/// Of a composite key, of at most 128 bits.
+template <class Item>
+KOKKOS_INLINE_FUNCTION int bit_width(Item item) {
+  auto const low = static_cast<std::uint64_t>(item);
+  if constexpr (sizeof(Item) > sizeof(std::uint64_t)) {
+    auto const high = static_cast<std::uint64_t>(item >> 64);
+    if (high != 0) return 128 - Kokkos::countl_zero(high);
+  }
+  return 64 - Kokkos::countl_zero(low);
+}
+
 /// \tparam OfKeys     whether a row holds keys, of which rank and position are cut one after the other
 /// \tparam BlockBits  if it is not 0, a digit of the positions of 2^BlockBits equal keys and more ends no lower, so that
 ///                    whole blocks of so many keys are counted
@@ -52,16 +63,6 @@ struct RadixDigits {
 
   KOKKOS_FUNCTION int bins() const { return 1 << digit_bits; }
   KOKKOS_FUNCTION int bits_below_rank() const { return OfKeys ? map.position_bits : 0; }
-
-  /// Of an item of at most 128 bits.
-  KOKKOS_FUNCTION static int bit_width(Item item) {
-    auto const low = static_cast<std::uint64_t>(item);
-    if constexpr (sizeof(Item) > sizeof(std::uint64_t)) {
-      auto const high = static_cast<std::uint64_t>(item >> 64);
-      if (high != 0) return 128 - Kokkos::countl_zero(high);
-    }
-    return 64 - Kokkos::countl_zero(low);
-  }
 
   KOKKOS_FORCEINLINE_FUNCTION static unsigned digit_of(Item item, Item base, int shift,
                                                        unsigned last) {
