@@ -30,6 +30,7 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
 
 /// Of the portable implementations one_pass reads a row once; for more selected keys radix does, in batches of ragged rows
 /// too; bisection holds short rows in registers.
+/// \see perf/results/h100-portable.json
 inline Algorithm choose_portable(Shape const& shape) {
   if (shape.ragged) return Algorithm::radix;
   constexpr std::int64_t longest_held = 8192, few = 16;

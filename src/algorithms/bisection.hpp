@@ -5,8 +5,8 @@
 
 // Bisection between a row's minimum and maximum until exactly k keys reach the threshold; positions decide
 // ties. Options::max_iterations and epsilon stop it early. Rows up to 2^16, any k.
-// Reads a row of up to 8192 keys, or 4096 of 64 bits, once and counts in registers, some log2(n) times; a longer one of up to 32 KB in shared
-// memory, and one longer still by reading it at every count.
+// Reads a row of up to 8192 keys, or 4096 of 64 bits, once and counts in registers, some log2(n) times; a longer one of up
+// to 32 KB in shared memory, and one longer still by reading it at every count.
 // After RTop-K (Xie et al., ICLR '25, section 3.1, Algorithms 1 and 2, and section 3.2).
 // Prefer it for very many rows of some hundred keys, and where a stated recall is enough.
 

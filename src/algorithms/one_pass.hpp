@@ -4,11 +4,12 @@
 #include <ktopk/detail/backend.hpp>
 #include <ktopk/detail/one_pass_plan.hpp>
 
-// Sample -> an order statistic of the sample is the threshold -> one read keeps the items that reach it
-// -> exact finish on the few kept. The count of the kept proves the result; where it does not (fewer than
-// k, more than there is room for), radix serves that row.
-// Reads the input once, plus a sample of at most 2^17 keys. k up to n / 32 or so.
-// Ours. The threshold is an item, so equal keys differ by position and crowd no row.
+// Sample -> an order statistic of the sample is the threshold -> one read keeps the composite keys that reach it -> exact
+// finish on the few kept. The count of the kept proves the result; where it does not (fewer than k, more than the list
+// holds), a long row is sampled again, and a group selects from all keys of a row.
+// Reads the input once, plus a sample of at most 2^17 keys. k up to n / 32 or so. Four launches, twice as many for rows of
+// more than 2^21 keys. Workspace: sample and list of each row, bounded in n.
+// Ours. The threshold is a composite key, so equal keys differ by position and crowd no row.
 // Prefer it for long rows and k well below n: it runs at the speed of memory on any distribution.
 
 namespace ktopk::detail {
