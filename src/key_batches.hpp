@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
+
+#include <ktopk/detail/unrolled.hpp>
 
 #include "group.hpp"
 
@@ -10,14 +11,6 @@
 // 16 bytes where keys lie side by side.
 
 namespace ktopk::detail {
-
-/// Calls body(constant) for 0 .. count - 1, each a constant of its own type, so that arrays stay in registers.
-template <int count, class Body>
-KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
-  [&]<int... i>(std::integer_sequence<int, i...>) {
-    (body(std::integral_constant<int, i>{}), ...);
-  }(std::make_integer_sequence<int, count>{});
-}
 
 /// `vectors` times `width` neighboring keys of a row, of which one thread holds those of the first `full` vectors.
 template <class Bits, int vectors, int width>

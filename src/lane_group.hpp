@@ -32,7 +32,7 @@ struct LaneTotal {
 };
 
 template <class T>
-struct Extremes {
+struct LaneExtremes {
   T least, greatest;
 };
 
@@ -64,7 +64,7 @@ class LoneLane : public ThreadGroup {
   }
   KOKKOS_FUNCTION LaneTotal sum(int here, bool is_open) { return {here, is_open}; }
   template <class T>
-  KOKKOS_FUNCTION Extremes<T> extremes(Extremes<T> here) const {
+  KOKKOS_FUNCTION LaneExtremes<T> extremes(LaneExtremes<T> here) const {
     return here;
   }
   KOKKOS_FUNCTION unsigned before(unsigned) const { return 0; }
@@ -129,8 +129,8 @@ class LaneGroup {
 
   /// By the group's own memory, of which it needs two T a lane.
   template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION Extremes<T> extremes(Extremes<T> here) const {
-    auto* const all = shared<Extremes<T>>();
+  KOKKOS_FORCEINLINE_FUNCTION LaneExtremes<T> extremes(LaneExtremes<T> here) const {
+    auto* const all = shared<LaneExtremes<T>>();
     all[m_rank] = here;
     barrier();
     if (m_layout.lanes <= few) return extremes_of(all, 0, m_layout.lanes, 1);
@@ -193,11 +193,11 @@ class LaneGroup {
     return any != 0;
   }
   template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static Extremes<T> extremes_of(Extremes<T> const* all, int begin,
-                                                             int end, int step) {
-    Extremes<T> found = all[begin];
+  KOKKOS_FORCEINLINE_FUNCTION static LaneExtremes<T> extremes_of(LaneExtremes<T> const* all,
+                                                                 int begin, int end, int step) {
+    LaneExtremes<T> found = all[begin];
     for (int i = begin + step; i < end; i += step) {
-      Extremes<T> const other = all[i];
+      LaneExtremes<T> const other = all[i];
       found.least = other.least < found.least ? other.least : found.least;
       found.greatest = other.greatest > found.greatest ? other.greatest : found.greatest;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/choose.hpp"
 
-#include "backends/cuda/choose.hpp"
-
 #include <catch2/catch_test_macros.hpp>
+
+#include "backends/cuda/choose.hpp"
 
 // The choice is a pure function, so the choice for a GPU is tested without one, and that for many threads with few.
 

@@ -43,7 +43,7 @@ struct LaneMemory {
   int bytes(int lanes) const {
     using Held = HeldBits<Bits>;
     int const lists = (part + candidates) * static_cast<int>(sizeof(Held) + sizeof(std::uint16_t));
-    int const extremes = lanes * static_cast<int>(sizeof(Extremes<Held>));
+    int const extremes = lanes * static_cast<int>(sizeof(LaneExtremes<Held>));
     return ((lists > extremes ? lists : extremes) + 15) / 16 * 16;
   }
 };
@@ -148,13 +148,13 @@ class HeldRow {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION Interval<Bits> first_interval() const {
-    Extremes<Held> here{std::numeric_limits<Held>::max(), 0};
+    LaneExtremes<Held> here{std::numeric_limits<Held>::max(), 0};
     each([&](int j) {
       Held const bits = m_held[j];
       if (j < m_count) here.least = bits < here.least ? bits : here.least;
       here.greatest = bits > here.greatest ? bits : here.greatest;
     });
-    Extremes<Held> const all = m_group.extremes(here);
+    LaneExtremes<Held> const all = m_group.extremes(here);
     return {static_cast<Bits>(all.least), static_cast<Bits>(all.greatest), m_n, 0};
   }
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/detail/counters.hpp>
 #include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/unrolled.hpp>
 
 // What one thread keeps of the items that it sees (bitonic-topk-sigmod18, section 3.1): a heap, or for
 // small k a sorted list in registers (appendix A).
@@ -73,14 +72,6 @@ class MinHeap {
   std::int64_t m_size;
   std::int64_t m_held;
 };
-
-/// Calls body(j) for j = 0 .. Count - 1, each a constant.
-template <int Count, class Body>
-KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
-  [&]<int... j>(std::integer_sequence<int, j...>) {
-    (body(std::integral_constant<int, j>{}), ...);
-  }(std::make_integer_sequence<int, Count>{});
-}
 
 /// The best k <= Room items, best first, and items 0 until as many have come. All indices are constants,
 /// so that a GPU's compiler keeps the items in registers, and an insertion compares and exchanges without a
