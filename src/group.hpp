@@ -167,6 +167,10 @@ void for_each_portion(std::int64_t total, std::int64_t most, Body const& body) {
 /// Of one launch. Some devices number no more threads, and a TeamPolicy counts its teams by an int.
 inline constexpr std::int64_t most_teams = std::numeric_limits<int>::max() / team_size;
 
+/// How many threads a group of launch() has.
+template <class Exec>
+inline constexpr int group_size = is_host_space<Exec> ? 1 : team_size;
+
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own. A device runs 1024 threads
 /// of a processor at least side by side, which is enough to read memory at its full speed.
 template <int threads = team_size, class Exec, class Body>

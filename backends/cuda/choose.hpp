@@ -8,6 +8,8 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
+#include "one_pass_layouts.hpp"
+
 // The choice among the tuned implementations, as data: the first line that fits a shape, of an algorithm that serves it.
 // No line: the portable choice stands.
 
@@ -71,13 +73,6 @@ inline constexpr ChoiceLine choice[] = {
      .least_n = 8193,
      .measured = "h100-radix.json, h200-many-winners.json"},
 };
-
-/// Rows whose keys lie apart, as in LayoutLeft, are read in memory's own order by the portable one_pass. It takes 0.27 to
-/// 0.8 times as long as the tuned one where rows are few or long, up to 1.26 times for 1024 and more of 2^14 keys.
-/// \see perf/results/h100-layout-left.json
-constexpr bool is_for_portable_one_pass(Shape const& shape) {
-  return !shape.packed && !shape.ragged && shape.rows >= 8 && shape.n >= 1 << 14;
-}
 
 /// \param serves  whether the tuned implementation of an algorithm supports the shape
 template <class Serves>

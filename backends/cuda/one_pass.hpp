@@ -6,10 +6,10 @@
 
 #include <ktopk/detail/backend.hpp>
 
-#include "choose.hpp"
 #include "one_pass_batch_launch.hpp"
 #include "one_pass_cluster_launch.hpp"
 #include "one_pass_launch.hpp"
+#include "one_pass_layouts.hpp"
 
 // one_pass for Kokkos::Cuda: few long rows are shared by all blocks of the device, one after the other; of a batch each
 // row has a block or a cluster to itself, which holds it on the chip where rows are few and not too long. Batches whose keys

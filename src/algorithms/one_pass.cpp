@@ -244,7 +244,7 @@ void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, Item> const& row) {
   using Keep = KeepOfNeighbors<Bits, Item>;
   using Lists = NeighborLists<Item, int>;
   Shape const& shape = row.sink.problem.shape;
-  std::int64_t const across = Keep::rows_of_group(is_host_space<Exec> ? 1 : team_size);
+  std::int64_t const across = Keep::rows_of_group(group_size<Exec>);
   std::int64_t const blocks = (shape.rows + across - 1) / across;
   std::int64_t const by_device = parts_of_row(device_of(exec), blocks, shape.n * across);
   auto const by_lists =
