@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 #include "support/recorder.hpp"
@@ -20,6 +21,7 @@
 namespace ktopk::testing {
 namespace {
 
+using ktopk::detail::ForcePortable;
 using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
@@ -114,7 +116,8 @@ TEST_CASE("long rows are sampled again before all of their keys are selected fro
     auto const question = uniform_question(make_keys<float>(input, 2 * n, 5), 2, n, k);
     auto const truth = solve(question, options);
     for_each_space([&](auto const& exec) {
-      if (serves_tuned(exec)) return;
+      std::optional<ForcePortable> portable;
+      if (serves_tuned(exec)) portable.emplace();
       UniformCall<std::decay_t<decltype(exec)>, float> call(exec, question.keys, 2, n, k);
       for (Threshold threshold : {Threshold::sampled, Threshold::too_high, Threshold::too_low}) {
         ForceThreshold const force(threshold);
