@@ -49,8 +49,8 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     return States::filters(state, row);
   }
 
-  /// What a pass has to read of a row.
-  std::int64_t lines_left(std::int64_t row) const {
+  /// What a pass has to read of a row. The tasks that ask are written for devices too.
+  KOKKOS_FUNCTION std::int64_t lines_left(std::int64_t row) const {
     RadixRow<Item> const& state = scratch.row_states[row];
     return lines_of(state.in_buffer ? static_cast<std::int64_t>(state.filled) : source.size(row));
   }
