@@ -2,7 +2,6 @@
 #include "one_pass.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 

@@ -7,8 +7,9 @@
 // Sample -> an order statistic of the sample is the threshold -> one read keeps the composite keys that reach it -> exact
 // finish on the few kept. The count of the kept proves the result; where it does not (fewer than k, more than the list
 // holds), a long row is sampled again, and a group selects from all keys of a row.
-// Reads the input once, plus a sample of at most 2^17 keys. k up to n / 32 or so. Four launches, twice as many for rows of
-// more than 2^21 keys. Workspace: sample and list of each row, bounded in n.
+// Reads the input once, plus a sample of at most 2^17 keys. k up to n / 32 or so. Three launches, four with a large
+// sample; as many again, which mostly find nothing to do, for rows of more than 2^21 keys. Workspace: sample and list
+// of each row, bounded in n.
 // Ours. The threshold is a composite key, so equal keys differ by position and crowd no row.
 // Prefer it for long rows and k well below n: it runs at the speed of memory on any distribution.
 
