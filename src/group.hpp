@@ -15,6 +15,7 @@
 #include <ktopk/detail/selected.hpp>
 
 #include "../backends/host/launch.hpp"
+#include "first_launch.hpp"
 
 // A group is what works on one part of a row: one thread on a host, a team on a device. Implementations are
 // written once on groups; on a host every helper below is a plain loop or nothing at all.

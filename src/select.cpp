@@ -21,6 +21,7 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "choose.hpp"
+#include "first_launch.hpp"
 #include "tuned.hpp"
 
 // The dispatcher: the only file that knows all implementations.
@@ -66,13 +67,17 @@ inline constexpr bool is_radix = false;
 template <class Backend>
 inline constexpr bool is_radix<Radix<Backend>> = true;
 
+template <class Implementation>
+inline constexpr bool is_portable = false;
+template <template <class> class Algorithm>
+inline constexpr bool is_portable<Algorithm<Generic>> = true;
+
 template <template <class> class Algorithm, class Exec>
 bool is_served_by_tuned(Device const& device, Shape const& shape, Options const& options) {
   bool is_tuned = false;
   with_first_of<Algorithm>(
-      typename backends_of<Exec>::type{}, device, shape, options, [&](auto implementation) {
-        is_tuned = !std::is_same_v<decltype(implementation), Algorithm<Generic>>;
-      });
+      typename backends_of<Exec>::type{}, device, shape, options,
+      [&](auto implementation) { is_tuned = !is_portable<decltype(implementation)>; });
   return is_tuned;
 }
 
@@ -174,9 +179,22 @@ std::size_t layout_bytes(Exec const& exec, Shape const& shape, Options const& op
   return total.bytes();
 }
 
+/// Whether calls of the shape launch Kokkos's kernels.
+template <class Exec>
+bool is_served_by_portable(Exec const& exec, Shape const& shape, Options const& options) {
+  bool served = shape.k == 0;
+  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
+    served = served || is_portable<decltype(implementation)>;
+  });
+  return served;
+}
+
 template <class Exec>
 std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   auto const [packed, with_gaps] = both_layouts(shape);
+  if (is_served_by_portable(exec, packed, options) ||
+      is_served_by_portable(exec, with_gaps, options))
+    launch_first(exec);
   return std::max(layout_bytes(exec, packed, options), layout_bytes(exec, with_gaps, options));
 }
 

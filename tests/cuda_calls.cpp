@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <span>
 #include <thread>
 
 #include "support/run.hpp"
@@ -96,15 +97,26 @@ Kokkos::Cuda other_instance() {
 }
 
 template <class Body>
-void for_each_call(Body const& body) {
+void for_each_size(Options options, std::span<Size const> of, Body const& body) {
   Kokkos::Cuda const exec = other_instance();
   for (Sorted const sorted : {Sorted::no, Sorted::yes})
-    for (Size const& size : sizes) {
-      Call<Kokkos::LayoutRight> right(exec, size, {.sorted = sorted});
+    for (Size const& size : of) {
+      options.sorted = sorted;
+      Call<Kokkos::LayoutRight> right(exec, size, options);
       body(exec, right);
-      Call<Kokkos::LayoutLeft> left(exec, size, {.sorted = sorted});
+      Call<Kokkos::LayoutLeft> left(exec, size, options);
       body(exec, left);
     }
+}
+
+/// By what automatic takes, tuned and portable, and by each portable implementation.
+template <class Body>
+void for_each_call(Body const& body) {
+  for_each_size({}, sizes, body);
+  ktopk::detail::ForcePortable const force;
+  for_each_size({}, sizes, body);
+  for (auto const& info : algorithms())
+    for_each_size({.algorithm = info.algorithm}, std::span(sizes).first(3), body);
 }
 
 /// Holds a stream from a host function until it is released, or until it has waited for too long.
