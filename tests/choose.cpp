@@ -3,6 +3,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "backends/cuda/choose.hpp"
+
 // The choice is a pure function, so the choice for a GPU is tested without one, and that for many threads with few.
 
 namespace ktopk::detail {
@@ -66,6 +68,18 @@ TEST_CASE("few long rows with gaps between their keys are not for one_pass", "[c
     CHECK(choose(gpu, shape, {.one_pass = true, .radix = true}) ==
           (rows < 8 ? Algorithm::radix : Algorithm::one_pass));
   }
+}
+
+TEST_CASE("long batches with gaps between their keys are left to the portable choice", "[choose]") {
+  Shape shape = make_shape<float>(64, 1 << 17, 32);
+  shape.packed = false;
+  TunedAlgorithms const all{.one_pass = true, .bisection = true, .radix = true};
+  CHECK(cuda::is_for_portable_one_pass(shape));
+  CHECK(choose(gpu, shape, all) == Algorithm::one_pass);
+  shape.k = shape.n / 4;
+  CHECK(choose(gpu, shape, all) == Algorithm::radix);
+  shape.ragged = true;
+  CHECK_FALSE(cuda::is_for_portable_one_pass(shape));
 }
 
 TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not", "[choose]") {

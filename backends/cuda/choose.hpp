@@ -8,6 +8,8 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
+#include "one_pass_layouts.hpp"
+
 // The choice among the tuned implementations, as data: the first line that fits a shape, of an algorithm that serves it.
 // No line: the portable choice stands.
 
@@ -75,6 +77,7 @@ inline constexpr ChoiceLine choice[] = {
 /// \param serves  whether the tuned implementation of an algorithm supports the shape
 template <class Serves>
 constexpr std::optional<Algorithm> choose(Shape const& shape, Serves const& serves) {
+  if (is_for_portable_one_pass(shape)) return std::nullopt;
   for (ChoiceLine const& line : choice)
     if (line.fits(shape) && serves(line.algorithm)) return line.algorithm;
   return std::nullopt;

@@ -9,9 +9,11 @@
 #include "one_pass_batch_launch.hpp"
 #include "one_pass_cluster_launch.hpp"
 #include "one_pass_launch.hpp"
+#include "one_pass_layouts.hpp"
 
 // one_pass for Kokkos::Cuda: few long rows are shared by all blocks of the device, one after the other; of a batch each
-// row has a block or a cluster to itself, which holds it on the chip where rows are few and not too long.
+// row has a block or a cluster to itself, which holds it on the chip where rows are few and not too long. Batches whose keys
+// lie apart are mostly left to the portable text.
 
 namespace ktopk::detail {
 
@@ -19,7 +21,8 @@ template <>
 struct OnePass<Cuda> {
   static constexpr char const* label = "ktopk::cuda::one_pass";
   static bool supports(Device const&, Shape const& shape, Options const&) {
-    return cuda::one_pass_supports(shape) || cuda::one_pass_batch_supports(shape);
+    return !cuda::is_for_portable_one_pass(shape) &&
+           (cuda::one_pass_supports(shape) || cuda::one_pass_batch_supports(shape));
   }
   static std::size_t workspace_bytes(Device const&, Shape const& shape, Options const& options) {
     return is_batch(shape) ? 0 : cuda::one_pass_workspace_bytes(shape, options);
