@@ -252,7 +252,9 @@ void select_row(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
 
 bool delegate_supports(Shape const& shape, Options const& options) {
   if (shape.ragged || options.inner != Algorithm::automatic) return false;
-  if (shape.rows > tuning.most_rows || shape.n < tuning.least_n) return false;
+  bool const is_long = shape.n * shape.key_bytes >= tuning.least_long_row;
+  if (shape.rows > (is_long ? tuning.most_rows : tuning.most_short_rows)) return false;
+  if (shape.n < tuning.least_n) return false;
   if (shape.k > shape.n / tuning.least_ratio) return false;
   std::int64_t const subranges = plan_of(shape).subranges;
   return shape.k <= subranges && subranges >> 32 == 0;

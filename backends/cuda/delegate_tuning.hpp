@@ -9,17 +9,19 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the CUDA delegate.
 struct DelegateTuning {
-  int threads = 512;               ///< of a block
-  int blocks = 2;                  ///< that a processor shall hold
-  int vectors_in_flight = 4;       ///< 16-byte loads that a thread issues before it looks at any
-  int gathered = 2048;             ///< delegates, or parts of them, that a block stores together
-  double constant = 3;             ///< of Rule 4
-  int most_chunks = 4096;          ///< of subranges, of each of which the chosen are counted
-  int noted_bytes = 1024;          ///< of notes of the candidates that a warp counts
-  std::int64_t least_n = 1 << 17;  ///< keys of a row that is worth the launches
-  std::int64_t most_rows = 64;     ///< they are selected one after the other
-  std::int64_t least_ratio = 64;   ///< of keys to selected elements
-  std::int64_t one_pass_from = 1 << 20;  ///< delegates; fewer are selected by a cluster of blocks
+  int threads = 512;                 ///< of a block
+  int blocks = 2;                    ///< that a processor shall hold
+  int vectors_in_flight = 4;         ///< 16-byte loads that a thread issues before it looks at any
+  int gathered = 2048;               ///< delegates, or parts of them, that a block stores together
+  double constant = 3;               ///< of Rule 4
+  int most_chunks = 4096;            ///< of subranges, of each of which the chosen are counted
+  int noted_bytes = 1024;            ///< of notes of the candidates that a warp counts
+  std::int64_t least_n = 1 << 17;    ///< keys of a row that is worth the launches
+  std::int64_t most_rows = 64;       ///< they are selected one after the other
+  std::int64_t most_short_rows = 3;  ///< the portable text selects from more at once
+  std::int64_t least_long_row = 64 << 20;  ///< bytes; by then a row fills the device
+  std::int64_t least_ratio = 64;           ///< of keys to selected elements
+  std::int64_t one_pass_from = 1 << 20;    ///< delegates; fewer are selected by a cluster of blocks
 
   friend constexpr bool operator==(DelegateTuning const&, DelegateTuning const&) = default;
 };
