@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 NAME = re.compile(
     r"top_k/(?P<backend>[^/]+)/(?P<method>[^/]+)/(?P<type>[^/]+)/(?P<input>[^/]+)"
-    r"/rows:(?P<rows>\d+)/n:(?P<n>\d+)/k:(?P<k>\d+)/sorted:(?P<sorted>\w+)/ties:(?P<ties>\w+)"
+    r"/rows:(?P<rows>\d+)/n:(?P<n>\d+)(?:/ragged)?/k:(?P<k>\d+)/sorted:(?P<sorted>\w+)/ties:(?P<ties>\w+)"
 )
 
 

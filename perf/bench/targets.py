@@ -18,7 +18,7 @@ import tempfile
 
 import report
 
-INPUTS = ("uniform", "normal", "ascending", "leading_bits", "ties1000")
+INPUTS = ("uniform", "normal", "ascending", "leading_bits", "ties1000", "ragged")
 
 
 def cases(path):
@@ -30,6 +30,11 @@ def workload(case):
     return case["type"], case["input"], int(case["rows"]), int(case["n"]), int(case["k"])
 
 
+def keys_of(input_name):
+    """perf_top_k's flags; ragged rows are of 1 to n normal keys."""
+    return ["--input=normal", "--lengths=ragged"] if input_name == "ragged" else [f"--input={input_name}"]
+
+
 def measure(program, targets, output, most_keys, implementation):
     """One run of the program for all k of a workload; the JSON of all runs in one."""
     known = [case for case in targets if case["input"] in INPUTS and int(case["rows"]) * int(case["n"]) <= most_keys]
@@ -37,7 +42,7 @@ def measure(program, targets, output, most_keys, implementation):
     for key, group in itertools.groupby(sorted(known, key=workload), key=lambda case: workload(case)[:4]):
         with tempfile.NamedTemporaryFile(suffix=".json") as part:
             subprocess.run(
-                [program, "--backend=Cuda", "--method=automatic", f"--type={key[0]}", f"--input={key[1]}",
+                [program, "--backend=Cuda", "--method=automatic", f"--type={key[0]}", *keys_of(key[1]),
                  f"--rows={key[2]}", f"--n={key[3]}", "--k=" + ",".join(case["k"] for case in group), "--sorted=no",
                  "--benchmark_min_time=0.02", f"--benchmark_out={part.name}", f"--implementation={implementation}"],
                 check=True, stdout=subprocess.DEVNULL)
@@ -67,8 +72,9 @@ class Compared:
 
 
 def table(targets, rows, method):
-    reached = {(row.type, row.input, row.rows, row.n, row.k): row.measured[method] for row in rows
-               if row.sorted == "no" and method in row.measured}
+    reached = {(row.type, name, row.rows, row.n, row.k): row.measured[measured] for row in rows
+               for name, measured in ((row.input, method), ("ragged", method + ":ragged"))
+               if row.sorted == "no" and measured in row.measured}
     lines, compared = [], []
     for case in targets:
         ours = reached.get(workload(case))
