@@ -28,11 +28,11 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
   return device.host ? host::choose(device, shape, serves) : cuda::choose(shape, serves);
 }
 
-/// Of the portable implementations one_pass reads a row once; for more selected keys radix does, in batches of ragged rows
-/// too; bisection holds short rows in registers.
+/// Of the portable implementations one_pass reads a row once; for more selected keys radix does; bisection holds short
+/// rows in registers.
 /// \see perf/results/h100-portable.json
 inline Algorithm choose_portable(Shape const& shape) {
-  if (shape.ragged) return Algorithm::radix;
+  if (shape.ragged) return one_pass_serves_ragged(shape) ? Algorithm::one_pass : Algorithm::radix;
   constexpr std::int64_t longest_held = 8192, few = 16;
   if (shape.n <= longest_held) return Algorithm::bisection;
   return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass

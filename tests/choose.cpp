@@ -34,6 +34,11 @@ TEST_CASE(
       }
   Shape ragged = make_shape<float>(64, 1 << 20, 32);
   ragged.ragged = true;
+  CHECK(choose(gpu, ragged, {}) == Algorithm::one_pass);
+  ragged.k = 1 << 13;
+  CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
+  ragged.rows = 1 << 16;
+  ragged.k = 4;
   CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
 }
 
@@ -55,7 +60,8 @@ TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long 
         Shape shape = make_shape<float>(rows, ragged ? rows * n : n, n / 4);
         shape.ragged = ragged;
         CAPTURE(rows, n, ragged);
-        bool const one_pass = choose(gpu, shape, {.one_pass = true}) == Algorithm::one_pass;
+        bool const one_pass =
+            choose(gpu, shape, {.one_pass = true, .radix = true}) == Algorithm::one_pass;
         CHECK(one_pass == (!ragged || n < 1 << 20));
       }
 }

@@ -241,7 +241,7 @@ TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contr
 TEST_CASE("long rows that overlap", "[contract][rows]") {
   Validation validation;
   for (auto [n, rows, width] : {std::tuple(150'000, 40, 2000), std::tuple(20'000, 1200, 100),
-                                std::tuple(300'000, 7, 40'000)}) {
+                                std::tuple(300'000, 7, 40'000), std::tuple(300'000, 9, 300)}) {
     std::vector<std::int64_t> offsets;
     for (int row = 0; row <= rows; ++row) offsets.push_back(row % 2 == 0 ? row : n - row);
     auto const keys = make_keys<float>(Input::normal, n, 401);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "support/recorder.hpp"
-#include "support/run.hpp"
+#include "support/rows.hpp"
 
 // one_pass with a threshold that nothing reaches, or more keys than the list can hold. What it kept is then useless,
 // so a right answer can only come from what falls back: on hosts radix, in the portable text a second sample for long
@@ -88,6 +88,33 @@ TEST_CASE("rows that threads share fall back too", "[fallback]") {
     select_with<float>(threshold, Input::few_values, validation, short_shared, {700});
     select_with<float>(threshold, Input::few_values, validation, long_shared, {many});
   }
+  validation.close();
+}
+
+TEST_CASE("ragged rows fall back too, long ones and short ones", "[fallback]") {
+  Validation validation;
+  for (Input input : {Input::uniform, Input::few_values, Input::all_equal, Input::descending})
+    for (std::int64_t k : {1, 500, 5000}) {
+      Question<float> question{{}, {3}, {}, k};
+      for (std::int64_t length : {60'000, 0, 3'000, 4'096, 4'097, 9'000, 200'003, 1}) {
+        question.begins.push_back(question.begins.back() + length);
+        question.ks.push_back(k);
+      }
+      question.keys = make_keys<float>(input, question.begins.back() + 7, 5);
+      Options const options{.ties = Ties::highest_index, .algorithm = Algorithm::one_pass};
+      auto const truth = solve(question, options);
+      for_each_space([&](auto const& exec) {
+        RowsCall<std::decay_t<decltype(exec)>, float, std::int64_t> call(exec, question);
+        for (Threshold threshold : {Threshold::sampled, Threshold::too_high, Threshold::too_low}) {
+          ForceThreshold const force(threshold);
+          Recorder const record;
+          validation.expect(question, truth, call.ragged_rows_counted(options), options, [&] {
+            return std::string(exec.name()) + ", " + name(input) + ", k = " + std::to_string(k);
+          });
+          if (!serves_tuned(exec)) CHECK(record.ran("one_pass::ragged::finish"));
+        }
+      });
+    }
   validation.close();
 }
 

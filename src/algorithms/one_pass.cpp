@@ -12,6 +12,8 @@
 #include "../arrange.hpp"
 #include "../kth_largest.hpp"
 #include "one_pass_kept.hpp"
+#include "one_pass_ragged.hpp"
+#include "one_pass_select.hpp"
 #include "radix.hpp"
 
 namespace ktopk::detail {
@@ -127,48 +129,15 @@ struct OnePassRow {
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row) const {
     Item const* const list = kept.list(row);
-    select(group, row, static_cast<std::int64_t>(kept.verdicts[row].kept),
-           [&](std::int64_t i) { return list[i]; });
+    put_best(group, sink, row, static_cast<std::int64_t>(kept.verdicts[row].kept),
+             [&](std::int64_t i) { return list[i]; });
   }
   /// Selects from the keys of a row that is not proven. Together.
   template <class Group>
   KOKKOS_FUNCTION void fall_back(Group const& group, std::int64_t row) const {
-    Stored<Bits> const* const keys = sink.problem.row_keys(row);
-    std::int64_t const step = sink.problem.key_step;
-    select(group, row, sink.problem.length(row),
-           [&](std::int64_t i) { return sink.map(keys[i * step], static_cast<std::uint64_t>(i)); });
-  }
-
- private:
-  /// Puts the best of read(0), read(1) ... into the sink, in any order.
-  template <class Group, class Read>
-  KOKKOS_FUNCTION void select(Group const& group, std::int64_t row, std::int64_t count,
-                              Read const& read) const {
-    std::int64_t const k = sink.problem.winners(row);
-    if (k == 0) return;
-    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
-                                              sink.map.position_bits);
-    Item const threshold = kth_largest(count, k, read);
-    int* const next = group.template shared<int>();
-    if (group.rank() == 0) *next = 0;
-    group.barrier();
-    each_items<Item>(group, count, read, [&](auto const& items, std::uint32_t present) {
-      std::uint32_t reaching = 0;
-      unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
-      reaching &= present;
-      if (reaching == 0) return;
-      int slot = group.fetch_add(next, Kokkos::Experimental::popcount_builtin(reaching));
-      unrolled<items_at_once>([&](auto j) {
-        if ((reaching >> j & 1u) != 0) sink.put(row, slot++, items[j]);
-      });
-    });
+    put_best_of_row(group, sink, row);
   }
 };
-
-template <class Item>
-int one_pass_shared_bytes() {
-  return std::max(group_list_bytes<Item>(), kth_largest_bytes);
-}
 
 /// The sample of rows by `parts` groups each.
 template <class Row>
@@ -256,7 +225,8 @@ void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, Item> const& row) {
 
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
-  return bytes_of<OnePassPieces>(device, shape, options);
+  return shape.ragged ? bytes_of<RaggedPieces>(device, shape, options)
+                      : bytes_of<OnePassPieces>(device, shape, options);
 }
 
 template <class Exec, class Body>
@@ -303,6 +273,7 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     using Finish = FinishRows<OnePassRow<Bits, Item>>;
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    if (shape.ragged) return select_ragged(exec, problem, map, options, workspace);
     OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
     WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
     bool const retries = shape.n > longest_fallback_of_group && !work.fallback_is_shared;

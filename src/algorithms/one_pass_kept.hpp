@@ -37,6 +37,7 @@ struct Kept {
   KOKKOS_FUNCTION SharedList<Item> shared_list(std::int64_t row) const {
     return {list(row), &verdicts[row].kept, capacity};
   }
+  KOKKOS_FUNCTION Item threshold(std::int64_t row) const { return thresholds[row]; }
 
   std::int64_t capacity;  // of a list
   Item* thresholds;
@@ -147,13 +148,14 @@ struct KeptPart {
 };
 
 /// Keeps of a part of a row what reaches the threshold. Together.
-template <class Bits, class Item, class Group>
+/// \param kept  the rows' lists and thresholds
+template <class Bits, class Item, class Lists, class Group>
 KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bits> const& problem,
-                               ItemMap<Bits, Item> const& map, Kept<Item> const& kept,
+                               ItemMap<Bits, Item> const& map, Lists const& kept,
                                KeptPart const& part) {
   std::int64_t const row = part.row;
   GroupList<Item, Group> const out(group, shared, kept.shared_list(row));
-  ReachThreshold<Bits, Item> const reach(problem, map, row, kept.thresholds[row]);
+  ReachThreshold<Bits, Item> const reach(problem, map, row, kept.threshold(row));
   bool const often = part.expected > kept_by_group * 3 / 4;
   for_each_batch<Bits>(
       group, problem.row_keys(row), problem.key_step, part.range,
@@ -244,7 +246,7 @@ struct KeepOfNeighbors {
   template <class Group>
   KOKKOS_FUNCTION void keep(Group const& group, NeighborLists<Item, Group> const& out, int own,
                             std::int64_t row, Range range, int across) const {
-    ReachThreshold<Bits, Item> const reach(problem, map, row, kept.thresholds[row]);
+    ReachThreshold<Bits, Item> const reach(problem, map, row, kept.threshold(row));
     SharedList<Item> const list = kept.shared_list(row);
     for_each_spread_batch<Bits>(
         problem.row_keys(row), problem.key_step, range, group.rank() / across,

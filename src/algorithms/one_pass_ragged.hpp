@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include <ktopk/detail/testing.hpp>
+
+#include "../arrange.hpp"
+#include "one_pass_select.hpp"
+
+// one_pass of ragged rows. The host does not know their lengths, so the device finds each row's sample and the room for
+// what is kept of it; and the keys of all rows together are read in chunks, so that a long row is shared by many groups.
+
+namespace ktopk::detail {
+
+/// Rows up to this length are selected from at once, by a group each.
+inline constexpr std::int64_t whole_row = 4096;
+
+/// What a group samples of a longer row, and which of the samples is the threshold. Poisson's bounds of OnePassPlan in closed
+/// form, a little wider.
+struct RaggedSample {
+  std::int64_t count, order;
+
+  KOKKOS_FUNCTION RaggedSample(std::int64_t n, std::int64_t k)
+      : count(n < longer ? whole_row : 4 * whole_row) {
+    double const expected =
+        static_cast<double>(k) * static_cast<double>(count) / static_cast<double>(n);
+    order = static_cast<std::int64_t>(expected + 4.5 * Kokkos::sqrt(expected) + 6);
+  }
+  /// Else the threshold is below all keys.
+  KOKKOS_FUNCTION bool has_threshold() const { return order < count / 4 * 3; }
+
+  /// Of the row's keys, so many are expected to reach the threshold.
+  KOKKOS_FUNCTION double expected_kept(std::int64_t n) const {
+    return static_cast<double>(order) * static_cast<double>(n) / static_cast<double>(count);
+  }
+
+ private:
+  static constexpr std::int64_t longer = std::int64_t{1} << 22;
+};
+
+/// How many keys of a row seldom more reach the threshold: it is concave in n.
+KOKKOS_INLINE_FUNCTION std::int64_t ragged_room(std::int64_t n, std::int64_t k) {
+  double const per_sample = static_cast<double>(n) / static_cast<double>(whole_row);
+  double const room = static_cast<double>(k) +
+                      9 * Kokkos::sqrt(per_sample * static_cast<double>(k)) + 25 * per_sample + 1;
+  auto const most = static_cast<std::int64_t>(room);
+  return most < n ? most : n;
+}
+
+/// No rows of so many keys need more room together: long rows have the most where they are of one length.
+inline std::int64_t ragged_room_of_all(Shape const& shape) {
+  std::int64_t const long_rows = std::min(shape.rows, shape.n / whole_row);
+  if (long_rows == 0) return 0;
+  return long_rows * (ragged_room(shape.n / long_rows + 1, shape.k) + 1);
+}
+
+/// What is known of a row.
+template <class Item>
+struct RaggedRow {
+  Item threshold;
+  Count64 kept;                  ///< keys that reached it
+  Count64 read;                  ///< keys that were compared with it
+  std::int64_t first, capacity;  ///< of its list
+};
+
+/// The lists of all rows lie behind each other, as the rows' groups happen to ask for them.
+template <class Item>
+struct RaggedKept {
+  RaggedKept(Pieces& pieces, Shape const& shape)
+      : room(ragged_room_of_all(shape)),
+        taken(pieces.take<Count64>(1)),
+        rows(pieces.take<RaggedRow<Item>>(shape.rows)),
+        items(pieces.take<Item>(room)) {}
+
+  KOKKOS_FUNCTION Item threshold(std::int64_t row) const { return rows[row].threshold; }
+  KOKKOS_FUNCTION Item* list(std::int64_t row) const { return items + rows[row].first; }
+  KOKKOS_FUNCTION SharedList<Item> shared_list(std::int64_t row) const {
+    return {list(row), &rows[row].kept, rows[row].capacity};
+  }
+  /// An empty list. Where offsets descend the rows may be longer than all keys: then there may be no room.
+  KOKKOS_FUNCTION void open(std::int64_t row, Item threshold_, std::int64_t wanted) const {
+    auto const first =
+        static_cast<std::int64_t>(Kokkos::atomic_fetch_add(taken, static_cast<Count64>(wanted)));
+    bool const fits = first + wanted <= room;
+    rows[row] = {threshold_, 0, 0, fits ? first : 0, fits ? wanted : 0};
+  }
+
+  std::int64_t room;
+  Count64* taken;
+  RaggedRow<Item>* rows;
+  Item* items;
+};
+
+template <class Item>
+struct TakeNothing {
+  RaggedKept<Item> kept;
+  KOKKOS_FUNCTION void operator()(std::int64_t) const { *kept.taken = 0; }
+};
+
+/// Short rows are selected from, others get a threshold and a list.
+template <class Bits, class Item>
+struct BeginRagged {
+  WinnerSink<Bits, Item> sink;
+  RaggedKept<Item> kept;
+  Threshold forced;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index(), n = sink.problem.length(row);
+    if (n <= whole_row) return put_best_of_row(group, sink, row);
+    std::int64_t const k = sink.problem.winners(row);
+    if (k == 0) return;
+    RaggedSample const sample(n, k);
+    Item threshold = sample.has_threshold() ? of_sample(group, row, sample) : Item{0};
+    if (forced == Threshold::too_high) threshold = ~Item{0};
+    if (forced == Threshold::too_low) threshold = Item{0};
+    if (group.rank() == 0)
+      kept.open(row, threshold, sample.has_threshold() ? ragged_room(n, k) : n);
+  }
+
+ private:
+  template <class Group>
+  KOKKOS_FUNCTION Item of_sample(Group const& group, std::int64_t row,
+                                 RaggedSample const& sample) const {
+    Problem<Bits> const& problem = sink.problem;
+    Strata const places(problem.length(row), sample.count);
+    Stored<Bits> const* const keys = problem.row_keys(row);
+    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
+                                              sink.map.position_bits);
+    if (group.rank() == 0) tally(Count::keys_read, sample.count);
+    return kth_largest(sample.count, sample.order, [&](std::int64_t i) {
+      std::int64_t const place = places.place(i);
+      return sink.map(keys[place * problem.key_step], static_cast<std::uint64_t>(place));
+    });
+  }
+};
+
+/// The one read. Of the groups the first have the beginning of a row each, up to the next multiple of a chunk; the others
+/// have a chunk each, of the row that holds its first key but does not begin there.
+template <class Bits, class Item>
+struct KeepRagged {
+  WinnerSink<Bits, Item> sink;
+  RaggedKept<Item> kept;
+  std::int64_t chunk;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    Problem<Bits> const& problem = sink.problem;
+    std::int64_t const rows = problem.shape.rows;
+    bool const is_first = group.index() < rows;
+    std::int64_t const at = is_first ? 0 : (group.index() - rows) * chunk;
+    std::int64_t const row = is_first ? group.index() : row_of(at);
+    std::int64_t const begin = problem.row_begin(row), n = problem.length(row);
+    std::int64_t const from = is_first ? 0 : at - begin;
+    if (n <= whole_row || from >= n || (!is_first && from <= 0) || problem.winners(row) == 0)
+      return;
+    std::int64_t const end = from + chunk - (begin + from) % chunk;
+    keep(group, row, {from, end < n ? end : n});
+  }
+
+ private:
+  /// The last row that begins no later than a place among all keys.
+  KOKKOS_FUNCTION std::int64_t row_of(std::int64_t place) const {
+    std::int64_t low = 0, high = sink.problem.shape.rows;
+    while (high - low > 1) {
+      std::int64_t const middle = low + (high - low) / 2;
+      if (sink.problem.row_begin(middle) <= place)
+        low = middle;
+      else
+        high = middle;
+    }
+    return low;
+  }
+
+  template <class Group>
+  KOKKOS_FUNCTION void keep(Group const& group, std::int64_t row, Range range) const {
+    Problem<Bits> const& problem = sink.problem;
+    std::int64_t const n = problem.length(row), length = range.end - range.begin;
+    double const share = static_cast<double>(length) / static_cast<double>(n);
+    double const expected = RaggedSample(n, problem.winners(row)).expected_kept(n) * share;
+    keep_part(group, group.template shared<std::byte>(), problem, sink.map, kept,
+              {row, range, expected});
+    if (group.rank() == 0) Kokkos::atomic_add(&kept.rows[row].read, static_cast<Count64>(length));
+  }
+};
+
+/// Selects from the lists of long rows. Not proven are those of which too few keys were kept, or more than had a place; and
+/// where offsets descend, those that were not read as a whole.
+template <class Bits, class Item>
+struct FinishRagged {
+  WinnerSink<Bits, Item> sink;
+  RaggedKept<Item> kept;
+  Threshold forced;
+
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const row = group.index(), n = sink.problem.length(row);
+    std::int64_t const k = sink.problem.winners(row);
+    if (n <= whole_row || k == 0) return;
+    RaggedRow<Item> const& known = kept.rows[row];
+    auto const listed = static_cast<std::int64_t>(known.kept);
+    bool const proven = forced != Threshold::too_low && listed >= k && listed <= known.capacity &&
+                        static_cast<std::int64_t>(known.read) == n;
+    if (group.rank() == 0) {
+      tally(Count::passes, 1);
+      tally(Count::items_written, listed < known.capacity ? listed : known.capacity);
+    }
+    if (!proven) return put_best_of_row(group, sink, row);
+    Item const* const list = kept.list(row);
+    put_best(group, sink, row, listed, [&](std::int64_t i) { return list[i]; });
+  }
+};
+
+template <class Item>
+struct RaggedPieces {
+  RaggedPieces(void* workspace, Device const&, Shape const& shape, Options const& options)
+      : pieces(workspace), winners(pieces, shape, options), kept(pieces, shape) {}
+
+  Pieces pieces;
+  Winners<Item> winners;
+  RaggedKept<Item> kept;
+};
+
+template <class Exec, class Bits, class Item>
+void select_ragged(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                   Options const& options, void* workspace) {
+  Shape const& shape = problem.shape;
+  Device const device = device_of(exec);
+  RaggedPieces<Item> const work(workspace, device, shape, options);
+  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  int const shared = one_pass_shared_bytes<Item>();
+  std::int64_t const chunk =
+      std::max(smallest_part(device), shape.n / (4 * std::max<std::int64_t>(1, groups_on(device))));
+  launch_each("ktopk::one_pass::ragged::clear", exec, 1, TakeNothing<Item>{work.kept});
+  launch("ktopk::one_pass::ragged::threshold", exec, shape.rows, shared,
+         BeginRagged<Bits, Item>{sink, work.kept, forced_threshold});
+  launch("ktopk::one_pass::ragged::keep", exec, shape.rows + (shape.n + chunk - 1) / chunk, shared,
+         KeepRagged<Bits, Item>{sink, work.kept, chunk});
+  launch("ktopk::one_pass::ragged::finish", exec, shape.rows, shared,
+         FinishRagged<Bits, Item>{sink, work.kept, forced_threshold});
+  arrange(exec, problem, map, work.winners);
+}
+
+}  // namespace ktopk::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include "../kth_largest.hpp"
+#include "one_pass_kept.hpp"
+
+// How one_pass ends: one group selects from a list, or from all keys of a row.
+
+namespace ktopk::detail {
+
+/// What the kernels of one_pass need of the memory that a group shares.
+template <class Item>
+int one_pass_shared_bytes() {
+  return std::max(group_list_bytes<Item>(), kth_largest_bytes);
+}
+
+/// Puts the best of read(0) .. read(count - 1) into the sink, in any order. Together.
+template <class Bits, class Item, class Group, class Read>
+KOKKOS_FUNCTION void put_best(Group const& group, WinnerSink<Bits, Item> const& sink,
+                              std::int64_t row, std::int64_t count, Read const& read) {
+  std::int64_t const k = sink.problem.winners(row);
+  if (k == 0) return;
+  KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
+                                            sink.map.position_bits);
+  Item const threshold = kth_largest(count, k, read);
+  int* const next = group.template shared<int>();
+  if (group.rank() == 0) *next = 0;
+  group.barrier();
+  each_items<Item>(group, count, read, [&](auto const& items, std::uint32_t present) {
+    std::uint32_t reaching = 0;
+    unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
+    reaching &= present;
+    if (reaching == 0) return;
+    int slot = group.fetch_add(next, Kokkos::Experimental::popcount_builtin(reaching));
+    unrolled<items_at_once>([&](auto j) {
+      if ((reaching >> j & 1u) != 0) sink.put(row, slot++, items[j]);
+    });
+  });
+}
+
+/// The best keys of a row. Together.
+template <class Bits, class Item, class Group>
+KOKKOS_FUNCTION void put_best_of_row(Group const& group, WinnerSink<Bits, Item> const& sink,
+                                     std::int64_t row) {
+  Stored<Bits> const* const keys = sink.problem.row_keys(row);
+  std::int64_t const step = sink.problem.key_step;
+  put_best(group, sink, row, sink.problem.length(row),
+           [&](std::int64_t i) { return sink.map(keys[i * step], static_cast<std::uint64_t>(i)); });
+}
+
+}  // namespace ktopk::detail
