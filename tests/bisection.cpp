@@ -8,6 +8,7 @@
 #include "src/lane_group.hpp"
 #include "support/algorithm.hpp"
 #include "support/recorder.hpp"
+#include "support/rows.hpp"
 
 // Bisection where it differs from the other implementations: its limits, and rows longer than its scratch memory.
 
@@ -152,6 +153,45 @@ TEMPLATE_LIST_TEST_CASE("rows that one lane holds, and many", "[bisection]", Key
       for (std::int64_t k : {(n + 2) / 3, n})
         expect_algorithm<TestType>(Algorithm::bisection, input, 5, n, k, validation);
   }
+  validation.close();
+}
+
+/// Most rows are short, some are empty, some longer than most, and few longer than any group holds.
+template <class T>
+Question<T> uneven_rows(std::int64_t typical, Input input, std::int64_t k) {
+  Question<T> question{{}, {1}, {}, k};
+  for (std::int64_t row = 0; row < 300; ++row) {
+    auto const draw = static_cast<std::int64_t>(random_bits(7, row) % 1000);
+    std::int64_t const length = row % 50 == 49   ? 0
+                                : row % 97 == 11 ? 4000 + 13 * draw
+                                : row % 11 == 3  ? 4 * typical + draw
+                                                 : draw * typical / 500;
+    question.begins.push_back(question.begins.back() + length);
+    question.ks.push_back(k);
+  }
+  question.keys = make_keys<T>(input, question.begins.back() + 3, 7);
+  return question;
+}
+
+TEMPLATE_LIST_TEST_CASE("ragged rows, shorter and longer than lanes and warps hold", "[bisection]",
+                        KeyTypes) {
+  Validation validation;
+  for (std::int64_t typical : {20, 90, 400, 1100})
+    for (Input input : {Input::random_bits, Input::few_values})
+      for (std::int64_t k : {5, 120}) {
+        auto const question = uneven_rows<TestType>(typical, input, k);
+        Options const options{.sorted = k == 5 ? Sorted::yes : Sorted::no,
+                              .ties = k == 5 ? Ties::highest_index : Ties::lowest_index,
+                              .algorithm = Algorithm::bisection};
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
+          validation.expect(question, truth, call.ragged_rows_counted(options), options, [&] {
+            return std::string(exec.name()) + ", " + name(input) +
+                   ", typical = " + std::to_string(typical) + ", k = " + std::to_string(k);
+          });
+        });
+      }
   validation.close();
 }
 

@@ -37,9 +37,6 @@ TEST_CASE(
   CHECK(choose(gpu, ragged, {}) == Algorithm::one_pass);
   ragged.k = 1 << 13;
   CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
-  ragged.rows = 1 << 16;
-  ragged.k = 4;
-  CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
 }
 
 TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]") {
@@ -104,6 +101,9 @@ TEST_CASE("where a tuned bisection serves, it is chosen", "[choose]") {
   Shape const short_rows = make_shape<float>(1 << 16, 256, 32);
   CHECK(choose(gpu, short_rows, {.one_pass = true, .bisection = true}) == Algorithm::bisection);
   CHECK(choose(gpu, short_rows, {}) == Algorithm::bisection);
+  Shape ragged = make_shape<float>(1000, 100'000, 8);
+  ragged.ragged = true;
+  CHECK(choose(gpu, ragged, {.one_pass = true, .bisection = true}) == Algorithm::bisection);
 }
 
 TEST_CASE("on a host heap serves few selected keys of a long row, one_pass more, radix many",

@@ -7,6 +7,7 @@
 #include "bisection_winners.cuh"
 #include "device.hpp"
 #include "key_widths.hpp"
+#include "one_pass_batch_launch.hpp"
 
 // A part of a warp takes a row: 1 to 32 lanes with up to 128 keys each. The keys lie in the warp's shared memory,
 // their codes in registers. A row is read once.
@@ -23,14 +24,19 @@ __device__ __forceinline__ void select_batch(Work<Bits> const& w, WarpMemory<Bit
   auto const& problem = w.problem;
   int const place = static_cast<int>(threadIdx.x) % 32 / Lanes;
   std::int64_t const row = first + place;
-  int k = 0;
+  int n = 0, k = 0;
   if (row < problem.shape.rows) {
-    k = form != Form::regular && problem.wanted ? static_cast<int>(problem.winners(row)) : w.k();
+    if constexpr (form == Form::ragged) {
+      n = held_length<Lanes * Keys>(problem, row);
+      k = n > 0 ? static_cast<int>(problem.winners(row)) : 0;
+    } else {
+      k = form != Form::regular && problem.wanted ? static_cast<int>(problem.winners(row)) : w.k();
+    }
     if (problem.counts && threadIdx.x % Lanes == 0) problem.counts.store(row, k);
   }
-  RowSearch<Bits, Lanes, Keys, form> search(w, memory.row(place), k);
+  RowSearch<Bits, Lanes, Keys, form> search(w, memory.row(place), n, k);
   search.run();
-  RowWinners<Bits, Lanes, Keys, form> winners(memory, k);
+  RowWinners<Bits, Lanes, Keys, form> winners(memory, n, k);
   winners.list(search);
   if (w.sorted == Sorted::yes) winners.sort();
   winners.store(first);
@@ -104,6 +110,42 @@ __global__ void __launch_bounds__(32 * tuning.warps,
   }
 }
 
+template <int Lanes, int Keys, class Bits>
+__device__ __forceinline__ void select_ragged_batch(Work<Bits> const& w,
+                                                    WarpMemory<Bits> const& memory,
+                                                    std::int64_t first) {
+  begin_load_ragged<32 / Lanes, Lanes * Keys>(memory, first);
+  wait_for_copies();
+  __syncwarp();
+  select_batch<Lanes, Keys, Form::ragged>(w, memory, first);
+  __syncwarp();
+}
+
+/// A warp that has a row to itself looks at the lengths of 32 rows together.
+template <class Bits, int Lanes, int Keys>
+__global__ void __launch_bounds__(32 * tuning.warps, tuning.warps_of_processor(Keys) / tuning.warps)
+    select_ragged_rows(Work<Bits> const __grid_constant__ w) {
+  extern __shared__ __align__(128) unsigned char block_memory[];
+  auto const warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
+  WarpMemory<Bits> const memory{block_memory + warp * w.warp_bytes, w};
+  std::int64_t const rows = w.problem.shape.rows, step = std::int64_t{gridDim.x} * warps;
+  std::int64_t const mine = std::int64_t{blockIdx.x} * warps + warp;
+  if constexpr (Lanes < 32) {
+    constexpr int together = 32 / Lanes;
+    for (std::int64_t first = mine * together; first < rows; first += step * together)
+      select_ragged_batch<Lanes, Keys>(w, memory, first);
+  } else {
+    for (std::int64_t first = mine; first < rows; first += 32 * step) {
+      std::int64_t const row = first + threadIdx.x % 32 * step;
+      bool const is_wanted =
+          row < rows && (w.left_out == 0 || held_length<Lanes * Keys>(w.problem, row) > w.left_out);
+      for (unsigned left = __ballot_sync(full_warp, is_wanted); left != 0; left &= left - 1)
+        select_ragged_batch<Lanes, Keys>(w, memory,
+                                         first + (__ffs(static_cast<int>(left)) - 1) * step);
+    }
+  }
+}
+
 // ---- host side
 
 bool is_aligned(void const* pointer, std::size_t bytes) {
@@ -154,6 +196,7 @@ constexpr bool may_be_regular = sizeof(Bits) == 4 && Lanes >= 4;
 template <int Lanes, int Keys, class Bits>
 Form form_of(Work<Bits> const& w) {
   auto const& problem = w.problem;
+  if (problem.shape.ragged) return Form::ragged;
   bool const whole = problem.shape.n == Lanes * Keys && problem.key_row == problem.shape.n;
   bool const floats = may_be_regular<Bits, Lanes> && problem.rank.magnitude != 0;
   return floats && whole && w.loading == Loading::bulk && !problem.wanted ? Form::regular
@@ -184,20 +227,16 @@ Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& op
   return w;
 }
 
-template <int Lanes, int Keys, class Bits>
-void launch(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options) {
-  Work<Bits> const w = make_work<Bits, Lanes, Keys>(device, problem, options);
-  constexpr int rows = 32 / Lanes;
-  std::int64_t const batches = (problem.shape.rows + rows - 1) / rows;
+template <int Rows, class Bits>
+void launch(int device, cudaStream_t stream, void (*kernel)(Work<Bits>), Work<Bits> const& w,
+            int most_warps) {
+  std::int64_t const batches = (w.problem.shape.rows + Rows - 1) / Rows;
   int const all = processors(device);
   int const most_bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  int warps = w.loading == Loading::columns && rows <= 4 ? tuning.most_warps(Keys) : tuning.warps;
+  int warps = most_warps;
   while (warps > 1 && (warps * w.warp_bytes > most_bytes / 2 || batches <= all * warps / 2))
     warps /= 2;
   int const bytes = warps * w.warp_bytes;
-  auto kernel = select_rows<Bits, Lanes, Keys>;
-  if constexpr (may_be_regular<Bits, Lanes>)
-    if (w.form == Form::regular) kernel = select_regular_rows<Bits, Lanes, Keys>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "memory");
   int blocks = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32 * warps, bytes),
@@ -206,6 +245,31 @@ void launch(int device, cudaStream_t stream, Problem<Bits> const& problem, Optio
   auto const grid = static_cast<unsigned>(std::min(wanted, std::int64_t{blocks} * all));
   kernel<<<grid, 32 * warps, bytes, stream>>>(w);
   check(cudaGetLastError(), "launch");
+}
+
+template <int Lanes, int Keys, class Bits>
+void launch(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options) {
+  Work<Bits> const w = make_work<Bits, Lanes, Keys>(device, problem, options);
+  constexpr int rows = 32 / Lanes;
+  auto kernel = select_rows<Bits, Lanes, Keys>;
+  if constexpr (may_be_regular<Bits, Lanes>)
+    if (w.form == Form::regular) kernel = select_regular_rows<Bits, Lanes, Keys>;
+  launch<rows>(device, stream, kernel, w,
+               w.loading == Loading::columns && rows <= 4 ? tuning.most_warps(Keys) : tuning.warps);
+}
+
+template <int Lanes, int Keys, class Bits>
+void launch_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem,
+                   Options const& options, int left_out = 0) {
+  Work<Bits> w = make_work<Bits, Lanes, Keys>(device, problem, options);
+  w.left_out = left_out;
+  launch<32 / Lanes>(device, stream, select_ragged_rows<Bits, Lanes, Keys>, w, tuning.warps);
+}
+
+/// How many keys of a ragged row lanes hold: most rows are no longer than twice the mean.
+int held_of_ragged(Shape const& shape) {
+  std::int64_t const most = 2 * (shape.n / shape.rows);
+  return most <= 256 ? 256 : most <= 512 ? 512 : most <= 2048 || shape.key_bytes == 8 ? 2048 : 4096;
 }
 
 /// Rows are spread over more lanes where there are too few for the device.
@@ -221,14 +285,34 @@ std::int64_t spread_length(int device, Shape const& shape) {
 }  // namespace
 
 bool bisection_supports(Shape const& shape, Options const& options) {
-  return !shape.ragged && shape.n <= bisection_longest_row(shape.key_bytes) && shape.k <= shape.n &&
-         options.max_iterations == 0 && options.epsilon == 0;
+  if (options.max_iterations != 0 || options.epsilon != 0) return false;
+  if (shape.ragged)
+    return shape.rows > 0 && shape.k <= held_of_ragged(shape) &&
+           shape.n / shape.rows <= bisection_longest_row(shape.key_bytes) / 2 &&
+           one_pass_batch_supports(shape);
+  return shape.n <= bisection_longest_row(shape.key_bytes) && shape.k <= shape.n;
+}
+
+/// Rows that their lanes cannot hold are left to whole warps, and those that a warp cannot hold to one_pass.
+template <class Bits>
+void select_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem,
+                   Options const& options) {
+  constexpr int by_warp = 2048;
+  int const held = held_of_ragged(problem.shape);
+  if (held == 256) launch_ragged<4, 64>(device, stream, problem, options);
+  if (held == 512) launch_ragged<8, 64>(device, stream, problem, options);
+  if (held <= by_warp)
+    launch_ragged<32, 64>(device, stream, problem, options, held < by_warp ? held : 0);
+  else if constexpr (sizeof(Bits) < 8)
+    launch_ragged<32, 128>(device, stream, problem, options);
+  one_pass_of_longer_rows(device, stream, problem, options, std::max(held, by_warp));
 }
 
 template <class Bits>
 void bisection(int device, cudaStream_t stream, Problem<Bits> const& problem,
                Options const& options) {
   OnDevice const here(device);
+  if (problem.offsets) return select_ragged(device, stream, problem, options);
   std::int64_t const n = spread_length(device, problem.shape);
   constexpr bool every_length = sizeof(Bits) == 4;
   if (n <= 64) return launch<2, 32>(device, stream, problem, options);

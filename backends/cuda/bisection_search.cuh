@@ -27,10 +27,12 @@ class RowSearch {
   static constexpr int chunks = Keys / 4, length = Lanes * Keys;
   static constexpr int ties = bisection_tuning.ties(Lanes);
 
-  __device__ __forceinline__ RowSearch(Work<Bits> const& work, Bits const* row, int k)
+  /// \param n  keys of the row, where rows are ragged
+  __device__ __forceinline__ RowSearch(Work<Bits> const& work, Bits const* row, int n, int k)
       : m_work(work),
         m_row(reinterpret_cast<Chunk<Bits> const*>(row)),
         m_lane(kept(static_cast<int>(threadIdx.x) % Lanes)),
+        m_n(n),
         m_k(k),
         m_multiplier(kept(QuadAdder::multiplier<Lanes>())) {
     m_first[0] = m_lane;
@@ -95,6 +97,8 @@ class RowSearch {
  private:
   /// Rows that begin in the same bank take their chunks in turns, each row with another one first.
   static constexpr int turns = form == Form::regular && Lanes < 8 ? 8 / Lanes : 1;
+
+  __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
 
   /// Where a lane's chunk lies in its row.
   __device__ __forceinline__ int place_of(int chunk) const {
@@ -161,7 +165,7 @@ class RowSearch {
   __device__ __forceinline__ auto find_bracket(Reader const& read) const {
     using T = typename Reader::T;
     int const fold = fold_of_warp();
-    int const behind = divide_up(m_work.n(), 4) - m_lane;
+    int const behind = divide_up(n(), 4) - m_lane;
     auto const exists = [&](int j) { return form == Form::regular || j * Lanes < behind; };
     T best[chunks], low = read.none();
     each_chunk([&](int j, Chunk<Bits> const& chunk) {
@@ -205,8 +209,8 @@ class RowSearch {
   }
 
   __device__ __forceinline__ int fold_of_warp() const {
-    if (!m_work.problem.wanted) return m_work.fold;
-    unsigned const fold = fold_for(m_work.n(), m_work.groups_for(m_k), Lanes, chunks) + 1;
+    if (form != Form::ragged && !m_work.problem.wanted) return m_work.fold;
+    unsigned const fold = fold_for(n(), m_work.groups_for(m_k), Lanes, chunks) + 1;
     return static_cast<int>(lanes_min<32>(fold)) - 1;
   }
 
@@ -217,7 +221,7 @@ class RowSearch {
     each_chunk_in_turn([&](int j, Chunk<Bits> const& chunk) {
       typename Reader::T keys[4];
       read(chunk, keys);
-      int const left = m_work.n() - column_of(j), together = fold == Fold::pair ? 2 : 1;
+      int const left = n() - column_of(j), together = fold == Fold::pair ? 2 : 1;
       if (fold == Fold::pair) {
         keys[0] = read.max(keys[0], keys[1]);
         keys[2] = read.max(keys[2], keys[3]);
@@ -336,7 +340,7 @@ class RowSearch {
       m_codes[2 * j] = scale(keys[0]) | scale(keys[1]) << 16;
       m_codes[2 * j + 1] = scale(keys[2]) | scale(keys[3]) << 16;
     });
-    if (m_work.n() < length) clear_padding();
+    if (n() < length) clear_padding();
     begin(1, scale(scale.top) + 1);
   }
 
@@ -353,7 +357,7 @@ class RowSearch {
     });
     auto const& rank = m_work.map.rank;
     bool const pads_may_win = !first_wins() || (rank.magnitude != 0 && rank.nan_rank == 0);
-    if (m_work.n() < length && pads_may_win) clear_padding();
+    if (n() < length && pads_may_win) clear_padding();
     begin(scale.least(), scale.end());
   }
 
@@ -361,7 +365,7 @@ class RowSearch {
   template <class Reader>
   __device__ __forceinline__ void find_pair_bracket(Reader const& read, unsigned& low,
                                                     unsigned& high) const {
-    int const fold = fold_of_warp(), behind = divide_up(m_work.n(), 4) - m_lane;
+    int const fold = fold_of_warp(), behind = divide_up(n(), 4) - m_lane;
     unsigned best[chunks], lows = ~0u;
     each_chunk([&](int j, Chunk<Bits> const& chunk) {
       unsigned pairs[2];
@@ -392,14 +396,14 @@ class RowSearch {
   __device__ __forceinline__ void clear_padding() {
 #pragma unroll
     for (int p = 0; p < Keys / 2; ++p) {
-      int const left = m_work.n() - column_of(p / 2) - p % 2 * 2;
+      int const left = n() - column_of(p / 2) - p % 2 * 2;
       m_codes[p] &= left > 1 ? ~0u : left > 0 ? 0xffffu : 0u;
     }
   }
 
   __device__ __forceinline__ unsigned code_of_column(int column) const {
-    int const n = m_work.n();
-    return column >= n ? 0 : static_cast<unsigned>(first_wins() ? n - column : column + 1);
+    int const keys = n();
+    return column >= keys ? 0 : static_cast<unsigned>(first_wins() ? keys - column : column + 1);
   }
 
   /// All codes are below `end`, and k keys or more reach `least`.
@@ -511,7 +515,7 @@ class RowSearch {
         unsigned const pair = m_codes[2 * j + i / 2];
         unsigned const in = reaches(pair, from) & ~reaches(pair, end);
         int const column = column_of(j) + i;
-        if ((in & (i % 2 == 0 ? 0xffffu : 0xffff0000u)) != 0 && column < m_work.n())
+        if ((in & (i % 2 == 0 ? 0xffffu : 0xffff0000u)) != 0 && column < n())
           visit(chunk.keys[i], column);
       }
     });
@@ -565,7 +569,7 @@ class RowSearch {
 
   /// Keys above the interval stay so, and the padding, which it may hold, falls below.
   __device__ __forceinline__ void spread_columns() {
-    unsigned const from = m_low.code(), end = m_high.code(), above = m_work.n() + 1;
+    unsigned const from = m_low.code(), end = m_high.code(), above = n() + 1;
 #pragma unroll
     for (int p = 0; p < Keys / 2; ++p) {
       unsigned codes[2];
@@ -577,7 +581,7 @@ class RowSearch {
       }
       m_codes[p] = codes[0] | codes[1] << 16;
     }
-    if (from > 0 && m_work.n() == length)
+    if (from > 0 && n() == length)
       m_low.pair = twice(1);
     else
       m_low = all_keys();
@@ -590,7 +594,7 @@ class RowSearch {
 
   Work<Bits> const& m_work;
   Chunk<Bits> const* m_row;
-  int m_lane, m_k, m_first[turns];
+  int m_lane, m_n, m_k, m_first[turns];
   bool m_linear = false, m_equal = false;
   unsigned m_least = 0;
   unsigned m_multiplier;

@@ -45,11 +45,12 @@ class RowWinners {
   static constexpr int rows = 32 / Lanes;
   static constexpr int most_in_lane = sizeof(Item) <= 8 ? 16 : 4;
 
-  __device__ __forceinline__ RowWinners(WarpMemory<Bits> const& memory, int k)
+  __device__ __forceinline__ RowWinners(WarpMemory<Bits> const& memory, int n, int k)
       : m_memory(memory),
         m_work(memory.work),
         m_place(static_cast<int>(threadIdx.x) % 32 / Lanes),
         m_lane(static_cast<int>(threadIdx.x) % Lanes),
+        m_n(n),
         m_k(k),
         m_row(memory.row(m_place)),
         m_list(memory.list() + m_place * memory.work.problem.shape.k) {}
@@ -89,6 +90,7 @@ class RowWinners {
   }
 
  private:
+  __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
   __device__ __forceinline__ Item item(int column) const {
     return m_work.map(m_row[column], static_cast<std::uint64_t>(column));
   }
@@ -114,7 +116,7 @@ class RowWinners {
 #pragma unroll
     for (int p = 0; p < most; ++p) {
       int const i = m_lane + p * Lanes;
-      columns[p] = i < count ? ties[i] : m_work.n();
+      columns[p] = i < count ? ties[i] : n();
       mine[p] = item_or_least(columns[p]);
     }
     int const longest = static_cast<int>(lanes_max<32>(static_cast<unsigned>(count)));
@@ -128,12 +130,12 @@ class RowWinners {
       }
 #pragma unroll
     for (int p = 0; p < most; ++p)
-      if (columns[p] < m_work.n() && above + better[p] < m_k)
+      if (columns[p] < n() && above + better[p] < m_k)
         m_list[above + better[p]] = static_cast<std::uint16_t>(columns[p]);
   }
   /// Behind the row's end there are no keys.
   __device__ __forceinline__ Item item_or_least(int column) const {
-    return column < m_work.n() ? item(column) : Item{0};
+    return column < n() ? item(column) : Item{0};
   }
 
   /// As many rows at once as lanes with `Count` winners each can hold.
@@ -249,7 +251,7 @@ class RowWinners {
 
   WarpMemory<Bits> const& m_memory;
   Work<Bits> const& m_work;
-  int m_place, m_lane, m_k;
+  int m_place, m_lane, m_n, m_k;
   Bits const* m_row;
   std::uint16_t* m_list;
 };

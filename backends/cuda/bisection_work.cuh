@@ -19,7 +19,8 @@ namespace ktopk::detail::cuda {
 enum class Loading { bulk, rows, columns };
 
 /// `regular`: rows of exactly the floats that their lanes hold, one after the other in memory, all with the same k.
-enum class Form { any, regular };
+/// `ragged`: of different lengths, at most what their lanes hold.
+enum class Form { any, regular, ragged };
 
 /// Neighboring keys that a lane reads together.
 template <class Bits>
@@ -73,6 +74,7 @@ struct Work {
   int ties_begin, list_begin;
   int fold;                  // where all rows have the same k
   bool stores_quads;         // outputs can be stored four at a time
+  int left_out;              // ragged rows up to this length are selected elsewhere
   unsigned slot_reciprocal;  // 2^24 / k, rounded up
 
   KTOPK_FUNCTION int n() const { return static_cast<int>(problem.shape.n); }
@@ -105,6 +107,13 @@ __device__ __forceinline__ void fill_up(WarpMemory<Bits> const& memory) {
     for (int column = memory.work.n() + static_cast<int>(threadIdx.x) % 32; column < Length;
          column += 32)
       memory.row(r)[column] = memory.work.padding;
+}
+
+/// Keys of a ragged row; none of one that its lanes cannot hold, which is selected from elsewhere.
+template <int Length, class Bits>
+__device__ __forceinline__ int held_length(Problem<Bits> const& problem, std::int64_t row) {
+  std::int64_t const length = problem.length(row);
+  return length <= Length ? static_cast<int>(length) : 0;
 }
 
 /// Begins the copies of a warp's rows, a lane each.
@@ -168,6 +177,23 @@ __device__ __forceinline__ void begin_load_rows(WarpMemory<Bits> const& memory,
 #pragma unroll 8
     for (int column = static_cast<int>(threadIdx.x) % 32; column < n; column += 32)
       begin_copy(to + column, from + column * step);
+  }
+}
+
+/// Likewise of ragged rows, which are filled up.
+template <int Rows, int Length, class Bits>
+__device__ __forceinline__ void begin_load_ragged(WarpMemory<Bits> const& memory,
+                                                  std::int64_t first) {
+  auto const& problem = memory.work.problem;
+  std::int64_t const step = problem.key_step;
+  for (int r = 0; r < Rows && first + r < problem.shape.rows; ++r) {
+    int const n = held_length<Length>(problem, first + r);
+    Bits const* const from = problem.row_keys(first + r);
+    Bits* const to = memory.row(r);
+    int column = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll 4
+    for (; column < n; column += 32) begin_copy(to + column, from + column * step);
+    for (; column < Length; column += 32) to[column] = memory.work.padding;
   }
 }
 

@@ -44,7 +44,8 @@ struct ChoiceLine {
 inline constexpr std::int64_t long_row = 1 << 20;
 
 inline constexpr ChoiceLine choice[] = {
-    {.algorithm = Algorithm::bisection, .measured = "h100-bisection.json, h200-targets.json"},
+    {.algorithm = Algorithm::bisection,
+     .measured = "h100-bisection.json, h200-targets.json, h100-ragged.json"},
     {.algorithm = Algorithm::one_pass,
      .least_n = 512,
      .most_n = long_row - 1,
@@ -67,8 +68,7 @@ inline constexpr ChoiceLine choice[] = {
      .least_n = 512,
      .most_n = long_row / 2,
      .rows = Rows::ragged,
-     .measured =
-         "not measured: a block has a ragged row to itself, which takes long for a long one"},
+     .measured = "h100-ragged.json"},
     {.algorithm = Algorithm::radix,
      .least_n = 8193,
      .measured = "h100-radix.json, h200-many-winners.json"},

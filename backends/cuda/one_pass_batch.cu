@@ -9,14 +9,61 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
+/// The rows of a block, one after the other. Where few are not left out, its threads look for them side by side.
+template <int Threads, class Bits, class Item>
+class RowsOfBlock {
+ public:
+  __device__ RowsOfBlock(Batch<Bits, Item> const& batch, int parts)
+      : m_batch(batch), m_step(gridDim.x / parts), m_row(blockIdx.x / parts - m_step) {}
+
+  /// Together. Returns the number of rows behind the last one.
+  __device__ std::int64_t next() {
+    std::int64_t const rows = m_batch.problem.shape.rows;
+    if (m_batch.left_out < 0) return m_row + m_step < rows ? m_row += m_step : rows;
+    while (m_row < rows) {
+      for (; m_warp < Threads / 32; ++m_warp)
+        if (unsigned const found = found_by(m_warp); m_seen < 32 && found >> m_seen != 0) {
+          int const bit = m_seen + __ffs(static_cast<int>(found >> m_seen)) - 1;
+          m_seen = bit + 1;
+          return m_row + (m_warp * 32 + bit) * m_step;
+        } else {
+          m_seen = 0;
+        }
+      look();
+    }
+    return rows;
+  }
+
+ private:
+  __device__ static unsigned& found_by(int warp) {
+    __shared__ unsigned found[Threads / 32];
+    return found[warp];
+  }
+  /// Notes which of the next rows, one a thread, are to be selected from.
+  __device__ void look() {
+    m_row = m_row < 0 ? m_row + m_step : m_row + Threads * m_step;
+    std::int64_t const row = m_row + threadIdx.x * m_step;
+    bool const is_wanted =
+        row < m_batch.problem.shape.rows && m_batch.problem.length(row) > m_batch.left_out;
+    unsigned const found = __ballot_sync(full_warp, is_wanted);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) found_by(static_cast<int>(threadIdx.x) / 32) = found;
+    __syncthreads();
+    m_warp = m_seen = 0;
+  }
+
+  Batch<Bits, Item> const& m_batch;
+  std::int64_t m_step, m_row;
+  int m_warp = Threads / 32, m_seen = 0;
+};
+
 template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
 __global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threads)
     select_rows(__grid_constant__ Batch<Bits, Item> const batch) {
   RowSelection<Bits, Item, Threads, Clustered, Strided> const selection(batch);
-  int const parts = Clustered ? batch.parts : 1;
+  RowsOfBlock<Threads, Bits, Item> rows(batch, Clustered ? batch.parts : 1);
   int turn = 0;
-  for (std::int64_t row = blockIdx.x / parts; row < batch.problem.shape.rows;
-       row += gridDim.x / parts) {
+  for (std::int64_t row = rows.next(); row < batch.problem.shape.rows; row = rows.next()) {
     selection.run(row, turn);
     turn ^= 1;
     __syncthreads();
@@ -84,11 +131,13 @@ int lists_of(Batch<Bits, Item> const& batch) {
 }
 
 template <class Bits, class Item>
-void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options) {
+void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
+         std::int64_t left_out = -1) {
   Shape const& shape = problem.shape;
   Batch<Bits, Item> batch{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
                           forced_threshold, options.sorted};
   batch.ordered = ordered_of(shape, options.sorted);
+  batch.left_out = left_out;
   auto const launch_rows = [&]<int Threads, bool Strided> {
     launch(device, stream,
            batch.parts == 1 ? select_rows<Bits, Item, Threads, false, Strided>
@@ -105,7 +154,7 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
                                    : select_interleaved<Bits, Item, true>,
                   tuning.threads, groups, batch);
   }
-  batch.parts = parts_of(shape.rows, length_of(shape), device);
+  if (left_out < 0) batch.parts = parts_of(shape.rows, length_of(shape), device);
   int const threads = threads_of(shape, batch.parts, processors(device));
   batch.capacity = capacity_of(shape, threads);
   if (!shape.packed)
@@ -137,8 +186,17 @@ void one_pass_batch(int device, cudaStream_t stream, Problem<Bits> const& proble
   run<Bits, ItemOf<Bits>>(device, stream, problem, options);
 }
 
-#define KTOPK_INSTANTIATE(Bits) \
-  template void one_pass_batch(int, cudaStream_t, Problem<Bits> const&, Options const&);
+template <class Bits>
+void one_pass_of_longer_rows(int device, cudaStream_t stream, Problem<Bits> const& problem,
+                             Options const& options, std::int64_t held) {
+  OnDevice const here(device);
+  run<Bits, ItemOf<Bits>>(device, stream, problem, options, held);
+}
+
+#define KTOPK_INSTANTIATE(Bits)                                                                  \
+  template void one_pass_batch(int, cudaStream_t, Problem<Bits> const&, Options const&);         \
+  template void one_pass_of_longer_rows(int, cudaStream_t, Problem<Bits> const&, Options const&, \
+                                        std::int64_t);
 KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
 
 }  // namespace ktopk::detail::cuda

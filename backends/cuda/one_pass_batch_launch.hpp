@@ -18,4 +18,9 @@ template <class Bits>
 void one_pass_batch(int device, cudaStream_t stream, Problem<Bits> const& problem,
                     Options const& options);
 
+/// The same for ragged rows of more than `held` keys alone: the outputs of all others stay as they are.
+template <class Bits>
+void one_pass_of_longer_rows(int device, cudaStream_t stream, Problem<Bits> const& problem,
+                             Options const& options, std::int64_t held);
+
 }  // namespace ktopk::detail::cuda

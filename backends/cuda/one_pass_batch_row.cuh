@@ -37,10 +37,11 @@ struct Batch {
   ItemMap<Bits, Item> map;
   Threshold forced;
   Sorted sorted;
-  int parts = 1;     // blocks that share a row, or a group of rows
-  int lists = 1;     // rows of a group: 1 but for interleaved ones
-  int capacity = 0;  // items of a row that are kept
-  int ordered = 0;   // items that can be put in order; a power of two
+  int parts = 1;               // blocks that share a row, or a group of rows
+  int lists = 1;               // rows of a group: 1 but for interleaved ones
+  int capacity = 0;            // items of a row that are kept
+  int ordered = 0;             // items that can be put in order; a power of two
+  std::int64_t left_out = -1;  // rows up to this length are
 };
 
 /// What an item must reach to be kept, and how wide the bins above it are.

@@ -78,10 +78,8 @@ inline bool one_pass_serves(Shape const& shape) {
 
 /// The same of ragged rows, by their mean length.
 inline bool one_pass_serves_ragged(Shape const& shape) {
-  constexpr std::int64_t smallest_mean = 512, few = 4;
-  if (!shape.ragged || shape.rows == 0) return false;
-  std::int64_t const mean = shape.n / shape.rows;
-  return mean >= smallest_mean && shape.k <= mean / few;
+  constexpr std::int64_t few = 4;
+  return shape.ragged && shape.rows > 0 && shape.k <= shape.n / shape.rows / few;
 }
 
 }  // namespace ktopk::detail
