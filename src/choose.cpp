@@ -8,6 +8,7 @@
 
 #include "../backends/cuda/choose.hpp"
 #include "../backends/host/choose.hpp"
+#include "algorithms/bisection.hpp"
 
 namespace ktopk::detail {
 
@@ -32,7 +33,10 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
 /// rows in registers.
 /// \see perf/results/h100-portable.json
 inline Algorithm choose_portable(Shape const& shape) {
-  if (shape.ragged) return one_pass_serves_ragged(shape) ? Algorithm::one_pass : Algorithm::radix;
+  if (shape.ragged)
+    return bisection_serves_ragged(shape)  ? Algorithm::bisection
+           : one_pass_serves_ragged(shape) ? Algorithm::one_pass
+                                           : Algorithm::radix;
   constexpr std::int64_t longest_held = 8192, few = 16;
   if (shape.n <= longest_held) return Algorithm::bisection;
   return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass

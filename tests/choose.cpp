@@ -37,6 +37,8 @@ TEST_CASE(
   CHECK(choose(gpu, ragged, {}) == Algorithm::one_pass);
   ragged.k = 1 << 13;
   CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
+  ragged.rows = 1 << 16;
+  CHECK(choose(gpu, ragged, {}) == Algorithm::bisection);
 }
 
 TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]") {

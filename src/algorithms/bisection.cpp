@@ -12,6 +12,7 @@
 #include "../group.hpp"
 #include "bisection_lanes.hpp"
 #include "bisection_search.hpp"
+#include "one_pass_ragged.hpp"
 
 namespace ktopk::detail {
 
@@ -188,7 +189,8 @@ struct BisectionLayout {
 KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& device,
                                                              Shape const& shape,
                                                              Options const& options) {
-  return bytes_of<BisectionLayout>(device, shape, options);
+  return shape.ragged ? bytes_of<RaggedPieces>(device, shape, options)
+                      : bytes_of<BisectionLayout>(device, shape, options);
 }
 
 /// The narrowest item of rows that bisection supports.
@@ -216,23 +218,40 @@ bool fits_lanes(std::int64_t n) {
 template <class Bits>
 KeyLoads loads_of(Problem<Bits> const& problem) {
   constexpr std::int64_t chunk = most_in_chunk<Bits>;
+  if (problem.offsets) return KeyLoads::keys;
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.keys) % 16 == 0;
   bool const are_whole =
       problem.key_step == 1 && problem.key_row % chunk == 0 && problem.shape.n % chunk == 0;
   return is_aligned && are_whole ? KeyLoads::chunks : KeyLoads::keys;
 }
 
+/// \param longest  row that is held
 template <class Exec, class Bits, class Item>
 void bisect_held_rows(Exec const& exec, WinnerSink<Bits, Item> const& sink,
-                      BisectionLimits const& limits) {
+                      BisectionLimits const& limits, std::int64_t longest) {
   using Body = BisectHeldRows<Bits, Item, most_held<Bits>>;
   Problem<Bits> const& problem = sink.problem;
-  int const lanes = std::max(lanes_for<Bits>(problem.shape.n), forced_lanes.load());
+  int const lanes = std::max(lanes_for<Bits>(longest), forced_lanes.load());
   LaneMemory const memory{static_cast<int>(std::min<std::int64_t>(problem.shape.k, 512)),
                           std::min(2 * lanes, 16)};
   auto const neighbors = problem.key_step == 1 ? Neighbors::lanes : Neighbors::groups;
   launch_lanes("ktopk::bisection::lanes", exec, problem.shape.rows, lanes, neighbors,
-               memory.bytes<Bits>(lanes), Body{sink, limits, loads_of(problem), memory});
+               memory.bytes<Bits>(lanes), Body{sink, limits, loads_of(problem), memory, longest});
+}
+
+/// Most ragged rows are no longer than twice the mean; one_pass selects from those that are.
+template <class Exec, class Bits, class Item>
+void bisect_ragged(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
+                   Options const& options, void* workspace) {
+  Shape const& shape = problem.shape;
+  RaggedPieces<Item> const work(workspace, device_of(exec), shape, options);
+  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  std::int64_t const longest =
+      std::min<std::int64_t>(lanes_for<Bits>(2 * (shape.n / shape.rows) + 1) * most_held<Bits>,
+                             bisection_longest_ragged(shape.key_bytes));
+  bisect_held_rows(exec, sink, {}, longest);
+  select_ragged(exec, sink, work.kept, longest);
+  arrange(exec, problem, map, work.winners);
 }
 
 template <class Exec, class Bits>
@@ -241,6 +260,7 @@ void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opt
   using Item = BisectionItem<Bits>;
   Shape const& shape = problem.shape;
   auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+  if (shape.ragged) return bisect_ragged(exec, problem, map, options, workspace);
   BisectionLayout<Item> const work(workspace, device_of(exec), shape, options);
   WinnerSink<Bits, Item> const sink{problem, map, work.selected.items};
   BisectionLimits const limits{options.max_iterations, options.epsilon};
@@ -248,7 +268,7 @@ void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Opt
     launch("ktopk::bisection::rows", exec, shape.rows, bisection_shared_bytes<Bits>(shape.n),
            BisectRows<Bits, Item>{sink, limits});
   else
-    bisect_held_rows(exec, sink, limits);
+    bisect_held_rows(exec, sink, limits, shape.n);
   arrange(exec, problem, map, work.selected);
 }
 

@@ -311,14 +311,16 @@ struct BisectHeldRows {
   BisectionLimits limits;
   KeyLoads loads;
   LaneMemory memory;
+  std::int64_t longest;  // of the rows that lanes hold; longer ones are selected from elsewhere
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group& group) const {
-    Shape const& shape = sink.problem.shape;
+    Problem<Bits> const& problem = sink.problem;
     std::int64_t const row = group.index();
-    int const k = row < shape.rows ? static_cast<int>(sink.problem.winners(row)) : 0;
-    int const n = k > 0 ? static_cast<int>(shape.n) : 0;
-    HeldRow<Group, Bits, Item, Most> held(group, sink, n);
+    std::int64_t const length = row < problem.shape.rows ? problem.length(row) : 0;
+    int const n = length <= longest ? static_cast<int>(length) : 0;
+    int const k = n > 0 ? static_cast<int>(problem.winners(row)) : 0;
+    HeldRow<Group, Bits, Item, Most> held(group, sink, k > 0 ? n : 0);
     held.read(loads);
     LaneSearch<Bits> search(sink.map.rank, limits, held.first_interval(), k,
                             static_cast<int>(sink.map.position_mask),

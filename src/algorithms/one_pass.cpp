@@ -273,7 +273,11 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     using Finish = FinishRows<OnePassRow<Bits, Item>>;
     Shape const& shape = problem.shape;
     auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    if (shape.ragged) return select_ragged(exec, problem, map, options, workspace);
+    if (shape.ragged) {
+      RaggedPieces<Item> const work(workspace, device_of(exec), shape, options);
+      select_ragged(exec, WinnerSink<Bits, Item>{problem, map, work.winners.items}, work.kept);
+      return arrange(exec, problem, map, work.winners);
+    }
     OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
     WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
     bool const retries = shape.n > longest_fallback_of_group && !work.fallback_is_shared;

@@ -105,10 +105,12 @@ struct BeginRagged {
   WinnerSink<Bits, Item> sink;
   RaggedKept<Item> kept;
   Threshold forced;
+  std::int64_t done;  // rows up to this length are
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index(), n = sink.problem.length(row);
+    if (n <= done) return;
     if (n <= whole_row) return put_best_of_row(group, sink, row);
     std::int64_t const k = sink.problem.winners(row);
     if (k == 0) return;
@@ -223,24 +225,22 @@ struct RaggedPieces {
   RaggedKept<Item> kept;
 };
 
+/// \param done  rows up to this length are selected from elsewhere; no more than `whole_row`
 template <class Exec, class Bits, class Item>
-void select_ragged(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                   Options const& options, void* workspace) {
-  Shape const& shape = problem.shape;
+void select_ragged(Exec const& exec, WinnerSink<Bits, Item> const& sink,
+                   RaggedKept<Item> const& kept, std::int64_t done = -1) {
+  Shape const& shape = sink.problem.shape;
   Device const device = device_of(exec);
-  RaggedPieces<Item> const work(workspace, device, shape, options);
-  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
   int const shared = one_pass_shared_bytes<Item>();
   std::int64_t const chunk =
       std::max(smallest_part(device), shape.n / (4 * std::max<std::int64_t>(1, groups_on(device))));
-  launch_each("ktopk::one_pass::ragged::clear", exec, 1, TakeNothing<Item>{work.kept});
+  launch_each("ktopk::one_pass::ragged::clear", exec, 1, TakeNothing<Item>{kept});
   launch("ktopk::one_pass::ragged::threshold", exec, shape.rows, shared,
-         BeginRagged<Bits, Item>{sink, work.kept, forced_threshold});
+         BeginRagged<Bits, Item>{sink, kept, forced_threshold, done});
   launch("ktopk::one_pass::ragged::keep", exec, shape.rows + (shape.n + chunk - 1) / chunk, shared,
-         KeepRagged<Bits, Item>{sink, work.kept, chunk});
+         KeepRagged<Bits, Item>{sink, kept, chunk});
   launch("ktopk::one_pass::ragged::finish", exec, shape.rows, shared,
-         FinishRagged<Bits, Item>{sink, work.kept, forced_threshold});
-  arrange(exec, problem, map, work.winners);
+         FinishRagged<Bits, Item>{sink, kept, forced_threshold});
 }
 
 }  // namespace ktopk::detail
