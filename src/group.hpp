@@ -91,6 +91,11 @@ class TeamGroup {
   KOKKOS_FUNCTION T sum_before(T amount) const {
     return m_member.team_scan(amount);
   }
+  /// Adds the amounts of all threads to a counter that groups share; each gets the begin of its share. Together.
+  template <class T>
+  KOKKOS_FUNCTION T claim(T* counter, T amount) const {
+    return m_member.team_scan(amount, counter);
+  }
   template <class T>
   KOKKOS_FUNCTION void merge_extremes(T& least, T& most) const {
     Kokkos::MinMaxScalar<T> both{least, most};
@@ -291,6 +296,64 @@ class Appender {
   Count64* m_first;
   int* m_holds;
   Item* m_held;
+};
+
+/// Appends batches of items, by all threads of a group together: a team claims the places of all with one scan, and a thread
+/// alone gathers them first.
+template <class Item, class Group, class Put = PutInList<Item>>
+class BatchAppender {
+ public:
+  /// \param shared  appender_bytes<Item>() that the group shares, as aligned as an Item
+  KOKKOS_FUNCTION BatchAppender(Group const& group, std::byte* shared, Put const& put,
+                                Count64* count, std::int64_t capacity)
+      : m_appender(group, shared, put, count, capacity) {}
+
+  /// Appends those of items[0], items[1] ... whose bits in `wanted` are set. Together.
+  template <class Items>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Items const& items, std::uint32_t wanted) {
+    m_appender.add_batch(items, wanted);
+  }
+  /// Together.
+  KOKKOS_FUNCTION void flush() { m_appender.flush(); }
+
+ private:
+  class OfThread : public Appender<Item, Group, Put> {
+   public:
+    using Appender<Item, Group, Put>::Appender;
+    template <int size>
+    KOKKOS_FORCEINLINE_FUNCTION void add_batch(Item const (&items)[size], std::uint32_t wanted) {
+      for (int j = 0; j < size; ++j) this->add_if((wanted >> j & 1u) != 0, items[j]);
+    }
+  };
+
+  class OfTeam {
+   public:
+    KOKKOS_FUNCTION OfTeam(Group const& group, std::byte*, Put const& put, Count64* count,
+                           std::int64_t capacity)
+        : m_group(group), m_put(put), m_count(count), m_capacity(capacity) {}
+    template <int size>
+    KOKKOS_FORCEINLINE_FUNCTION void add_batch(Item const (&items)[size], std::uint32_t wanted) {
+      auto const amount = static_cast<Count64>(Kokkos::Experimental::popcount_builtin(wanted));
+      auto slot = static_cast<std::int64_t>(m_group.claim(m_count, amount));
+#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
+#pragma unroll
+#endif
+      for (int j = 0; j < size; ++j) {
+        if ((wanted >> j & 1u) == 0) continue;
+        if (slot < m_capacity) m_put(slot, items[j]);
+        ++slot;
+      }
+    }
+    KOKKOS_FUNCTION void flush() const {}
+
+   private:
+    Group const& m_group;
+    Put m_put;
+    Count64* m_count;
+    std::int64_t m_capacity;
+  };
+
+  std::conditional_t<Group::is_host, OfThread, OfTeam> m_appender;
 };
 
 /// Ends a stride in which each thread added no more than one item to each: writes out whose buffers are

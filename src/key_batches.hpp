@@ -135,4 +135,23 @@ KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t cou
   }
 }
 
+/// The same, by all threads together: each calls visit as often, if with nothing present.
+template <class Item, class Group, class Read, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void each_items_together(Group const& group, std::int64_t count,
+                                                     Read const& read, Visit const& visit) {
+  constexpr int at_once = items_at_once;
+  for (std::int64_t first = 0; first < count; first += at_once * group.size()) {
+    std::int64_t const begin = first + group.rank();
+    Item items[at_once] = {};
+    std::uint32_t present = 0;
+    unrolled<at_once>([&](auto j) {
+      std::int64_t const i = begin + j * group.size();
+      if (i >= count) return;
+      items[j] = read(i);
+      present |= 1u << j;
+    });
+    visit(items, present);
+  }
+}
+
 }  // namespace ktopk::detail

@@ -67,18 +67,22 @@ struct RadixReading {
     Item const base = state.base;
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
-    Appender<Item, Group> buffer(group, append_memory(group, 0), {to.items}, &state.filled,
-                                 to.capacity);
-    Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 1), {sink, row},
-                                                        &state.emitted, winners);
-    auto const visit = [&](Item item) {
-      winner.add_if(item > ceiling, item);
-      if (item - floor > span) return;
-      buffer.add_if(true, item);
-      group.fetch_add(&histogram[digits.digit_of(item, base, shift, last)], 1u);
-    };
-    each_together(group, range, read.lead(range.begin), read, visit,
-                  [&] { flush_fuller(group, buffer, winner); });
+    BatchAppender<Item, Group> buffer(group, append_memory(group, 0), {to.items}, &state.filled,
+                                      to.capacity);
+    BatchAppender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 1),
+                                                             {sink, row}, &state.emitted, winners);
+    each_aligned(group, read, range, [&](auto const& items, std::uint32_t present) {
+      std::uint32_t won = 0, open = 0;
+      unrolled<items_at_once>([&](auto j) {
+        bool const is_there = (present >> j & 1u) != 0, is_open = items[j] - floor <= span;
+        won |= is_there && items[j] > ceiling ? 1u << j : 0u;
+        open |= is_there && is_open ? 1u << j : 0u;
+        if (is_there && is_open)
+          group.fetch_add(&histogram[digits.digit_of(items[j], base, shift, last)], 1u);
+      });
+      winner.add(items, won);
+      buffer.add(items, open);
+    });
     buffer.flush();
     winner.flush();
   }
@@ -87,24 +91,22 @@ struct RadixReading {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
     Item const threshold = state.floor;
-    Appender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0), {sink, row},
-                                                        &state.emitted, winners);
-    each_together(
-        group, range, read.lead(range.begin), read,
-        [&](Item item) { winner.add_if(item >= threshold, item); },
-        [&] { flush_fuller(group, winner); });
+    BatchAppender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0),
+                                                             {sink, row}, &state.emitted, winners);
+    each_aligned(group, read, range, [&](auto const& items, std::uint32_t present) {
+      std::uint32_t reaching = 0;
+      unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
+      winner.add(items, reaching & present);
+    });
     winner.flush();
   }
 
  private:
-  /// Calls visit(item) for a range, several items of a thread under way at once, from an address on that is a multiple of
-  /// 64 keys (RadiK 3.2.2).
+  /// Calls visit(item) for a range, several items of a thread under way at once.
   template <class Group, class Reader, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION static void each_ahead(Group const& group, Reader const& read,
                                                      Range range, Visit const& visit) {
-    std::int64_t const lead = read.lead(range.begin);
-    std::int64_t const boundary = range.begin + (lead > 0 ? 64 - lead : 0);
-    std::int64_t const first = boundary < range.end ? boundary : range.end;
+    std::int64_t const first = aligned_begin(read, range);
     each(group, range.begin, first, [&](std::int64_t i) { visit(read(i)); });
     each_items<Item>(
         group, range.end - first, [&](std::int64_t i) { return read(first + i); },
@@ -113,6 +115,26 @@ struct RadixReading {
             if ((present >> j & 1u) != 0) visit(items[j]);
           });
         });
+  }
+
+  /// Likewise visit(items, present), by all threads together.
+  template <class Group, class Reader, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION static void each_aligned(Group const& group, Reader const& read,
+                                                       Range range, Visit const& visit) {
+    std::int64_t const first = aligned_begin(read, range), head = first - range.begin;
+    if (head > 0)
+      each_items_together<Item>(
+          group, head, [&](std::int64_t i) { return read(range.begin + i); }, visit);
+    each_items_together<Item>(
+        group, range.end - first, [&](std::int64_t i) { return read(first + i); }, visit);
+  }
+
+  /// The first place of a range that is a multiple of 64 keys (RadiK 3.2.2), or its end.
+  template <class Reader>
+  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t aligned_begin(Reader const& read, Range range) {
+    std::int64_t const lead = read.lead(range.begin);
+    std::int64_t const boundary = range.begin + (lead > 0 ? 64 - lead : 0);
+    return boundary < range.end ? boundary : range.end;
   }
 
   /// Memory of one of two Appenders, behind a histogram, sums and a flag.
