@@ -38,10 +38,10 @@ bool is_short(Shape const& shape, int parts) {
 
 /// The figures of a selection by a device that has so many processors.
 struct DevicePlan {
-  int parts, letter_units, owners, batches, capacity, groups;
-  bool in_one;  // whether a thread loads all its keys before it looks at any
-  std::int64_t stratum;
-  double samples_a_key, order;
+  int parts, letter_units = 0, owners = 0, batches = 0, capacity = 0, groups = 0;
+  bool in_one = false;  // whether a thread loads all its keys before it looks at any
+  std::int64_t stratum = 0;
+  double samples_a_key = 0, order = 0;
 
   DevicePlan(Shape const& shape, int blocks) {
     parts = static_cast<int>(std::min(blocks, device_tuning.most_blocks) /

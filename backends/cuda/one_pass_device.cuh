@@ -56,11 +56,11 @@ struct DeviceRows {
   int groups;        // of samples
   unsigned stratum;  // keys, of which one is a sample
   float samples_a_key;
-  RowState* states;
-  Item* bests;    // of groups
-  uint4* mail;    // of an owner: a unit for each of its threads
-  Item* spilled;  // what a letter has no room for
-  Item* winners;  // where the counts do not prove the row
+  RowState* states = nullptr;
+  Item* bests = nullptr;    // of groups
+  uint4* mail = nullptr;    // of an owner: a unit for each of its threads
+  Item* spilled = nullptr;  // what a letter has no room for
+  Item* winners = nullptr;  // where the counts do not prove the row
 
   __device__ Item* row_bests(unsigned row) const {
     return bests + std::size_t{row} * static_cast<unsigned>(groups);
