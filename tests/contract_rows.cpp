@@ -142,8 +142,8 @@ TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Wid
 TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widths) {
   Validation validation;
   std::uint64_t seed = 200;
-  for (Size const& size :
-       {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300}, Size{4, 3000, 2000}}) {
+  for (Size const& size : {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300},
+                           Size{4, 3000, 2000}, Size{2, 270'000, 300}}) {
     auto question =
         uniform_question(make_keys<TestType>(Input::random_bits, size.rows * size.longest, ++seed),
                          size.rows, size.longest, size.width);

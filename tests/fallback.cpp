@@ -26,8 +26,10 @@ using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
 using Widths = std::tuple<std::uint8_t, float16, float, double>;
 
-// Lengths of rows that one host thread reads, with gaps between their keys, and that several threads share.
-constexpr std::int64_t one_thread = 30'011, short_shared = 70'001, long_shared = 530'003;
+// Lengths of rows that one host thread reads, with gaps between their keys, and that several threads share; of the
+// longer ones a CUDA device holds `on_device`.
+constexpr std::int64_t one_thread = 30'011, short_shared = 70'001, on_device = 300'007,
+                       long_shared = 530'003;
 constexpr std::int64_t many = 6'000;
 
 template <class T>
@@ -86,8 +88,10 @@ TEST_CASE("rows that threads share fall back too", "[fallback]") {
   Validation validation;
   for (Threshold threshold : {Threshold::too_high, Threshold::too_low}) {
     select_with<float>(threshold, Input::few_values, validation, short_shared, {700});
+    select_with<float>(threshold, Input::few_values, validation, on_device, {1, 700});
     select_with<float>(threshold, Input::few_values, validation, long_shared, {many});
   }
+  select_with<double>(Threshold::too_high, Input::uniform, validation, on_device, {700});
   validation.close();
 }
 

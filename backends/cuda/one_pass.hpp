@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
@@ -8,12 +10,13 @@
 
 #include "one_pass_batch_launch.hpp"
 #include "one_pass_cluster_launch.hpp"
+#include "one_pass_device_launch.hpp"
 #include "one_pass_launch.hpp"
 #include "one_pass_layouts.hpp"
 
-// one_pass for Kokkos::Cuda: few long rows are shared by all blocks of the device, one after the other; of a batch each
-// row has a block or a cluster to itself, which holds it on the chip where rows are few and not too long. Batches whose keys
-// lie apart are mostly left to the portable text.
+// one_pass for Kokkos::Cuda: few rows are shared by all blocks of the device, in one kernel or, where they are very long,
+// in several; of a batch each row has a block or a cluster to itself, which holds it on the chip where rows are few and
+// not too long. Batches whose keys lie apart are mostly left to the portable text.
 
 namespace ktopk::detail {
 
@@ -25,14 +28,17 @@ struct OnePass<Cuda> {
            (cuda::one_pass_supports(shape) || cuda::one_pass_batch_supports(shape));
   }
   static std::size_t workspace_bytes(Device const&, Shape const& shape, Options const& options) {
-    return is_batch(shape) ? 0 : cuda::one_pass_workspace_bytes(shape, options);
+    return std::max(is_batch(shape) ? 0 : cuda::one_pass_workspace_bytes(shape, options),
+                    cuda::one_pass_device_workspace_bytes(shape));
   }
   template <class Bits>
   static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
                   void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     int const device = exec.cuda_device();
-    if (cuda::one_pass_cluster_supports(device, problem.shape))
+    if (cuda::one_pass_device_supports(device, problem.shape))
+      cuda::one_pass_device(device, exec.cuda_stream(), problem, options, workspace);
+    else if (cuda::one_pass_cluster_supports(device, problem.shape))
       cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
     else if (is_batch(problem.shape))
       cuda::one_pass_batch(device, exec.cuda_stream(), problem, options);
@@ -41,7 +47,7 @@ struct OnePass<Cuda> {
   }
 
  private:
-  /// Few long rows are worth the launches of the kernels that share the device, unless clusters serve them.
+  /// Few long rows are worth the launches of the kernels that share the device, unless one kernel serves them.
   static bool is_batch(Shape const& shape) {
     if (!cuda::one_pass_batch_supports(shape)) return false;
     std::int64_t const shared_from = shape.rows < 8 ? 1 << 20 : 1 << 22;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 #include "one_pass_batch_row.cuh"
 #include "one_pass_cluster_tuning.hpp"
+#include "one_pass_ranges.cuh"
 #include "warp.cuh"
 
 // Few rows, each shared by the blocks of a cluster, which hold in registers what they read at first.
@@ -35,15 +35,10 @@ struct alignas(16) Tally {
 template <class Item>
 struct ClusterNotes {
   static constexpr int most_parts = tuning.most_parts;
-  Item limits[most_parts];  // pivots, descending, and behind them the threshold
   Tally tallies[most_parts];
   std::uint64_t limits_came, tallies_came, items_came;
   unsigned kept;
   unsigned sent[most_parts];
-  Item extremes[2][32];
-  unsigned warp_sums[32];
-  unsigned histogram[cluster_tuning.threads];
-  unsigned found_bin, found_above, found_here;
 };
 
 /// A row's key vectors, dealt to the blocks of a cluster by lines of memory.
@@ -71,35 +66,6 @@ struct Deal {
   /// Of all batches the first holds vectors from all over the row.
   __device__ unsigned place(int batch, int v) const {
     return first + static_cast<unsigned>(v) * step + static_cast<unsigned>(batch) * round;
-  }
-};
-
-/// Where a row's selected keys go: addresses that are computed once, before the keys are there.
-template <class Bits>
-struct Output {
-  Stored<Bits>* values;
-  std::int64_t value_step;
-  char* indices;
-  std::int64_t index_step;
-  int index_bytes;
-
-  __device__ Output(Problem<Bits> const& problem, std::int64_t row)
-      : values(problem.values == nullptr ? nullptr : problem.values + row * problem.value_row),
-        value_step(problem.value_step),
-        indices(problem.indices == nullptr
-                    ? nullptr
-                    : static_cast<char*>(problem.indices) +
-                          row * problem.index_row * problem.shape.index_bytes),
-        index_step(problem.index_step),
-        index_bytes(problem.shape.index_bytes) {}
-
-  __device__ void store(unsigned slot, Bits key, unsigned position, bool valid) const {
-    if (values != nullptr && valid) values[slot * value_step] = key;
-    if (indices == nullptr || !valid) return;
-    if (index_bytes == 4)
-      reinterpret_cast<Stored<std::uint32_t>*>(indices)[slot * index_step] = position;
-    else
-      reinterpret_cast<Stored<std::uint64_t>*>(indices)[slot * index_step] = position;
   }
 };
 
@@ -148,9 +114,9 @@ class ClusterSelection {
  private:
   static constexpr int threads = cluster_tuning.threads;
   static constexpr int warps = threads / 32;
-  static constexpr int bin_bits = std::bit_width(unsigned{threads}) - 1;
   static constexpr int width = Vector<Bits>::size;
   using Row = RowSelection<Bits, Item, threads, true, false>;
+  using Steps = Ranges<Item, threads, tuning.most_parts>;
   using Shares = Deal<Bits, Vectors>;
   using Held = Tile<Bits, threads, Vectors>;
   using Rank = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
@@ -190,7 +156,7 @@ class ClusterSelection {
   }
 
   __device__ void clear() const {
-    notes().histogram[threadIdx.x] = 0;
+    Steps::clear();
     if (threadIdx.x < parts()) notes().sent[threadIdx.x] = 0;
     if (threadIdx.x == 0) notes().kept = 0;
   }
@@ -234,22 +200,32 @@ class ClusterSelection {
     bool const has = deal.place(0, 0) < deal.vectors;
     if (has) best = best_of(deal, tile);
     int const bits = m_batch.map.position_bits;
-    Searched<Rank> const found =
-        search<Rank>(best, has, order, range_of(best, has),
-                     [&](Rank edge) { return static_cast<Item>(edge) << bits; });
+    Rank const least = has ? best : std::numeric_limits<Rank>::max();
+    auto const found = Steps::search(
+        [&](auto const& visit) {
+          if (has) visit(best);
+        },
+        order, Steps::range_of(least, best), m_batch.parts,
+        [&](Rank edge) { return static_cast<Item>(edge) << bits; });
     Item threshold = static_cast<Item>(found.low) << bits;
     if (found.crowded) {
       bool const tied = has && best == found.low;
       Item const item = tied ? item_of_best(deal, static_cast<Bits>(best)) : Item{0};
-      Searched<Item> const range{
-          threshold, threshold | static_cast<Item>(m_batch.map.position_mask), found.above, false};
-      notes().histogram[threadIdx.x] = 0;
+      Searched<Item> const range{threshold,
+                                 threshold | static_cast<Item>(m_batch.map.position_mask),
+                                 found.above, false, false};
+      Steps::clear();
       __syncthreads();
-      threshold = search<Item>(item, tied, order, range, [](Item edge) { return edge; }).low;
+      threshold = Steps::search(
+                      [&](auto const& visit) {
+                        if (tied) visit(item);
+                      },
+                      order, range, m_batch.parts, [](Item edge) { return edge; })
+                      .low;
     }
     if (m_batch.forced == Threshold::too_high) threshold = static_cast<Item>(~Item{0});
     if (m_batch.forced == Threshold::too_low) threshold = 0;
-    if (threadIdx.x == 0) notes().limits[parts() - 1] = threshold;
+    if (threadIdx.x == 0) Steps::notes().limits[parts() - 1] = threshold;
     __syncthreads();
   }
 
@@ -303,80 +279,12 @@ class ClusterSelection {
       }
   }
 
-  /// Where the order-th best sample stands: not below `low`.
-  template <class T>
-  struct Searched {
-    T low, high;
-    unsigned above;  // samples
-    bool crowded;    // many samples are `low`
-  };
-
-  __device__ Searched<Rank> range_of(Rank mine, bool has) const {
-    Rank const greatest = warp_greatest(mine);
-    Rank const least = warp_least(has ? mine : std::numeric_limits<Rank>::max());
-    if (lane() == 0) {
-      notes().extremes[0][warp()] = greatest;
-      notes().extremes[1][warp()] = least;
-    }
-    __syncthreads();
-    int const from = lane() % warps;
-    return {warp_least(static_cast<Rank>(notes().extremes[1][from])),
-            warp_greatest(static_cast<Rank>(notes().extremes[0][from])), 0, false};
-  }
-
-  /// Finds the order-th best sample, by a bin a thread at a time, and notes the pivots it meets, which part the samples
-  /// equally. The bins are clear.
-  template <class T, class ItemAt>
-  __device__ Searched<T> search(T mine, bool has, int order, Searched<T> range,
-                                ItemAt const& item_at) const {
-    unsigned* const histogram = notes().histogram;
-    unsigned const few = static_cast<unsigned>(order) / 8 + 4;
-    float const owners = static_cast<float>(parts()) / static_cast<float>(order);
-    while (true) {
-      int const bits = highest_bit(static_cast<T>(range.high - range.low)) + 1;
-      int const shift = bits > bin_bits ? bits - bin_bits : 0;
-      if (has && range.low <= mine && mine <= range.high)
-        atomicAdd(&histogram[static_cast<unsigned>((mine - range.low) >> shift)], 1u);
-      __syncthreads();
-      unsigned const bin = threads - 1 - threadIdx.x;
-      unsigned const here = histogram[bin];
-      unsigned const above = range.above + block_sum_before(here);
-      unsigned const to = above + here;
-      for (unsigned i = static_cast<unsigned>(static_cast<float>(above) * owners),
-                    end = static_cast<unsigned>(static_cast<float>(to) * owners);
-           i < end && i + 1 < parts(); ++i)
-        notes().limits[i] = item_at(range.low + (static_cast<T>(bin) << shift));
-      if (above < static_cast<unsigned>(order) && static_cast<unsigned>(order) <= to) {
-        notes().found_bin = bin;
-        notes().found_above = above;
-        notes().found_here = here;
-      }
-      histogram[bin] = 0;
-      __syncthreads();
-      range.low += static_cast<T>(notes().found_bin) << shift;
-      T const end = range.low + ((T{1} << shift) - 1);
-      if (end < range.high) range.high = end;
-      range.above = notes().found_above;
-      range.crowded = notes().found_here > few;
-      if (!range.crowded || shift == 0) return range;
-    }
-  }
-
-  __device__ static unsigned block_sum_before(unsigned mine) {
-    unsigned const to = warp_sum_to(mine);
-    if (lane() == 31) notes().warp_sums[warp()] = to;
-    __syncthreads();
-    unsigned before = to - mine;
-#pragma unroll
-    for (int w = 0; w < warps - 1; ++w) before += w < warp() ? notes().warp_sums[w] : 0;
-    return before;
-  }
-
   __device__ void send_limits() const {
 #pragma unroll 1
     for (unsigned s = threadIdx.x; s < parts() * parts(); s += threads) {
       unsigned const to = s / parts(), i = s % parts();
-      send(notes().limits[i], &notes().limits[i], &notes().limits_came, static_cast<int>(to));
+      send(Steps::notes().limits[i], &Steps::notes().limits[i], &notes().limits_came,
+           static_cast<int>(to));
     }
   }
 
@@ -412,7 +320,7 @@ class ClusterSelection {
 
   template <bool NanWins>
   __device__ void stream(Shares const& deal, Held& tile, Held& next) const {
-    Filter const filter(m_batch.map, notes().limits[parts() - 1], deal.head);
+    Filter const filter(m_batch.map, Steps::notes().limits[parts() - 1], deal.head);
 #pragma unroll 1
     for (int b = 0; b < deal.batches; b += 2) {
       keep<NanWins>(deal, tile, b, filter);
@@ -423,42 +331,7 @@ class ClusterSelection {
     }
   }
 
-  /// Lets through the keys that reach the threshold, and few others.
-  struct Filter {
-    RankMap<Bits> const& rank;
-    Bits least, least_with_tie;
-    unsigned cut;  // vectors before it win a tie with the threshold, or those from it on
-    bool low_wins;
-
-    __device__ Filter(ItemMap<Bits, Item> const& map, Item threshold, unsigned head)
-        : rank(map.rank), low_wins(map.flip != 0) {
-      Bits const tie = map.rank_of(threshold);
-      least_with_tie = with_minus_zero(tie);
-      least = tie == std::numeric_limits<Bits>::max() ? tie
-                                                      : with_minus_zero(static_cast<Bits>(tie + 1));
-      auto const position = static_cast<unsigned>(map.position(threshold));
-      cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
-    }
-    /// -0 is ordered beside 0 but has its rank.
-    __device__ Bits with_minus_zero(Bits bound) const {
-      Bits const minus_zero = rank.ordered(rank.minus_zero);
-      return bound == rank.ordered(Bits{0}) && minus_zero < bound ? minus_zero : bound;
-    }
-    /// A bit for each key that passes.
-    template <bool NanWins>
-    __device__ unsigned operator()(Vector<Bits> const& vector, unsigned place) const {
-      Bits const bound = (place < cut) == low_wins ? least_with_tie : least;
-      unsigned bits = 0;
-#pragma unroll
-      for (int i = 0; i < width; ++i) {
-        Bits const key = vector.key(i);
-        bool const passes = rank.ordered(key) >= bound ||
-                            (NanWins && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
-        bits |= static_cast<unsigned>(passes) << i;
-      }
-      return bits;
-    }
-  };
+  using Filter = VectorFilter<Bits, Item>;
 
   /// Keeps the keys that pass, with their positions.
   template <bool NanWins>
@@ -470,7 +343,7 @@ class ClusterSelection {
     for (int v = 0; v < Vectors; ++v) {
       unsigned const place = deal.place(batch, v);
       if (place < deal.vectors)
-        passed |= filter.template operator()<NanWins>(tile.vectors[v], place) << (v * width);
+        passed |= filter.template passing<NanWins>(tile.vectors[v], place) << (v * width);
     }
     if (passed == 0) return;
     auto const mine = static_cast<unsigned>(__popc(passed));
@@ -489,7 +362,7 @@ class ClusterSelection {
 
   __device__ void send_kept(Shares const& deal) const {
     __syncthreads();
-    Item const threshold = notes().limits[parts() - 1];
+    Item const threshold = Steps::notes().limits[parts() - 1];
     unsigned const kept = notes().kept;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < min(kept, capacity()); i += threads) {
@@ -512,7 +385,7 @@ class ClusterSelection {
   __device__ void offer(Bits key, unsigned position, Item threshold) const {
     Item const item = m_batch.map(key, std::uint64_t{position});
     if (item < threshold) return;
-    int const owner = owner_of(item);
+    int const owner = Steps::owner_of(item, m_batch.parts);
     unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
     if (slot < slots()) send(item, inbox() + part() * slots() + slot, &notes().items_came, owner);
   }
@@ -524,15 +397,6 @@ class ClusterSelection {
     Bits const* const keys = deal.keys - deal.head;
     if (threadIdx.x < deal.head) offer(keys[threadIdx.x], threadIdx.x, threshold);
     if (tail + threadIdx.x < n) offer(keys[tail + threadIdx.x], tail + threadIdx.x, threshold);
-  }
-
-  /// The number of pivots above the item.
-  __device__ int owner_of(Item item) const {
-    int owner = 0;
-#pragma unroll 1
-    for (int step = m_batch.parts / 2; step > 0; step /= 2)
-      if (item < notes().limits[owner + step - 1]) owner += step;
-    return owner;
   }
 
   // ---- rank
@@ -562,98 +426,14 @@ class ClusterSelection {
 
   __device__ void put_own(Shares const& deal, Output<Bits> const& to, Own const& own) const {
     __syncthreads();
-    Item const* const in_order = own.as_they_are           ? list()
-                                 : own.size <= threads / 2 ? rank_few(own.size)
-                                                           : rank_by_bins(own.size);
+    Item const* const in_order =
+        own.as_they_are ? list()
+                        : Steps::in_order(list(), inbox(), own.size, cluster_tuning.crowded_bin);
     unsigned i = threadIdx.x;
     do {
-      store(deal, to, own.above + i, in_order[i], i < own.put);
+      to.store(m_batch.map, deal.keys - deal.head, own.above + i, in_order[i], i < own.put);
       i += threads;
     } while (i < own.put);
-  }
-
-  /// An item's place is the number of better ones, which neighboring threads count together.
-  __device__ Item const* rank_few(unsigned size) const {
-    unsigned slices = 32;
-    while (slices > 1 && size * slices > threads) slices /= 2;
-    unsigned const slice = threadIdx.x % slices, i = threadIdx.x / slices;
-    Item const item = i < size ? list()[i] : Item{0};
-    unsigned better = 0;
-#pragma unroll 4
-    for (unsigned j = slice; j < size; j += slices) better += list()[j] > item;
-#pragma unroll 1
-    for (unsigned mask = slices / 2; mask > 0; mask /= 2)
-      better += __shfl_xor_sync(full_warp, better, mask);
-    if (i < size && slice == 0) inbox()[better] = item;
-    __syncthreads();
-    return inbox();
-  }
-
-  /// Sorts by bins of what an item is above the least, and ranks the items of a bin among themselves.
-  __device__ Item const* rank_by_bins(unsigned size) const {
-    unsigned* const histogram = notes().histogram;
-    Item least, greatest;
-    range_of_list(size, least, greatest);
-    int const bits = highest_bit(static_cast<Item>(greatest - least)) + 1;
-    int const shift = bits > bin_bits ? bits - bin_bits : 0;
-    auto const bin_of = [&](Item item) { return static_cast<unsigned>((item - least) >> shift); };
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += threads)
-      atomicAdd(&histogram[bin_of(list()[i])], 1u);
-    __syncthreads();
-    unsigned const bin = threads - 1 - threadIdx.x;
-    unsigned const here = histogram[bin], begin = block_sum_before(here);
-    histogram[bin] = begin;
-    if (__syncthreads_or(here > cluster_tuning.crowded_bin)) return rank_by_network(size);
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += threads) {
-      Item const item = list()[i];
-      inbox()[atomicAdd(&histogram[bin_of(item)], 1u)] = item;
-    }
-    __syncthreads();
-    // Now a bin's counter stands where the next lower bin begins.
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += threads) {
-      Item const item = inbox()[i];
-      unsigned const own = bin_of(item), end = histogram[own];
-      unsigned place = own + 1 < threads ? histogram[own + 1] : 0;
-#pragma unroll 1
-      for (unsigned j = place; j < end; ++j) place += inbox()[j] > item;
-      list()[place] = item;
-    }
-    __syncthreads();
-    return list();
-  }
-
-  __device__ void range_of_list(unsigned size, Item& least, Item& greatest) const {
-    greatest = 0;
-    Item lowest = 0;  // as its complement
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += threads) {
-      Item const item = list()[i];
-      greatest = item > greatest ? item : greatest;
-      lowest = ~item > lowest ? ~item : lowest;
-    }
-    greatest = block_max<threads>(greatest, notes().extremes[0]);
-    least = ~block_max<threads>(lowest, notes().extremes[1]);
-  }
-
-  __device__ Item const* rank_by_network(unsigned size) const {
-    unsigned whole = 2;
-    while (whole < size) whole *= 2;
-    for (unsigned i = size + threadIdx.x; i < whole; i += threads) list()[i] = 0;
-    block_sort<threads>(list(), static_cast<int>(whole));
-    return list();
-  }
-
-  __device__ void store(Shares const& deal, Output<Bits> const& to, unsigned slot, Item item,
-                        bool valid) const {
-    ItemMap<Bits, Item> const& map = m_batch.map;
-    auto const position = static_cast<unsigned>(map.position(item));
-    Bits const rank = map.rank_of(item);
-    Bits key = map.rank.key_of(rank);
-    if (valid && !map.rank.has_one_key(rank)) key = (deal.keys - deal.head)[position];
-    to.store(slot, key, position, valid);
   }
 
   Batch<Bits, Item> const& m_batch;

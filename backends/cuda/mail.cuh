@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <ktopk/detail/rank.hpp>
+
+// Letters between blocks through global memory: no barrier, no fence. A word is zero until it is written, and has its
+// highest bit then; the reader looks at it until it has come. What the words say fits in the other bits.
+
+namespace ktopk::detail::cuda {
+
+__device__ inline ulonglong2 load_relaxed(void const* address) {
+  ulonglong2 words;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(words.x), "=l"(words.y)
+               : "l"(address)
+               : "memory");
+  return words;
+}
+__device__ inline void store_relaxed(std::uint64_t* address, std::uint64_t word) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address), "l"(word) : "memory");
+}
+__device__ inline unsigned load_acquire(unsigned const* address) {
+  unsigned word;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(address) : "memory");
+  return word;
+}
+/// What another block may have written, be it before a barrier.
+__device__ inline Item64 load_written(Item64 const* address) {
+  return __ldcg(reinterpret_cast<unsigned long long const*>(address));
+}
+__device__ inline Item128 load_written(Item128 const* address) {
+  ulonglong2 const words = __ldcg(reinterpret_cast<ulonglong2 const*>(address));
+  return static_cast<Item128>(words.y) << 64 | words.x;
+}
+
+/// What a block tells the owner of a range.
+struct LetterHead {
+  static constexpr unsigned most = 0x3fff;  // of each number
+  unsigned own;                             // items for it
+  unsigned above;                           // items for owners of higher ranges
+  unsigned all;                             // items kept
+  unsigned spilled;                         // items of all owners for which there was no room
+  bool overflow;                            // whether there was no room for those either
+};
+
+/// What letters of all items have in common: the head is the first word, and a unit has two.
+struct MailWords {
+  static constexpr std::uint64_t written = std::uint64_t{1} << 63;
+
+  __device__ static bool has_come(std::uint64_t word) { return word >> 63 != 0; }
+  __device__ static ulonglong2 read(uint4 const* unit) { return load_relaxed(unit); }
+  __device__ static void write_head(uint4* letter, LetterHead const& head) {
+    std::uint64_t const word = written | std::uint64_t{head.overflow} << 62 |
+                               std::uint64_t{min(head.spilled, LetterHead::most)} << 48 |
+                               std::uint64_t{min(head.all, LetterHead::most)} << 32 |
+                               std::uint64_t{head.above} << 16 | head.own;
+    store_relaxed(reinterpret_cast<std::uint64_t*>(letter), word);
+  }
+  __device__ static LetterHead head(std::uint64_t word) {
+    auto const number = [&](int shift) {
+      return static_cast<unsigned>(word >> shift) & LetterHead::most;
+    };
+    return {number(0), number(16), number(32), number(48), (word >> 62 & 1) != 0};
+  }
+};
+
+template <class Item>
+struct Mail;
+
+/// Of items of at most 63 bits: a word each, behind the head.
+template <>
+struct Mail<Item64> : MailWords {
+  __device__ static unsigned room(unsigned units) { return 2 * units - 1; }
+  __device__ static void write(uint4* letter, unsigned slot, Item64 item) {
+    store_relaxed(reinterpret_cast<std::uint64_t*>(letter) + slot + 1, written | item);
+  }
+  /// How many of a letter's `all` items are in a unit: in the first one the second word has one.
+  __device__ static unsigned items_in(unsigned unit, unsigned all) {
+    if (unit == 0) return all > 0 ? 1 : 0;
+    unsigned const before = 2 * unit - 1;
+    return all > before ? min(all - before, 2u) : 0;
+  }
+  __device__ static bool have_come(ulonglong2 const& words, unsigned unit, unsigned items) {
+    if (unit == 0) return items == 0 || has_come(words.y);
+    return (items < 1 || has_come(words.x)) && (items < 2 || has_come(words.y));
+  }
+  template <class Visit>
+  __device__ static void items(ulonglong2 const& words, unsigned unit, unsigned items,
+                               Visit const& visit) {
+    if (unit != 0) visit(words.x & ~written);
+    if (unit == 0 || items > 1) visit(words.y & ~written);
+  }
+};
+
+/// Of items of at most 126 bits: a unit each, behind that of the head.
+template <>
+struct Mail<Item128> : MailWords {
+  __device__ static unsigned room(unsigned units) { return units - 1; }
+  __device__ static void write(uint4* letter, unsigned slot, Item128 item) {
+    auto* const words = reinterpret_cast<std::uint64_t*>(letter + slot + 1);
+    store_relaxed(words, written | static_cast<std::uint64_t>(item));
+    store_relaxed(words + 1, written | static_cast<std::uint64_t>(item >> 63));
+  }
+  __device__ static unsigned items_in(unsigned unit, unsigned all) {
+    return unit > 0 && unit <= all ? 1 : 0;
+  }
+  __device__ static bool have_come(ulonglong2 const& words, unsigned, unsigned items) {
+    return items == 0 || (has_come(words.x) && has_come(words.y));
+  }
+  template <class Visit>
+  __device__ static void items(ulonglong2 const& words, unsigned, unsigned, Visit const& visit) {
+    visit(static_cast<Item128>(words.y & ~written) << 63 | (words.x & ~written));
+  }
+};
+
+}  // namespace ktopk::detail::cuda

@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <cooperative_groups.h>
+
+#include <ktopk/detail/testing.hpp>
+#include <ktopk/options.hpp>
+
+#include "digits.cuh"
+#include "mail.cuh"
+#include "one_pass_batch_row.cuh"
+#include "one_pass_device_tuning.hpp"
+#include "one_pass_ranges.cuh"
+#include "warp.cuh"
+
+// Few rows, each shared by all blocks of the device or by a part of them, which read it once and hold in registers what
+// they read at first.
+// sample:    every warp tells all blocks the best of its samples, which come from all over the row; a barrier of the grid
+//            makes them visible, and that what the blocks will write to each other is cleared.
+// threshold: every block finds the order-th best of the samples, and pivots, which part what lies above into a range of
+//            items for each owner.
+// stream:    every block keeps what reaches the threshold, and sends each item to the block that owns its range.
+// rank:      an owner ranks its items behind those of higher ranges.
+// Counts prove the result. Where they do not, the blocks of the row select by digits together: so the kernel is launched
+// cooperatively.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+constexpr OnePassDeviceTuning device_tuning = one_pass_device_tuning;
+
+/// What the blocks of a row do together where the counts do not prove it.
+struct RowState {
+  unsigned arrived;  // at barriers; from zero
+  unsigned found;    // winners; from zero
+  unsigned counts[3][digits];
+};
+
+template <class Bits, class Item>
+struct DeviceRows {
+  Problem<Bits> problem;
+  ItemMap<Bits, Item> map;
+  Threshold forced;
+  Sorted sorted;
+  int parts;         // blocks that share a row
+  int letter_units;  // of mail, from each of them to each owner; a power of two
+  int owners;        // blocks that put items in order; a power of two
+  int batches;       // of loads, in which a block reads its part
+  int capacity;      // items of a row that can be put in order
+  int groups;        // of samples
+  unsigned stratum;  // keys, of which one is a sample
+  float samples_a_key;
+  RowState* states = nullptr;
+  Item* bests = nullptr;    // of groups
+  uint4* mail = nullptr;    // of an owner: a unit for each of its threads
+  Item* spilled = nullptr;  // what a letter has no room for
+  Item* winners = nullptr;  // where the counts do not prove the row
+
+  __device__ Item* row_bests(unsigned row) const {
+    return bests + std::size_t{row} * static_cast<unsigned>(groups);
+  }
+  __device__ uint4* inbox(unsigned row, unsigned owner) const {
+    return mail + (std::size_t{row} * static_cast<unsigned>(owners) + owner) *
+                      static_cast<unsigned>(device_tuning.threads);
+  }
+  __device__ Item* spilled_of(unsigned row, unsigned part) const {
+    return spilled + (std::size_t{row} * static_cast<unsigned>(parts) + part) *
+                         static_cast<unsigned>(device_tuning.kept);
+  }
+};
+
+struct DeviceNotes {
+  unsigned kept;
+  unsigned spilled;
+  unsigned size;        // items that came
+  unsigned above;       // items for owners of higher ranges
+  unsigned all;         // items that the blocks of the row kept
+  unsigned all_here;    // that this one did
+  unsigned overflow;    // whether some did not fit
+  unsigned incomplete;  // letters that had no room for all
+  unsigned sent[device_tuning.most_owners];
+  unsigned senders[device_tuning.most_blocks];  // of letters that had no room for all
+};
+
+/// A row's key vectors, dealt to the blocks that share it by lines of memory.
+template <class Bits, int Vectors>
+struct Dealt {
+  static constexpr unsigned threads = device_tuning.threads, line = 8;
+  Bits const* keys;
+  unsigned head, vectors;
+  unsigned first;  // of a thread's vectors
+  unsigned step;   // to the next
+
+  __device__ Dealt(Bits const* row_keys, std::int64_t n, unsigned part, unsigned parts) {
+    AlignedRow<Bits> const row(row_keys, n);
+    keys = row.keys;
+    head = static_cast<unsigned>(row.head);
+    vectors = static_cast<unsigned>(row.vectors);
+    first = (threadIdx.x / line * parts + part) * line + threadIdx.x % line;
+    step = parts * threads;
+  }
+  __device__ unsigned place(int batch, int v) const {
+    return first + static_cast<unsigned>(batch * Vectors + v) * step;
+  }
+};
+
+/// A thread's samples, each from a scattered place of a stratum. Neighboring strata go to different groups, so that a row
+/// in which position and rank go together is sampled as well as any.
+template <class Bits, int Rounds>
+struct Samples {
+  unsigned group;
+  unsigned places[Rounds];
+  Bits keys[Rounds];
+
+  template <class Item>
+  __device__ Samples(DeviceRows<Bits, Item> const& rows, Bits const* row_keys)
+      : group(blockIdx.x * (device_tuning.threads / 32) + threadIdx.x / 32) {
+#pragma unroll
+    for (int i = 0; i < Rounds; ++i) {
+      unsigned const s =
+          (static_cast<unsigned>(i) * 32 + threadIdx.x % 32) * static_cast<unsigned>(rows.groups) +
+          group;
+      places[i] = s * rows.stratum +
+                  __umulhi(static_cast<unsigned>(scatter(s + 0x9e3779b97f4a7c15ull)), rows.stratum);
+      keys[i] = __ldg(row_keys + places[i]);
+    }
+  }
+  template <class Item>
+  __device__ Item best(DeviceRows<Bits, Item> const& rows) const {
+    Item best = 0;
+#pragma unroll
+    for (int i = 0; i < Rounds; ++i) {
+      Item const item = rows.map(keys[i], std::uint64_t{places[i]});
+      best = item > best ? item : best;
+    }
+    return best;
+  }
+};
+
+/// \tparam Vectors  that a thread loads before it looks at any
+/// \tparam Rounds  samples that it takes
+template <class Bits, class Item, int Vectors, int Rounds>
+class DeviceSelection {
+ public:
+  __device__ explicit DeviceSelection(DeviceRows<Bits, Item> const& rows) : m_rows(rows) {}
+
+  __device__ void run() const {
+    touch_parameters();
+    Problem<Bits> const& problem = m_rows.problem;
+    Bits const* const keys = problem.row_keys(row());
+    Samples const samples(m_rows, keys);
+    Shares const deal(keys, problem.shape.n, part(), parts());
+    Held tile, next;
+    load(deal, 0, tile);
+    if (m_rows.batches > 1) load(deal, 1, next);
+    clear();
+    Item const best = warp_max(samples.best(m_rows));
+    if (lane() == 0) m_rows.row_bests(row())[samples.group] = best;
+    cooperative_groups::grid_group const grid = cooperative_groups::this_grid();
+    auto come = grid.barrier_arrive();
+    auto const k = static_cast<unsigned>(problem.winners(row()));
+    Output<Bits> const to(problem, row());
+    grid.barrier_wait(std::move(come));
+    if (k > 0) select(deal, tile, next, k, to);
+    if (part() == 0) fill_row(problem, row(), static_cast<int>(k));
+  }
+
+ private:
+  static constexpr int threads = device_tuning.threads;
+  static constexpr int warps = threads / 32;
+  static constexpr int width = Vector<Bits>::size;
+  static constexpr unsigned most_kept = device_tuning.kept;
+  using Steps = Ranges<Item, threads, device_tuning.most_owners>;
+  using Samples = cuda::Samples<Bits, Rounds>;
+  using Shares = Dealt<Bits, Vectors>;
+  using Held = Tile<Bits, threads, Vectors>;
+  using Letters = Mail<Item>;
+
+  __device__ static DeviceNotes& notes() {
+    __shared__ DeviceNotes shared;
+    return shared;
+  }
+  __device__ static unsigned part() { return blockIdx.x; }
+  __device__ unsigned parts() const { return static_cast<unsigned>(m_rows.parts); }
+  __device__ static unsigned row() { return blockIdx.y; }
+  __device__ unsigned owners() const { return static_cast<unsigned>(m_rows.owners); }
+  __device__ bool owns() const { return part() < owners(); }
+  __device__ unsigned capacity() const { return static_cast<unsigned>(m_rows.capacity); }
+  __device__ unsigned units() const { return static_cast<unsigned>(m_rows.letter_units); }
+  /// Of the items that came.
+  __device__ static Item* list() { return reinterpret_cast<Item*>(dynamic_shared); }
+  __device__ Item* spare() const { return list() + m_rows.capacity; }
+  /// Of the keys that a block keeps.
+  __device__ unsigned* positions() const {
+    return reinterpret_cast<unsigned*>(spare() + m_rows.capacity);
+  }
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
+
+  /// Brings all parameters to the cache that holds constants, which takes long and would stop each of the steps.
+  __device__ void touch_parameters() const {
+    constexpr unsigned words = sizeof(DeviceRows<Bits, Item>) / sizeof(unsigned);
+    unsigned const word = reinterpret_cast<unsigned const*>(&m_rows)[threadIdx.x % 32 * 16 % words];
+    if (warp() == warps - 1) asm volatile("" ::"r"(word));
+  }
+
+  __device__ void clear() const {
+    Steps::clear();
+    for (unsigned i = part() * threads + threadIdx.x; i < owners() * threads;
+         i += parts() * threads)
+      m_rows.inbox(row(), 0)[i] = uint4{};
+    if (part() == 0 && threadIdx.x == 0)
+      m_rows.states[row()].arrived = m_rows.states[row()].found = 0;
+    auto* const words = reinterpret_cast<unsigned*>(&notes());
+    if (threadIdx.x < sizeof(DeviceNotes) / sizeof(unsigned)) words[threadIdx.x] = 0;
+  }
+
+  __device__ static void load(Shares const& deal, int batch, Held& tile) {
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      unsigned const place = deal.place(batch, v);
+      tile.vectors[v] = place < deal.vectors
+                            ? Vector<Bits>::load(deal.keys + std::size_t{place} * width)
+                            : Vector<Bits>{};
+    }
+  }
+
+  // ---- threshold and pivots
+
+  /// Of the groups.
+  __device__ int order_of(unsigned k) const {
+    float const groups = static_cast<float>(m_rows.groups);
+    float const expected = static_cast<float>(k) * m_rows.samples_a_key;
+    float const selected = groups * (1 - __expf(-expected / groups));
+    float const order = selected + 4 * sqrtf(selected) + 4;
+    return static_cast<int>(fminf(order, groups));
+  }
+
+  /// Finds the threshold and the pivots.
+  __device__ Item find_limits(unsigned k) const {
+    Share const share(m_rows, m_rows.row_bests(row()));
+    int const order = order_of(k);
+    auto const ranks = Steps::range_of(share.bound(m_rows, order), share.greatest(m_rows));
+    int const bits = m_rows.map.position_bits;
+    auto const position_mask = static_cast<Item>(m_rows.map.position_mask);
+    auto const found = Steps::search(
+        [&](auto const& visit) { share.visit(visit); }, order,
+        Searched<Item>{static_cast<Item>(ranks.low) << bits,
+                       static_cast<Item>(ranks.high) << bits | position_mask, 0, false, false},
+        m_rows.owners, [](Item edge) { return edge; });
+    Item threshold = found.low;
+    if (found.coarse) find_pivots_of(m_rows, threshold);
+    if (m_rows.forced == Threshold::too_high) threshold = static_cast<Item>(~Item{0});
+    if (m_rows.forced == Threshold::too_low) threshold = 0;
+    return threshold;
+  }
+
+  /// A thread's share of the warps' best samples.
+  struct Share {
+    static constexpr int each = device_tuning.most_blocks * warps / threads;
+    Item items[each];
+    int groups;
+
+    __device__ Share(DeviceRows<Bits, Item> const& rows, Item const* bests) : groups(rows.groups) {
+#pragma unroll
+      for (int i = 0; i < each; ++i)
+        items[i] = has(i) ? load_written(bests + i * threads + threadIdx.x) : Item{0};
+    }
+    __device__ bool has(int i, int thread = static_cast<int>(threadIdx.x)) const {
+      return i * threads + thread < groups;
+    }
+    template <class Visit>
+    __device__ void visit(Visit const& visit) const {
+#pragma unroll
+      for (int i = 0; i < each; ++i)
+        if (has(i)) visit(items[i]);
+    }
+    __device__ Bits greatest(DeviceRows<Bits, Item> const& rows) const {
+      Bits greatest = 0;
+      visit([&](Item item) {
+        Bits const rank = rows.map.rank_of(item);
+        greatest = rank > greatest ? rank : greatest;
+      });
+      return greatest;
+    }
+    /// The least of this over all threads is one that `order` samples reach: of disjoint parts of all samples each has
+    /// its best, and these parts are as large as lets there be `order` of them.
+    __device__ Bits bound(DeviceRows<Bits, Item> const& rows, int order) const {
+      constexpr Bits none = std::numeric_limits<Bits>::max();
+      int const holders = min(threads, groups);
+      Bits bound = none;
+      if (order > holders) {
+        visit([&](Item item) {
+          Bits const rank = rows.map.rank_of(item);
+          bound = rank < bound ? rank : bound;
+        });
+        return bound;
+      }
+      bound = greatest(rows);
+      int lanes = 1;
+#pragma unroll 1
+      for (; lanes < 32 && order * lanes * 2 <= holders; lanes *= 2) {
+        auto const other = static_cast<Bits>(shuffle_xor(
+            static_cast<std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>>(bound), lanes));
+        bound = other > bound ? other : bound;
+      }
+      return has(0, static_cast<int>(threadIdx.x) & -lanes) ? bound : none;
+    }
+  };
+
+  /// Takes the pivots from the samples in order.
+  __device__ static __noinline__ void find_pivots_of(DeviceRows<Bits, Item> const& rows,
+                                                     Item threshold) {
+    DeviceSelection(rows).find_pivots(threshold);
+  }
+  __device__ void find_pivots(Item threshold) const {
+    Share const share(m_rows, m_rows.row_bests(row()));
+    share.visit([&](Item item) {
+      if (item >= threshold) list()[atomicAdd(&notes().size, 1u)] = item;
+    });
+    __syncthreads();
+    unsigned const size = notes().size;
+    Item const* const in_order = Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
+    if (threadIdx.x + 1 < owners())
+      Steps::notes().limits[threadIdx.x] = in_order[(threadIdx.x + 1) * size / owners()];
+    Steps::clear();
+    if (threadIdx.x == 0) notes().size = 0;
+    __syncthreads();
+  }
+
+  // ---- stream
+
+  __device__ void select(Shares const& deal, Held& tile, Held& next, unsigned k,
+                         Output<Bits> const& to) const {
+    Item const threshold = find_limits(k);
+    RankMap<Bits> const& rank = m_rows.map.rank;
+    if (rank.magnitude != 0 && rank.nan_rank != 0)
+      stream<true>(deal, tile, next, threshold);
+    else
+      stream<false>(deal, tile, next, threshold);
+    send_kept(deal, threshold);
+    read_letters();
+    __syncthreads();
+    if (!is_proven(k)) return select_exactly_of(m_rows, k);
+    if (owns() && notes().above < k) put_own(deal, to, k);
+  }
+
+  template <bool NanWins>
+  __device__ void stream(Shares const& deal, Held& tile, Held& next, Item threshold) const {
+    Filter const filter(m_rows.map, threshold, deal.head);
+#pragma unroll 1
+    for (int b = 0; b < m_rows.batches; b += 2) {
+      keep<NanWins>(deal, tile, b, filter);
+      if (b + 2 < m_rows.batches) load(deal, b + 2, tile);
+      if (b + 1 >= m_rows.batches) return;
+      keep<NanWins>(deal, next, b + 1, filter);
+      if (b + 3 < m_rows.batches) load(deal, b + 3, next);
+    }
+  }
+
+  using Filter = VectorFilter<Bits, Item>;
+
+  /// Notes where the keys are that pass.
+  template <bool NanWins>
+  __device__ void keep(Shares const& deal, Held const& tile, int batch,
+                       Filter const& filter) const {
+    static_assert(Vectors * width <= 32);
+    unsigned passed = 0;
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      unsigned const place = deal.place(batch, v);
+      if (place < deal.vectors)
+        passed |= filter.template passing<NanWins>(tile.vectors[v], place) << (v * width);
+    }
+    if (passed == 0) return;
+    auto const mine = static_cast<unsigned>(__popc(passed));
+    unsigned slot = atomicAdd(&notes().kept, mine);
+    if (slot + mine > most_kept) return;
+#pragma unroll 1
+    for (; passed != 0; passed &= passed - 1) {
+      int const bit = __ffs(static_cast<int>(passed)) - 1;
+      positions()[slot++] =
+          deal.head + deal.place(batch, bit / width) * width + static_cast<unsigned>(bit % width);
+    }
+  }
+
+  // ---- exchange
+
+  __device__ void send_kept(Shares const& deal, Item threshold) const {
+    __syncthreads();
+    unsigned const kept = notes().kept;
+    Bits const* const keys = deal.keys - deal.head;
+    // Where some did not fit, not all of those that should have are there.
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < kept && kept <= most_kept; i += threads) {
+      unsigned const position = positions()[i];
+      offer(__ldg(keys + position), position, threshold);
+    }
+    if (part() == 0) offer_ends(deal, threshold);
+    __syncthreads();
+    unsigned const own = threadIdx.x < owners() ? notes().sent[threadIdx.x] : 0;
+    unsigned const above = Steps::sum_before(own), spilled = notes().spilled;
+    if (spilled != 0) __threadfence();  // what was spilled is there before the letters
+    // Whoever has the last owner's knows how many there are.
+    if (threadIdx.x + 1 == owners()) notes().all_here = above + own;
+    __syncthreads();
+    bool const overflow = kept > most_kept || spilled > most_kept;
+    if (threadIdx.x < owners())
+      Letters::write_head(letter(threadIdx.x), {own, above, notes().all_here, spilled, overflow});
+  }
+
+  /// From this block to an owner.
+  __device__ uint4* letter(unsigned owner) const {
+    return m_rows.inbox(row(), owner) + part() * units();
+  }
+
+  /// Sends what reaches the threshold to its owner.
+  __device__ void offer(Bits key, unsigned position, Item threshold) const {
+    Item const item = m_rows.map(key, std::uint64_t{position});
+    if (item < threshold) return;
+    auto const owner = static_cast<unsigned>(Steps::owner_of(item, m_rows.owners));
+    unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
+    if (slot < Letters::room(units())) return Letters::write(letter(owner), slot, item);
+    unsigned const behind = atomicAdd(&notes().spilled, 1u);
+    if (behind < most_kept) m_rows.spilled_of(row(), part())[behind] = item;
+  }
+
+  /// The keys before and behind the vectors.
+  __device__ void offer_ends(Shares const& deal, Item threshold) const {
+    unsigned const n = static_cast<unsigned>(m_rows.problem.shape.n);
+    unsigned const tail = deal.head + deal.vectors * width;
+    Bits const* const keys = deal.keys - deal.head;
+    if (threadIdx.x < deal.head) offer(keys[threadIdx.x], threadIdx.x, threshold);
+    if (tail + threadIdx.x < n) offer(keys[tail + threadIdx.x], tail + threadIdx.x, threshold);
+  }
+
+  // ---- rank
+
+  /// Whether the counts show that all blocks together hold the k best.
+  __device__ bool is_proven(unsigned k) const {
+    return notes().overflow == 0 && k <= notes().all && notes().all <= capacity();
+  }
+
+  /// A unit a thread. Blocks that own nothing read the heads alone.
+  __device__ void read_letters() const {
+    unsigned const unit = threadIdx.x % units(), from = threadIdx.x / units();
+    uint4 const* const mine = m_rows.inbox(row(), part() % owners()) + threadIdx.x;
+    bool const there = from < parts();
+    bool const reads = there && (owns() || unit == 0);
+    ulonglong2 words{};
+    LetterHead head{};
+    unsigned here = 0;
+    while (true) {
+      if (reads) words = Letters::read(mine);
+      std::uint64_t const first =
+          shuffle_from(static_cast<Item64>(words.x), lane() & ~static_cast<int>(units() - 1));
+      bool come = !reads;
+      if (reads && Letters::has_come(first)) {
+        head = Letters::head(first);
+        here = owns() ? Letters::items_in(unit, head.own) : 0;
+        come = Letters::have_come(words, unit, here);
+      }
+      if (__all_sync(full_warp, come)) break;
+    }
+    bool const first = reads && unit == 0;
+    unsigned const above = warp_total(first ? head.above : 0);
+    unsigned const all = warp_total(first ? head.all : 0);
+    bool const overflow = first && head.overflow;
+    bool const incomplete = first && head.own > Letters::room(units());
+    unsigned const up_to = warp_sum_to(here);
+    unsigned slot = 0;
+    if (lane() == 31) {
+      slot = atomicAdd(&notes().size, up_to);
+      atomicAdd(&notes().above, above);
+      atomicAdd(&notes().all, all);
+    }
+    if (overflow) notes().overflow = 1;
+    if (incomplete) notes().senders[atomicAdd(&notes().incomplete, 1u)] = from << 16 | head.spilled;
+    slot = __shfl_sync(full_warp, slot, 31) + up_to - here;
+    if (here == 0 || slot + here > capacity()) return;
+    Letters::items(words, unit, here, [&](Item item) { list()[slot++] = item; });
+  }
+
+  __device__ static __noinline__ void read_spilled_of(DeviceRows<Bits, Item> const& rows) {
+    DeviceSelection(rows).read_spilled();
+  }
+  __device__ void read_spilled() const {
+    __threadfence();
+#pragma unroll 1
+    for (unsigned s = static_cast<unsigned>(warp()); s < notes().incomplete; s += warps) {
+      unsigned const from = notes().senders[s] >> 16, spilled = notes().senders[s] & 0xffff;
+      Item const* const items = m_rows.spilled_of(row(), from);
+#pragma unroll 1
+      for (unsigned i = static_cast<unsigned>(lane()); i < spilled; i += 32) {
+        Item const item = load_written(items + i);
+        if (static_cast<unsigned>(Steps::owner_of(item, m_rows.owners)) == part())
+          list()[atomicAdd(&notes().size, 1u)] = item;
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ void put_own(Shares const& deal, Output<Bits> const& to, unsigned k) const {
+    if (notes().incomplete != 0) read_spilled_of(m_rows);
+    unsigned const size = notes().size, above = notes().above, put = min(size, k - above);
+    bool const as_they_are = m_rows.sorted == Sorted::no && put == size;
+    Item const* const in_order =
+        as_they_are ? list() : Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < put; i += threads)
+      to.store(m_rows.map, deal.keys - deal.head, above + i, in_order[i], true);
+  }
+
+  // ---- exactly
+
+  __device__ static __noinline__ void select_exactly_of(DeviceRows<Bits, Item> const& rows,
+                                                        unsigned k) {
+    DeviceSelection(rows).select_exactly(k);
+  }
+
+  /// Radix selection by all blocks of the row together.
+  __device__ void select_exactly(unsigned k) const {
+    RowState& state = m_rows.states[row()];
+    unsigned barriers = 0;
+    clear_counts(state.counts[0]);
+    wait_for_all(state, barriers);
+    Item const threshold = find_by_digits(state, k, barriers);
+    Item* const winners = m_rows.winners + std::size_t{row()} * m_rows.problem.shape.k;
+    each_item([&](Item item) {
+      if (item >= threshold) winners[claim(&state.found)] = item;
+    });
+    wait_for_all(state, barriers);
+    rank_winners(winners, k);
+  }
+
+  __device__ Item find_by_digits(RowState& state, unsigned k, unsigned& barriers) const {
+    unsigned* const histogram = reinterpret_cast<unsigned*>(dynamic_shared);
+    Digit<Item> digit(0, m_rows.map.width());
+    auto need = static_cast<unsigned long long>(k);
+#pragma unroll 1
+    for (int pass = 0; digit.high > 0; ++pass) {
+      clear_counts(state.counts[(pass + 1) % 3]);
+      digit.count(histogram, [&](auto const& visit) { each_item(visit); });
+      unsigned* const merged = state.counts[pass % 3];
+      for (int i = threadIdx.x; i < digits; i += threads)
+        if (histogram[i] != 0) atomicAdd(&merged[i], histogram[i]);
+      wait_for_all(state, barriers);
+      Place const place =
+          block_find<digits, threads>(need, [&](int bin) { return __ldcg(&merged[bin]); });
+      need -= place.above;
+      digit = digit.next(place.bin);
+      if (need == place.here) break;
+    }
+    return digit.floor();
+  }
+
+  /// Each block puts its share of the winners.
+  __device__ void rank_winners(Item const* winners, unsigned k) const {
+    for (unsigned i = threadIdx.x; i < k; i += threads) list()[i] = load_written(winners + i);
+    __syncthreads();
+    Output<Bits> const to(m_rows.problem, row());
+    Bits const* const keys = m_rows.problem.row_keys(row());
+    for (unsigned i = part() + static_cast<unsigned>(warp()) * parts(); i < k;
+         i += parts() * warps) {
+      Item const item = list()[i];
+      unsigned better = 0;
+      for (unsigned j = static_cast<unsigned>(lane()); j < k; j += 32) better += list()[j] > item;
+      better = warp_total(better);
+      to.store(m_rows.map, keys, better, item, lane() == 0);
+    }
+  }
+
+  /// Calls visit(item) for this block's share of the row.
+  template <class Visit>
+  __device__ void each_item(Visit const& visit) const {
+    constexpr int ahead = 16;
+    Bits const* const keys = m_rows.problem.row_keys(row());
+    auto const n = static_cast<unsigned>(m_rows.problem.shape.n);
+    unsigned const step = parts() * threads;
+#pragma unroll 1
+    for (unsigned first = part() * threads + threadIdx.x; first < n; first += ahead * step) {
+      Bits loaded[ahead];
+#pragma unroll
+      for (unsigned a = 0; a < ahead; ++a)
+        loaded[a] = first + a * step < n ? __ldg(keys + first + a * step) : Bits{0};
+#pragma unroll
+      for (unsigned a = 0; a < ahead; ++a)
+        if (first + a * step < n) visit(m_rows.map(loaded[a], std::uint64_t{first + a * step}));
+    }
+  }
+
+  __device__ void clear_counts(unsigned* counts) const {
+    for (unsigned i = part() * threads + threadIdx.x; i < digits; i += parts() * threads)
+      counts[i] = 0;
+  }
+
+  /// Returns when all blocks of the row are here and what they wrote is visible.
+  __device__ void wait_for_all(RowState& state, unsigned& barriers) const {
+    ++barriers;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(&state.arrived, 1u);
+      while (load_acquire(&state.arrived) < barriers * parts()) {}
+    }
+    __syncthreads();
+  }
+
+  DeviceRows<Bits, Item> const& m_rows;
+};
+
+}  // namespace
+
+}  // namespace ktopk::detail::cuda

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include <ktopk/problem.hpp>
+
+#include "block.cuh"
+#include "stream.cuh"
+
+// What the kernels share in which several blocks select a row and each puts a range of its items in order: a threshold
+// and pivots between ranges from one search, a filter for keys held in registers, and the order of a range.
+
+namespace ktopk::detail::cuda {
+
+namespace {
+
+/// Where a row's selected keys go: addresses that are computed once, before the keys are there.
+template <class Bits>
+struct Output {
+  Stored<Bits>* values;
+  std::int64_t value_step;
+  char* indices;
+  std::int64_t index_step;
+  int index_bytes;
+
+  __device__ Output(Problem<Bits> const& problem, std::int64_t row)
+      : values(problem.values == nullptr ? nullptr : problem.values + row * problem.value_row),
+        value_step(problem.value_step),
+        indices(problem.indices == nullptr
+                    ? nullptr
+                    : static_cast<char*>(problem.indices) +
+                          row * problem.index_row * problem.shape.index_bytes),
+        index_step(problem.index_step),
+        index_bytes(problem.shape.index_bytes) {}
+
+  __device__ void store(unsigned slot, Bits key, unsigned position, bool valid) const {
+    if (values != nullptr && valid) values[slot * value_step] = key;
+    if (indices == nullptr || !valid) return;
+    if (index_bytes == 4)
+      reinterpret_cast<Stored<std::uint32_t>*>(indices)[slot * index_step] = position;
+    else
+      reinterpret_cast<Stored<std::uint64_t>*>(indices)[slot * index_step] = position;
+  }
+
+  /// \param row_keys  the row's first key
+  template <class Item>
+  __device__ void store(ItemMap<Bits, Item> const& map, Bits const* row_keys, unsigned slot,
+                        Item item, bool valid) const {
+    auto const position = static_cast<unsigned>(map.position(item));
+    Bits const rank = map.rank_of(item);
+    Bits key = map.rank.key_of(rank);
+    if (valid && !map.rank.has_one_key(rank)) key = row_keys[position];
+    store(slot, key, position, valid);
+  }
+};
+
+/// Lets through the keys that reach the threshold, and few others.
+template <class Bits, class Item>
+struct VectorFilter {
+  static constexpr int width = Vector<Bits>::size;
+  RankMap<Bits> const& rank;
+  Bits least, least_with_tie;
+  unsigned cut;  // vectors before it win a tie with the threshold, or those from it on
+  bool low_wins;
+
+  /// \param head  keys before the first vector
+  __device__ VectorFilter(ItemMap<Bits, Item> const& map, Item threshold, unsigned head)
+      : rank(map.rank), low_wins(map.flip != 0) {
+    Bits const tie = map.rank_of(threshold);
+    least_with_tie = with_minus_zero(tie);
+    least =
+        tie == std::numeric_limits<Bits>::max() ? tie : with_minus_zero(static_cast<Bits>(tie + 1));
+    auto const position = static_cast<unsigned>(map.position(threshold));
+    cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
+  }
+  /// -0 is ordered beside 0 but has its rank.
+  __device__ Bits with_minus_zero(Bits bound) const {
+    Bits const minus_zero = rank.ordered(rank.minus_zero);
+    return bound == rank.ordered(Bits{0}) && minus_zero < bound ? minus_zero : bound;
+  }
+  /// A bit for each key that passes.
+  template <bool NanWins>
+  __device__ unsigned passing(Vector<Bits> const& vector, unsigned place) const {
+    Bits const bound = (place < cut) == low_wins ? least_with_tie : least;
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      Bits const key = vector.key(i);
+      bool const passes = rank.ordered(key) >= bound ||
+                          (NanWins && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
+      bits |= static_cast<unsigned>(passes) << i;
+    }
+    return bits;
+  }
+};
+
+/// Where the order-th best sample stands: not below `low`.
+template <class T>
+struct Searched {
+  T low, high;
+  unsigned above;  // samples
+  bool crowded;    // many samples are `low`
+  bool coarse;     // pivots may be far from parting the samples equally
+};
+
+template <class Item, int Threads, int MostOwners>
+struct RangeNotes {
+  Item limits[MostOwners];  // pivots, descending, and behind them the threshold
+  Item extremes[2][32];
+  unsigned warp_sums[32];
+  unsigned histogram[Threads];
+  unsigned found_bin, found_above, found_here;
+};
+
+/// Steps of a block; all its threads call them.
+template <class Item, int Threads, int MostOwners>
+class Ranges {
+ public:
+  using Notes = RangeNotes<Item, Threads, MostOwners>;
+
+  __device__ static Notes& notes() {
+    __shared__ Notes shared;
+    return shared;
+  }
+  __device__ static void clear() { notes().histogram[threadIdx.x] = 0; }
+
+  /// The least and the greatest of the threads' ranks.
+  template <class Rank>
+  __device__ static Searched<Rank> range_of(Rank least_of_mine, Rank greatest_of_mine) {
+    Rank const greatest = warp_greatest(greatest_of_mine);
+    Rank const least = warp_least(least_of_mine);
+    if (lane() == 0) {
+      notes().extremes[0][warp()] = greatest;
+      notes().extremes[1][warp()] = least;
+    }
+    __syncthreads();
+    int const from = lane() % warps;
+    return {warp_least(static_cast<Rank>(notes().extremes[1][from])),
+            warp_greatest(static_cast<Rank>(notes().extremes[0][from])), 0, false, false};
+  }
+
+  /// Finds the order-th best sample, by a bin a thread at a time, and notes the pivots it meets, which part the samples
+  /// equally. The bins are clear.
+  /// \param each_sample  calls its argument with each of the thread's samples
+  template <class T, class EachSample, class ItemAt>
+  __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
+                                       int owners, ItemAt const& item_at) {
+    unsigned* const histogram = notes().histogram;
+    unsigned const few = static_cast<unsigned>(order) / 8 + 4;
+    float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
+    while (true) {
+      int const bits = highest_bit(static_cast<T>(range.high - range.low)) + 1;
+      int const shift = bits > bin_bits ? bits - bin_bits : 0;
+      each_sample([&](T mine) {
+        if (range.low <= mine && mine <= range.high)
+          atomicAdd(&histogram[static_cast<unsigned>((mine - range.low) >> shift)], 1u);
+      });
+      __syncthreads();
+      unsigned const bin = Threads - 1 - threadIdx.x;
+      unsigned const here = histogram[bin];
+      unsigned const above = range.above + sum_before(here);
+      unsigned const to = above + here;
+      for (unsigned i = static_cast<unsigned>(static_cast<float>(above) * owners_a_sample),
+                    end = static_cast<unsigned>(static_cast<float>(to) * owners_a_sample);
+           i < end && i + 1 < static_cast<unsigned>(owners); ++i)
+        notes().limits[i] = item_at(range.low + (static_cast<T>(bin) << shift));
+      if (above < static_cast<unsigned>(order) && static_cast<unsigned>(order) <= to) {
+        notes().found_bin = bin;
+        notes().found_above = above;
+        notes().found_here = here;
+      }
+      histogram[bin] = 0;
+      __syncthreads();
+      auto const bins_above =
+          static_cast<unsigned>((range.high - range.low) >> shift) - notes().found_bin;
+      range.coarse |= notes().found_here > few || 2 * bins_above < static_cast<unsigned>(owners);
+      range.low += static_cast<T>(notes().found_bin) << shift;
+      T const end = range.low + ((T{1} << shift) - 1);
+      if (end < range.high) range.high = end;
+      range.above = notes().found_above;
+      range.crowded = notes().found_here > few;
+      if (!range.crowded || shift == 0) return range;
+    }
+  }
+
+  /// Of what the threads before this one have.
+  __device__ static unsigned sum_before(unsigned mine) {
+    unsigned const to = warp_sum_to(mine);
+    if (lane() == 31) notes().warp_sums[warp()] = to;
+    __syncthreads();
+    unsigned before = to - mine;
+#pragma unroll
+    for (int w = 0; w < warps - 1; ++w) before += w < warp() ? notes().warp_sums[w] : 0;
+    return before;
+  }
+
+  /// The number of pivots above the item.
+  /// \param owners  a power of two
+  __device__ static int owner_of(Item item, int owners) {
+    int owner = 0;
+#pragma unroll 1
+    for (int step = owners / 2; step > 0; step /= 2)
+      if (item < notes().limits[owner + step - 1]) owner += step;
+    return owner;
+  }
+
+  /// The items in order, in one of both arrays.
+  __device__ static Item const* in_order(Item* list, Item* spare, unsigned size,
+                                         unsigned crowded_bin) {
+    return size <= Threads / 2 ? rank_few(list, spare, size)
+                               : rank_by_bins(list, spare, size, crowded_bin);
+  }
+
+ private:
+  static constexpr int warps = Threads / 32;
+  static constexpr int bin_bits = std::bit_width(unsigned{Threads}) - 1;
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
+
+  /// An item's place is the number of better ones, which neighboring threads count together.
+  __device__ static Item const* rank_few(Item const* list, Item* spare, unsigned size) {
+    unsigned slices = 32;
+    while (slices > 1 && size * slices > Threads) slices /= 2;
+    unsigned const slice = threadIdx.x % slices, i = threadIdx.x / slices;
+    Item const item = i < size ? list[i] : Item{0};
+    unsigned better = 0;
+#pragma unroll 4
+    for (unsigned j = slice; j < size; j += slices) better += list[j] > item;
+#pragma unroll 1
+    for (unsigned mask = slices / 2; mask > 0; mask /= 2)
+      better += __shfl_xor_sync(full_warp, better, mask);
+    if (i < size && slice == 0) spare[better] = item;
+    __syncthreads();
+    return spare;
+  }
+
+  /// Sorts by bins of what an item is above the least, and ranks the items of a bin among themselves.
+  __device__ static Item const* rank_by_bins(Item* list, Item* spare, unsigned size,
+                                             unsigned crowded_bin) {
+    unsigned* const histogram = notes().histogram;
+    Item least, greatest;
+    range_of_list(list, size, least, greatest);
+    int const bits = highest_bit(static_cast<Item>(greatest - least)) + 1;
+    int const shift = bits > bin_bits ? bits - bin_bits : 0;
+    auto const bin_of = [&](Item item) { return static_cast<unsigned>((item - least) >> shift); };
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += Threads)
+      atomicAdd(&histogram[bin_of(list[i])], 1u);
+    __syncthreads();
+    unsigned const bin = Threads - 1 - threadIdx.x;
+    unsigned const here = histogram[bin], begin = sum_before(here);
+    histogram[bin] = begin;
+    if (__syncthreads_or(here > crowded_bin)) return rank_by_network(list, size);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += Threads) {
+      Item const item = list[i];
+      spare[atomicAdd(&histogram[bin_of(item)], 1u)] = item;
+    }
+    __syncthreads();
+    // Now a bin's counter stands where the next lower bin begins.
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += Threads) {
+      Item const item = spare[i];
+      unsigned const own = bin_of(item), end = histogram[own];
+      unsigned place = own + 1 < Threads ? histogram[own + 1] : 0;
+#pragma unroll 1
+      for (unsigned j = place; j < end; ++j) place += spare[j] > item;
+      list[place] = item;
+    }
+    __syncthreads();
+    return list;
+  }
+
+  __device__ static void range_of_list(Item const* list, unsigned size, Item& least,
+                                       Item& greatest) {
+    greatest = 0;
+    Item lowest = 0;  // as its complement
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += Threads) {
+      Item const item = list[i];
+      greatest = item > greatest ? item : greatest;
+      lowest = ~item > lowest ? ~item : lowest;
+    }
+    greatest = block_max<Threads>(greatest, notes().extremes[0]);
+    least = ~block_max<Threads>(lowest, notes().extremes[1]);
+  }
+
+  __device__ static Item const* rank_by_network(Item* list, unsigned size) {
+    unsigned whole = 2;
+    while (whole < size) whole *= 2;
+    for (unsigned i = size + threadIdx.x; i < whole; i += Threads) list[i] = 0;
+    block_sort<Threads>(list, static_cast<int>(whole));
+    return list;
+  }
+};
+
+}  // namespace
+
+}  // namespace ktopk::detail::cuda
