@@ -57,7 +57,7 @@ struct RadixReading {
     auto const last = static_cast<unsigned>(digits.bins() - 1);
     Appender<Item> buffer({to.items}, &state.filled, to.capacity);
     Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
-    split(read, range, ceiling, [&](Item item) {
+    visit_reaching(read, range, ceiling, [&](Item item) {
       selected.add_if(item > ceiling, item);
       if (item - floor > span) return;
       buffer.add_if(true, item);
@@ -73,7 +73,8 @@ struct RadixReading {
     if constexpr (Reader::reads_keys) {
       Item const threshold = state.floor;
       Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
-      split(read, range, threshold, [&](Item item) { selected.add_if(item >= threshold, item); });
+      visit_reaching(read, range, threshold,
+                     [&](Item item) { selected.add_if(item >= threshold, item); });
       selected.flush();
     } else {
       gather_list(read.scan(), range);
@@ -125,8 +126,8 @@ struct RadixReading {
   /// Calls visit(item) for every item from the floor upwards, and maybe for others; what is surely above `ceiling` goes
   /// to the sink instead, by whole blocks.
   template <class Reader, class Visit>
-  void split(Reader const& read, Range range, Item ceiling, Visit const& visit) const {
-    read.scan().split(
+  void visit_reaching(Reader const& read, Range range, Item ceiling, Visit const& visit) const {
+    read.scan().visit_between(
         range.begin, range.end, state.floor, ceiling, visit,
         [&](typename Reader::Block from, std::uint16_t const* hits, int found, auto... first) {
           sink.put_hits(row, slots_for(found), from, hits, found, first...);

@@ -25,7 +25,7 @@ struct KeySource : RowsOfKeys<Bits, Item> {
     ItemMap<Bits, Item> map;
     HostLoops<Bits> loops;
     static constexpr bool reads_keys = true;
-    typedef Stored<Bits> const* Block;  // as what split names a block
+    typedef Stored<Bits> const* Block;  // as what visit_between names a block
     KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));

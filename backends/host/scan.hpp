@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -147,18 +148,11 @@ struct KeyScan {
     });
   }
 
-  /// Calls visit(item) for every item of floor .. ceiling, and maybe for others of the same rank.
-  template <class Visit>
+  /// Calls visit(item) for every item of floor .. ceiling, and maybe for others of the same rank. If asked, calls
+  /// above(from, hits, found, first), as BulkSink::put_hits takes it, for what is above and not passed to visit.
+  template <class Visit, class Above = std::nullptr_t>
   void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                     Visit const& visit) const {
-    split(begin, end, floor, ceiling, visit, nullptr);
-  }
-
-  /// The same, and calls above(from, hits, found, first), as BulkSink::put_hits takes it, for what is
-  /// above and not passed to visit.
-  template <class Visit, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
-             Above const& above) const {
+                     Visit const& visit, Above const& above = nullptr) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
       auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
@@ -283,17 +277,11 @@ struct ListScan {
     });
   }
 
-  /// Calls visit(item) for every item of floor .. ceiling, in order.
-  template <class Visit>
+  /// Calls visit(item) for every item of floor .. ceiling, in order. If asked, calls above(from, hits, found) for the items
+  /// above: from[hits[0]], from[hits[1]] ...
+  template <class Visit, class Above = std::nullptr_t>
   void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                     Visit const& visit) const {
-    split(begin, end, floor, ceiling, visit, nullptr);
-  }
-
-  /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
-  template <class Visit, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
-             Above const& above) const {
+                     Visit const& visit, Above const& above = nullptr) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Item const* from, int count) {
       if constexpr (!std::is_null_pointer_v<Above>) {
