@@ -36,8 +36,18 @@ struct KeySource : RowsOfKeys<Bits, Item> {
   }
 };
 
+/// Lists of which the read that filled them knows between what their items lie.
 template <class Bits, class Item>
 struct ListSource : RowsOfItems<Bits, Item> {
+  ItemMap<Bits, Item> map;
+  Item const* least;          // of each row
+  Count64 const* best_ranks;  // no key of the row is better
+
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
+    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
+    return {least[row], most | static_cast<Item>(map.position_mask)};
+  }
+
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;

@@ -41,21 +41,13 @@ struct RowsOfItems {
   Item const* items;
   std::int64_t stride;
   Verdict const* verdicts;
-  ItemMap<Bits, Item> map{};
-  // Of each row, with the ranks that none is above, where these are known.
-  Item const* least = nullptr;
-  Count64 const* best_ranks = nullptr;
 
   KOKKOS_FUNCTION bool active(std::int64_t row) const { return verdicts[row].proven; }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const {
     return static_cast<std::int64_t>(verdicts[row].kept);
   }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
-  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
-    if (least == nullptr) return {0, ~Item{0}};
-    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
-    return {least[row], most | static_cast<Item>(map.position_mask)};
-  }
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * stride; }
 };
 
