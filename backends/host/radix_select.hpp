@@ -10,11 +10,11 @@
 #include "rows_in_cache.hpp"
 #include "scan.hpp"
 
-// Radix selection on hosts, for radix itself and for what one_pass keeps or cannot prove.
+// Radix selection on hosts, for radix itself and for the rows that one_pass finishes or cannot prove.
 
 namespace ktopk::detail::host {
 
-/// Keys that become items as they are read.
+/// Rows of keys, which become composite keys as they are read.
 template <class Bits, class Item>
 struct KeySource : RowsOfKeys<Bits, Item> {
   HostLoops<Bits> loops;
@@ -36,7 +36,7 @@ struct KeySource : RowsOfKeys<Bits, Item> {
   }
 };
 
-/// Lists of which the read that filled them knows between what their items lie.
+/// Lists whose least and best are known from the read that filled them.
 template <class Bits, class Item>
 struct ListSource : RowsOfItems<Bits, Item> {
   ItemMap<Bits, Item> map;
@@ -58,7 +58,7 @@ struct ListSource : RowsOfItems<Bits, Item> {
   Reader reader(std::int64_t row) const { return {this->items + row * this->stride}; }
 };
 
-/// Whether a row is to be selected.
+/// Whether there is a row to select from.
 template <class Source>
 bool any_active(Source const& source, std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row)
@@ -77,7 +77,7 @@ struct RadixScratch : RadixWorkspace<Item> {
                std::int64_t keys, bool buffered)
       : RadixWorkspace<Item>(pieces, host::radix_groups(device), rows, n, keys, buffered),
         row_groups(rows) {
-    // A list is short beside a row: what a part costs of itself counts for more than an even load.
+    // A list is much shorter than a row: the cost of a part counts for more than an even load.
     this->parts = std::min<std::int64_t>(this->parts, device.concurrency);
   }
   RadixScratch(Pieces& pieces, Device const& device, Shape const& shape, bool buffered)
@@ -88,7 +88,7 @@ struct RadixScratch : RadixWorkspace<Item> {
   std::int64_t longest_in_cache = 0;  // rows of up to so many keys are first tried in a cache
 };
 
-/// Puts the k best items of every active row of `source` into `sink`, in any order.
+/// Puts the k best composite keys of every active row of `source` into `sink`, in any order.
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   BulkSink<Bits, Item> const& sink);
