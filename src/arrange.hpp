@@ -5,8 +5,8 @@
 
 namespace ktopk::detail {
 
-/// Sorts each row's winners if there is a spare, then stores keys, positions and counts and fills what
-/// a short row leaves open. Merge sort: tiles in place, then log2(k / tile) passes over the winners.
+/// Sorts the selected keys of each row if there is a spare. Then it stores keys, positions and counts, and fills the
+/// slots that a short row leaves open. The sort is a merge sort: tiles in place, then log2(k / tile) passes.
 template <class Exec, class Bits, class Item>
 void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
              Winners<Item> const& winners);

@@ -5,7 +5,7 @@
 
 namespace ktopk::detail {
 
-/// Which tuned implementations of the device's backend serve a shape.
+/// Which tuned implementations of the device's backend support a shape.
 struct TunedAlgorithms {
   bool one_pass = false;
   bool bisection = false;
@@ -14,7 +14,7 @@ struct TunedAlgorithms {
   bool queue = false;
 };
 
-/// The algorithm for a shape on a device, where the caller leaves the choice: a pure function.
+/// The algorithm that runs if the caller asks for `automatic`. A pure function.
 Algorithm choose(Device const& device, Shape const& shape, TunedAlgorithms const& tuned);
 
 }  // namespace ktopk::detail

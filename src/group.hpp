@@ -17,19 +17,19 @@
 #include "../backends/host/launch.hpp"
 #include "first_launch.hpp"
 
-// A group is what works on one part of a row: one thread on a host, a team on a device. Implementations are
-// written once on groups; on a host every helper below is a plain loop or nothing at all.
+// A group works on one part of a row: it is one thread on a host, a team on a device. Implementations are written once,
+// on groups; on a host every helper below is a plain loop or nothing at all.
 
 namespace ktopk::detail {
 
 inline constexpr int team_size = 256;
-/// The size of teams of which few are launched, so that each has to be fast by itself.
+/// The size of teams of which few are launched, so that each must be fast by itself.
 inline constexpr int wide_team_size = 1024;
 
 class ThreadGroup {
  public:
   static constexpr bool is_host = true;
-  /// How many neighbors in memory a thread had better take side by side. On a device neighboring threads do so.
+  /// How many neighbors in memory a thread should take itself. On a device neighboring threads take them.
   static constexpr int neighbors = 64;
 
   KOKKOS_FUNCTION ThreadGroup(std::int64_t index, std::byte* shared, int shared_bytes)
@@ -51,12 +51,12 @@ class ThreadGroup {
     *counter += amount;
     return before;
   }
-  /// The sum of what the threads of lower rank bring. Together.
+  /// Returns the sum of the values of the threads of lower rank. All threads call it together.
   template <class T>
   KOKKOS_FUNCTION T sum_before(T) const {
     return 0;
   }
-  /// Makes of each thread's least and most those of the group. Together.
+  /// Replaces each thread's least and most by those of the group. All threads call it together.
   template <class T>
   KOKKOS_FUNCTION void merge_extremes(T&, T&) const {}
 
@@ -110,7 +110,7 @@ class TeamGroup {
   std::byte* m_shared;
 };
 
-/// Calls body(i) for i in begin .. end, the group's threads side by side.
+/// Calls body(i) for i in begin .. end; the group's threads take neighbors.
 template <class Group, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void each(Group const& group, std::int64_t begin, std::int64_t end,
                                       Body const& body) {
@@ -140,8 +140,8 @@ struct OnTeams {
   }
 };
 
-/// Spaces whose kernels are over when the call that launches them returns. There the host may look at
-/// what they wrote, and need not launch what would do nothing.
+/// Whether a kernel has ended when the call that launches it returns. Then the host may look at what it wrote, and need
+/// not launch a kernel that would do nothing.
 template <class Exec>
 inline constexpr bool runs_at_once = false
 #if defined(KOKKOS_ENABLE_SERIAL)
@@ -155,30 +155,30 @@ inline constexpr bool runs_at_once = false
 #endif
     ;
 
-/// The policy with its functor passed as a kernel's argument. Kokkos else copies one of more than 512 bytes
-/// to a GPU's constant memory, which waits for the kernel before and cannot be captured in a graph.
+/// The policy, changed so that its functor is passed as a kernel's argument. Otherwise Kokkos copies a functor of more
+/// than 512 bytes to constant memory, which waits for the previous kernel and cannot be captured in a graph.
 template <class Policy>
 auto as_argument(Policy const& policy) {
   return Kokkos::Experimental::require(policy,
                                        Kokkos::Experimental::WorkItemProperty::HintLightWeight);
 }
 
-/// Calls body(first, count) for parts of 0 .. total, each of at most `most`.
+/// Calls body(first, count) for consecutive parts of 0 .. total, none larger than `most`.
 template <class Body>
 void for_each_portion(std::int64_t total, std::int64_t most, Body const& body) {
   for (std::int64_t first = 0; first < total; first += most)
     body(first, total - first < most ? total - first : most);
 }
 
-/// Of one launch. Some devices number no more threads, and a TeamPolicy counts its teams by an int.
+/// The most of one launch. Some devices number no more threads, and a TeamPolicy counts its teams by an int.
 inline constexpr std::int64_t most_teams = std::numeric_limits<int>::max() / team_size;
 
 /// How many threads a group of launch() has.
 template <class Exec>
 inline constexpr int group_size = is_host_space<Exec> ? 1 : team_size;
 
-/// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own. A device runs 1024 threads
-/// of a processor at least side by side, which is enough to read memory at its full speed.
+/// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own. A device runs at
+/// least 1024 threads of a processor at once, which are enough to read memory at full speed.
 template <int threads = team_size, class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
             Body const& body) {
@@ -195,8 +195,8 @@ void launch(char const* label, Exec const& exec, std::int64_t groups, int shared
   }
 }
 
-/// Enqueues body(i) for i in 0 .. count, independent of each other. A host does a single one at once: it is too
-/// little to wake threads for.
+/// Enqueues independent calls body(i) for i in 0 .. count. A host makes a single call itself: it is too little work to
+/// wake threads for.
 template <class Exec, class Body>
 void launch_each(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
   if (count == 0) return;
@@ -206,7 +206,7 @@ void launch_each(char const* label, Exec const& exec, std::int64_t count, Body c
   Kokkos::parallel_for(label, as_argument(policy), body);
 }
 
-/// How many groups fill the device: half of what its registers could hold at best.
+/// How many groups fill the device: half of what its registers could hold at most.
 inline std::int64_t groups_on(Device const& device) {
   return device.host ? host::parts_on(device) : device.concurrency / (2 * team_size);
 }
@@ -224,7 +224,7 @@ inline std::int64_t parts_of_row(Device const& device, std::int64_t rows, std::i
   return parts > 1 ? parts : 1;
 }
 
-/// How many neighbors one thread takes where each is little work; a power of two of at most 1024.
+/// How many neighbors one thread takes if each is little work; a power of two of at most 1024.
 inline std::int64_t neighbors_per_thread(Device const& device) { return device.host ? 1024 : 8; }
 
 template <class Item>
@@ -233,20 +233,20 @@ struct PutInList {
   KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
 };
 
-/// What an Appender of a team needs of the memory that the team shares.
+/// The shared memory that an Appender of a team needs.
 template <class Item>
 KOKKOS_FUNCTION constexpr int appender_bytes() {
   return 2 * team_size * static_cast<int>(sizeof(Item)) + 16;
 }
 
-/// Appends items to what many groups fill by put(slot, item). It gathers them first, so that groups seldom
-/// meet at the counter and write neighbors together: a team up to 2 * team_size of them, written out when
-/// more than half are held (RadiK 3.1.2). `capacity` bounds what is put, not what is counted.
-/// A team constructs and flushes it together, and calls flush_fuller after each stride; a thread alone need not.
+/// Appends composite keys, by put(slot, item), to a list that many groups fill. It gathers them first, so that groups
+/// seldom meet at the counter and write neighbors together: a team holds up to 2 * team_size, and writes them when it
+/// holds more than half of that (RadiK 3.1.2). `capacity` bounds how many are put, not how many are counted.
+/// A team constructs and flushes it together, and calls flush_fuller after each stride; a single thread need not.
 template <class Item, class Group, class Put = PutInList<Item>>
 class Appender {
  public:
-  /// \param shared  appender_bytes<Item>() that the group shares, as aligned as an Item
+  /// \param shared  appender_bytes<Item>() of the group's shared memory, aligned for Item
   KOKKOS_FUNCTION Appender(Group const& group, std::byte* shared, Put const& put, Count64* count,
                            std::int64_t capacity)
       : m_group(group),
@@ -264,9 +264,9 @@ class Appender {
     if constexpr (Group::is_host)
       if (*m_holds == 2 * team_size) flush();
   }
-  /// How many items are held; the same in all threads between two barriers.
+  /// How many composite keys it holds; the same in all threads between two barriers.
   KOKKOS_FUNCTION int holds() const { return *m_holds; }
-  /// Writes out what is held, if it is more than `most`.
+  /// Writes what it holds, if that is more than `most`.
   KOKKOS_FUNCTION void flush_above(int most, int holds) {
     if (holds <= most) return;
     if (m_group.rank() == 0) {
@@ -356,7 +356,7 @@ class BatchAppender {
   std::conditional_t<Group::is_host, OfThread, OfTeam> m_appender;
 };
 
-/// Ends a stride in which each thread added no more than one item to each: writes out whose buffers are
+/// Ends a stride in which each thread added no more than one composite key to each appender: flushes those that are
 /// more than half full.
 template <class Group, class First, class... More>
 KOKKOS_FORCEINLINE_FUNCTION void flush_fuller(Group const& group, First& first, More&... more) {
@@ -368,8 +368,8 @@ KOKKOS_FORCEINLINE_FUNCTION void flush_fuller(Group const& group, First& first, 
   (more.flush_above(team_size, holds[++i]), ...);
 }
 
-/// Calls visit(read(i)) for i in begin .. end, and settle() by all threads together after each stride. Reads
-/// run ahead of the barriers. A team begins `lead` places earlier, with nothing there.
+/// Calls visit(read(i)) for i in begin .. end; all threads call settle() together after each stride. Reads run ahead of
+/// the barriers. A team begins `lead` places earlier, where it reads nothing.
 template <class Group, class Read, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void each_together(Group const& group, Range range, std::int64_t lead,
                                                Read const& read, Visit const& visit,
@@ -390,8 +390,8 @@ KOKKOS_FORCEINLINE_FUNCTION void each_together(Group const& group, Range range, 
   }
 }
 
-/// True in the group that is the last of `groups` to come here; what the others wrote is then visible.
-/// `flag` is memory that the group shares.
+/// Returns true in the group that is the last of `groups` to arrive; it sees what the others wrote.
+/// \param flag  in the group's shared memory
 template <class Group>
 KOKKOS_FUNCTION bool last_to_arrive(Group const& group, unsigned* arrived, std::int64_t groups,
                                     int* flag) {

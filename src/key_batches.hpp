@@ -7,12 +7,13 @@
 
 #include "group.hpp"
 
-// Keys of a row as the threads of a group take them: several at a time, so that many loads are under way at once, and by
-// 16 bytes where keys lie side by side.
+// How the threads of a group load keys of a row: several at a time, so that many loads are under way at once, and 16
+// bytes at a time if keys lie side by side.
 
 namespace ktopk::detail {
 
-/// `vectors` times `width` neighboring keys of a row, of which one thread holds those of the first `full` vectors.
+/// The keys that a thread loads at a time: `vectors` vectors of `width` neighbors, of which the first `full` are
+/// loaded.
 template <class Bits, int vectors, int width>
 struct KeyBatch {
   static constexpr int size = vectors * width;
@@ -30,7 +31,7 @@ struct KeyBatch {
 template <class Bits>
 inline constexpr int keys_per_vector = 16 / static_cast<int>(sizeof(Bits));
 
-/// How many vectors of so many bytes a thread holds.
+/// How many vectors of so many bytes a thread loads at a time.
 template <class Bits>
 inline constexpr int vectors_per_batch = sizeof(Bits) == 1 ? 2 : 4;
 
@@ -39,7 +40,7 @@ struct alignas(16) KeyVector {
   Stored<Bits> keys[keys_per_vector<Bits>];
 };
 
-/// How many of `vectors` of a stride, one a thread, from `index` on there are below `count`.
+/// How many of a thread's `vectors`, which lie a stride apart from `index` on, lie below `count`.
 KOKKOS_INLINE_FUNCTION int full_vectors(std::int64_t index, std::int64_t stride, std::int64_t count,
                                         int vectors) {
   if (index >= count) return 0;
@@ -47,8 +48,8 @@ KOKKOS_INLINE_FUNCTION int full_vectors(std::int64_t index, std::int64_t stride,
   return left < vectors ? static_cast<int>(left) : vectors;
 }
 
-/// Keys `step` apart: visit(batch) for those that the thread takes of a range, one in `threads` from the `thread`-th on;
-/// settle() after each stride of all threads.
+/// Calls visit(batch) for the keys that a thread takes of a range, one in `threads` from the `thread`-th on, and
+/// settle() after each stride of all threads. Keys are `step` apart.
 template <class Bits, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_spread_batch(Stored<Bits> const* keys, std::int64_t step,
                                                        Range range, std::int64_t thread,
@@ -67,7 +68,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_spread_batch(Stored<Bits> const* keys,
   }
 }
 
-/// Keys side by side from an address that is a multiple of 16 bytes: the same for `count` vectors from position `first`.
+/// The same for `count` vectors from position `first`. Keys lie side by side from a multiple of 16 bytes on.
 template <class Group, class Bits, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_vector_batch(Group const& group, Stored<Bits> const* keys,
                                                        std::int64_t first, std::int64_t count,
@@ -91,7 +92,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_vector_batch(Group const& group, Store
   }
 }
 
-/// Calls visit(batch) for all keys of a range that the group reads together, and settle() by all its threads after each
+/// Calls visit(batch) for all keys of a range, which the group reads together; all its threads call settle() after each
 /// stride.
 template <class Bits, class Group, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits> const* keys,
@@ -116,8 +117,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits>
 
 inline constexpr int items_at_once = 8;
 
-/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1), several a thread so that their loads are
-/// under way at once: those whose bits in `present` are set.
+/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1). A thread takes several at a time, so
+/// that their loads are under way at once; the bits in `present` tell which of `items` there are.
 template <class Item, class Group, class Read, class Visit>
 KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t count,
                                             Read const& read, Visit const& visit) {

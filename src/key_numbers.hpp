@@ -6,24 +6,25 @@
 
 #include <ktopk/detail/rank.hpp>
 
-// Implementations that cut an interval of keys into equal parts compute with the numbers that keys stand for.
+// The numbers that keys stand for, for implementations that divide an interval of keys into equal parts.
 
 namespace ktopk::detail {
 
-/// The number of a rank's key, and back.
+/// Converts ordered bits to the number of their key, and back.
 template <class Bits>
 struct KeyNumbers {
   RankMap<Bits> rank;
 
   KTOPK_FUNCTION constexpr bool floating() const { return rank.magnitude != 0; }
 
-  /// Infinite or NaN where the key is; a rank that no key has lies between its neighbors' numbers.
+  /// Returns infinity or NaN if the key is that. The number of ordered bits that no key has lies between its
+  /// neighbors'.
   KTOPK_FUNCTION constexpr double operator()(Bits r) const {
     Bits const key = rank.key_of(r);
     return floating() ? floating_number(key) : integer_number(key);
   }
 
-  /// The rank of the floating-point key nearest to a number.
+  /// The ordered bits of the floating-point key nearest to a number.
   KTOPK_FUNCTION constexpr Bits rank_of(double number) const { return rank(floating_key(number)); }
 
   KTOPK_FUNCTION static constexpr bool is_finite(double number) { return number - number == 0; }

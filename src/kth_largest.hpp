@@ -8,21 +8,21 @@
 #include "group.hpp"
 #include "key_batches.hpp"
 
-// The k-th largest of composite keys that one group reads again and again: from its shared memory, a list, or a row.
+// The k-th largest of composite keys, which one group reads several times: from its shared memory, a list, or a row.
 
 namespace ktopk::detail {
 
 inline constexpr int kth_digit_bits = 10;
 inline constexpr int kth_bins = 1 << kth_digit_bits;
-/// What KthLargest needs of the memory that the group shares.
+/// The shared memory that KthLargest needs.
 inline constexpr int kth_largest_bytes = (kth_bins + 4) * static_cast<int>(sizeof(unsigned));
 
-/// Finds the k-th largest by digits of 10 bits, each laid over the interval that the one before left (RadiK, Li et al.,
-/// ICS '24, 4.3, which scales digits to the keys' range).
+/// Finds the k-th largest by digits of 10 bits, each laid over the interval that the previous one left (RadiK, Li et
+/// al., ICS '24, 4.3, which scales digits to the keys' range).
 template <class Group, class Item>
 class KthLargest {
  public:
-  /// \param shared         kth_largest_bytes that the group shares
+  /// \param shared         kth_largest_bytes of the group's shared memory
   /// \param position_bits  of a composite key, below its rank
   KOKKOS_FUNCTION KthLargest(Group const& group, std::byte* shared, int position_bits)
       : m_group(group),
@@ -30,8 +30,9 @@ class KthLargest {
         m_histogram(reinterpret_cast<unsigned*>(shared)),
         m_found(m_histogram + kth_bins) {}
 
-  /// Returns a threshold that k of the `count` distinct composite keys read(0), read(1) ... reach. Together; reads them
-  /// once for their extremes and about twice more. \param k  from 1 to count, which is below 2^32
+  /// Returns a threshold that k of the `count` distinct composite keys read(0), read(1) ... reach. All threads call it
+  /// together. It reads the composite keys once for their extremes and about twice more.
+  /// \param k  from 1 to count, which is below 2^32
   template <class Read>
   KOKKOS_FUNCTION Item operator()(std::int64_t count, std::int64_t k, Read const& read) const {
     std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
@@ -79,7 +80,7 @@ class KthLargest {
     m_group.barrier();
   }
 
-  /// Finds the bin of the `need`-th largest, and leaves it and how many are above; returns how many are in it.
+  /// Finds the bin of the `need`-th largest and how many are above it; returns how many are in it.
   KOKKOS_FUNCTION unsigned choose_bin(unsigned need) const {
     int const slice = kth_bins / m_group.size();
     int const top = kth_bins - 1 - m_group.rank() * slice;

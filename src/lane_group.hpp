@@ -8,15 +8,16 @@
 
 #include "group.hpp"
 
-// Groups of lanes: threads of a team that share a short row, of which each holds some keys in registers. The groups of
-// a team go through the same barriers, so a group's steps depend on nothing that the others do not know. They tell each
-// other through the team's memory: Kokkos's vector reductions would divide for a mask at each of their steps.
+// Groups of lanes: some threads of a team share a short row, and each holds some of its keys in registers. The groups
+// of a team go through the same barriers, so all of them take the same steps. Lanes exchange values through the team's
+// memory: Kokkos's vector reductions would compute a mask by a division in each of their steps.
 
 namespace ktopk::detail {
 
 inline std::atomic<int> forced_lanes{1};
 
-/// For tests. While it lives, no fewer lanes of a device share a row that they hold in registers; a power of two.
+/// For tests. While it lives, at least so many lanes of a device share a row that they hold in registers; a power of
+/// two.
 class ForceLanes {
  public:
   explicit ForceLanes(int lanes) { forced_lanes = lanes; }
@@ -25,7 +26,7 @@ class ForceLanes {
   ForceLanes& operator=(ForceLanes const&) = delete;
 };
 
-/// Of a count: the sum of a group's lanes, and whether any group of the team is still open.
+/// The result of a count: the sum over a group's lanes, and whether any group of the team is still open.
 struct LaneTotal {
   int sum;
   bool any_open;
@@ -36,7 +37,7 @@ struct LaneExtremes {
   T least, greatest;
 };
 
-/// How a team is cut into groups. Numbers of lanes and groups are powers of two.
+/// How a team is divided into groups. The numbers of lanes and groups are powers of two.
 struct LaneLayout {
   int lanes;        // of a group
   int groups;       // of a team
@@ -50,11 +51,11 @@ struct LaneLayout {
   KOKKOS_FUNCTION int team_bytes() const { return 2 * flag_bytes() + groups * group_bytes(); }
 };
 
-/// A thread of a host, which holds all keys of a row.
+/// The only lane of a host: a thread that holds all keys of a row.
 class LoneLane : public ThreadGroup {
  public:
   using ThreadGroup::ThreadGroup;
-  /// How many keys a lane has memory for, where a device's holds Most.
+  /// How many keys this lane can hold; a device's holds Most.
   template <class Key, int Most>
   static constexpr int capacity = 32 * 1024 / static_cast<int>(sizeof(Key));
 
@@ -102,7 +103,7 @@ class LaneGroup {
     return reinterpret_cast<T*>(m_own + offset);
   }
 
-  /// Calls body(j) for the keys that a lane holds: unrolled, so that they stay in registers.
+  /// Calls body(j) for the keys that a lane holds. The calls are unrolled, so that the keys stay in registers.
   template <int Most, class Body>
   KOKKOS_FORCEINLINE_FUNCTION static void each_held(int, Body const& body) {
 #if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
@@ -111,7 +112,7 @@ class LaneGroup {
     for (int j = 0; j < Most; ++j) body(j);
   }
 
-  /// Of numbers whose sum is below 2^16. Two buffers in turn: a slow lane may still read the one before.
+  /// Adds numbers whose sum is below 2^16. It uses two buffers by turns: a slow lane may still read the previous one.
   KOKKOS_FORCEINLINE_FUNCTION LaneTotal sum(int here, bool is_open) {
     m_turn = 1 - m_turn;
     std::byte* const flags = m_flags + m_turn * m_layout.flag_bytes();
@@ -127,7 +128,7 @@ class LaneGroup {
     return {sum_of(m_partial, 16), is_any(flags)};
   }
 
-  /// By the group's own memory, of which it needs two T a lane.
+  /// Uses the group's own memory, two T for each lane.
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION LaneExtremes<T> extremes(LaneExtremes<T> here) const {
     auto* const all = shared<LaneExtremes<T>>();
@@ -157,7 +158,7 @@ class LaneGroup {
     std::uint32_t at[4];
   };
 
-  /// What is never written, but added up with the rest.
+  /// Clears all counts and flags: some are never written, but added up with the rest.
   KOKKOS_FORCEINLINE_FUNCTION void clear() const {
     for (int i = m_rank; i < 2 * m_layout.count_slots(); i += m_layout.lanes) m_counts[i] = 0;
     for (int i = m_member.team_rank(); i < 2 * m_layout.flag_bytes(); i += m_member.team_size())
@@ -169,7 +170,7 @@ class LaneGroup {
     for (int i = begin; i < end; ++i) sum += numbers[i];
     return sum;
   }
-  /// A multiple of 8 numbers, two in a word; the sum is below 2^16. Mostly there are 8, so unrolling is in the way.
+  /// Adds a multiple of 8 numbers, two in a word; the sum is below 2^16. Mostly there are 8, so unrolling does not pay.
   KOKKOS_FORCEINLINE_FUNCTION static int sum_of(std::uint16_t const* counts, int count) {
     std::uint32_t sum = 0;
 #if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
@@ -242,14 +243,14 @@ struct OnLanes {
   }
 };
 
-/// The most threads of a team that is cut into groups of lanes. Two such teams are to fit a processor's registers: so
-/// many threads hide the latency of each other's steps.
+/// The most threads of a team that is divided into groups of lanes. Two such teams must fit the registers of a
+/// processor: so many threads hide the latency of each other's steps.
 inline constexpr int most_lanes = 512;
 
 enum class Neighbors { lanes, groups };
 
-/// How teams are cut where `lanes` threads hold a row. If neighbors in memory belong to one row, a team has no more
-/// threads than a device runs in step, so that its barriers are cheap; otherwise at least eight rows.
+/// How teams are divided if `lanes` threads hold a row. If neighbors in memory belong to one row, a team has no more
+/// threads than a device runs in step, so that its barriers are cheap; otherwise a team has at least eight rows.
 template <class Exec>
 LaneLayout lane_layout(int lanes, Neighbors neighbors, int own_bytes) {
   int const in_step = Kokkos::TeamPolicy<Exec>::vector_length_max();

@@ -8,9 +8,9 @@
 #include "part_lists.hpp"
 #include "refinement.hpp"
 
-// The k best composite keys of lists whose lengths lie in device memory, by radix, bucket or bitonic, as a caller
-// names them. Bucket and bitonic put them into a list and know of keys only what composite keys contain, so they are
-// compiled for each type of composite key and not for each type of key.
+// The k best composite keys of lists whose lengths lie in device memory. The caller names radix, bucket or bitonic.
+// Bucket and bitonic put them into a list and know of keys only what composite keys contain, so they are compiled for
+// each type of composite key and not for each key width.
 
 namespace ktopk::detail {
 
@@ -18,7 +18,7 @@ namespace ktopk::detail {
 template <class Item>
 using ListBits = std::conditional_t<sizeof(Item) == sizeof(Item64), std::uint32_t, std::uint64_t>;
 
-/// Narrower keys continue as the unsigned integers that their ordered bits are.
+/// The map of a list. If keys are narrower than ListBits, their ordered bits count as the keys.
 template <class Bits, class Item>
 ItemMap<ListBits<Item>, Item> list_map(ItemMap<Bits, Item> const& map) {
   ItemMap<ListBits<Item>, Item> out{{}, map.position_bits, map.position_mask, map.flip};
@@ -26,7 +26,7 @@ ItemMap<ListBits<Item>, Item> list_map(ItemMap<Bits, Item> const& map) {
   return out;
 }
 
-/// How many are wanted of each row; the keys are not read again.
+/// A problem that tells how many are wanted of each row; its keys are not read.
 template <class Item, class Bits>
 Problem<ListBits<Item>> list_problem(Problem<Bits> const& problem) {
   Problem<ListBits<Item>> out{};
@@ -40,18 +40,18 @@ template <class Exec, class Item>
 void bucket_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
                    RefinementWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink);
 
-/// The same for k up to Bitonic's largest; best first where a list is one part.
+/// The same for k up to the largest of bitonic; the best comes first if a list is one part.
 template <class Exec, class Item>
 void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
                     PartListPieces<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink);
 
-/// The algorithm that runs where `asked`, one of radix, bucket, bitonic and automatic, is asked for.
+/// The algorithm that runs if the caller asks for `asked`: radix, bucket, bitonic or automatic.
 inline Algorithm list_algorithm(Algorithm asked, std::int64_t k) {
   if (asked == Algorithm::bitonic && k <= Bitonic<Generic>::largest_k) return asked;
   return asked == Algorithm::bucket ? asked : Algorithm::radix;
 }
 
-/// Memory of one of the three.
+/// The memory of one of the three algorithms.
 template <class Item>
 struct ListSelection {
   /// \param longest   how many composite keys the longest list has
@@ -90,7 +90,7 @@ struct ListThreshold {
   RadixRow<Item> const* radix;
   RefinementState<Item> const* bucket;
 
-  /// \param last  the last one selected, which is the k-th after bitonic on lists of one part
+  /// \param last  the last selected one, which is the k-th after bitonic on lists of one part
   KOKKOS_FUNCTION Item operator()(std::int64_t row, Item last) const {
     if (bucket != nullptr) return bucket[row].low;
     return radix != nullptr ? radix[row].floor : last;
@@ -112,7 +112,7 @@ void list_select(Exec const& exec, ListSource<Bits, Item> const& source,
     bitonic_select(exec, items, work.bitonic, list);
 }
 
-// For both types of composite key on one space.
+// Instantiates a selection for both types of composite key on one space.
 #define KTOPK_LIST_SELECT(select, Work, Space)                                            \
   template void select(Space const&, ListSource<ListBits<Item64>, Item64> const&,         \
                        Work<Item64> const&, WinnerSink<ListBits<Item64>, Item64> const&); \

@@ -7,8 +7,8 @@
 #include "arrange.hpp"
 #include "group.hpp"
 
-// For implementations in which every group finds the best k of its part of a row: where a row is one part they are
-// its winners, else they stand side by side in a list, of which an exact selection takes the winners.
+// For implementations in which every group finds the k best of its part of a row. If a row is one part, they are its
+// selected keys. Otherwise the row's list gets them, and an exact selection selects from the list.
 
 namespace ktopk::detail {
 
@@ -39,7 +39,7 @@ struct PartLists {
                               : sink.problem.length(row);
   }
   KOKKOS_FUNCTION std::int64_t stride() const { return parts * sink.problem.shape.k; }
-  /// How many items each part of a row gives; only the last can be shorter than the others.
+  /// How many composite keys each part of a row gives; only the last part can be shorter than the others.
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row, std::int64_t length) const {
     std::int64_t const k = sink.problem.winners(row);
     return length < k ? length : k;
@@ -56,7 +56,7 @@ struct PartLists {
     else
       list[part.first + slot] = item;
   }
-  /// Vouches for the list of a row.
+  /// Says that the list of a row is complete.
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     std::int64_t const n = length(row), part = part_of(n, 0, parts).end;
     std::int64_t const whole = part > 0 ? n / part : 0;
@@ -65,8 +65,8 @@ struct PartLists {
   }
 };
 
-/// How many parts a row has, each long enough that filling a list costs little: `share` keys for each of
-/// its items.
+/// How many parts a row has. Each is so long that filling its list costs little: `share` keys for each composite key of
+/// the list.
 inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, std::int64_t share) {
   std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
   std::int64_t const fitting = shape.n / (share * (shape.k + 1));
@@ -95,7 +95,7 @@ struct PartListPieces {
   RadixScratch<Item> scratch{};
 };
 
-/// Takes the winners of rows of several parts from their lists.
+/// Selects from the lists of rows that have several parts.
 template <class Exec, class Bits, class Item>
 void select_from_lists(char const* label, Exec const& exec, PartLists<Bits, Item> const& lists,
                        RadixScratch<Item> const& scratch) {

@@ -6,7 +6,7 @@
 #include "group.hpp"
 #include "refinement_rows.hpp"
 
-// Partition refinement, which bucket, sample and quick share. The k-th composite key of a row, of keys or of a list,
+// Partition refinement, which bucket, sample and quick share. The k-th composite key of a row of keys, or of a list,
 // lies in an interval. A few splitters divide it, a read counts the composite keys that reach each of them, and the
 // part that holds the k-th is the next interval. When few are left in it, the read that counts also moves them to a
 // list and stores those above it as selected. The three algorithms differ in their splitters alone. After a fixed
@@ -62,7 +62,7 @@ struct RefinementFinish {
   }
 };
 
-/// All passes of a row that one group has to itself.
+/// Rows that one group has to itself: it runs all passes.
 template <class Work>
 struct RefineWholeRow {
   Work work;
@@ -98,7 +98,7 @@ void refine(Exec const& exec, Work const& work, int most_passes, RefinementLabel
   launch(labels.finish, exec, groups, Work::shared_bytes, RefinementFinish<Work>{work});
 }
 
-/// Memory of a refinement and of what radix may have to finish.
+/// The memory of a refinement, and of radix, which may have to finish it.
 template <class Item>
 struct RefinementWork {
   RefinementWork() = default;
@@ -113,7 +113,7 @@ struct RefinementWork {
   RadixScratch<Item> fallback;
 };
 
-/// The rows of a source of which what is left still lies there.
+/// The rows of a source whose remaining composite keys still lie there.
 template <class Bits, class Item>
 KeySource<Bits, Item> unmoved(KeySource<Bits, Item> keys, RefinementScratch<Item> const& scratch) {
   keys.verdicts = scratch.verdicts;
@@ -126,8 +126,8 @@ ListSource<Bits, Item> unmoved(ListSource<Bits, Item> lists,
   return lists;
 }
 
-/// Puts the k best composite keys of every active row of `source` into `sink`, in any order: refines, and leaves
-/// the rest to radix.
+/// Puts the k best composite keys of every active row of `source` into `sink`, in any order. It refines, and leaves the
+/// rest to radix.
 template <class Splitters, class Exec, class Source, class Bits, class Item>
 void refine_and_select(Exec const& exec, Source const& source, RefinementWork<Item> const& work,
                        WinnerSink<Bits, Item> const& sink) {
@@ -156,7 +156,7 @@ struct RefinementLayout {
   RefinementWork<Item> work;
 };
 
-/// The whole of an implementation: select, arrange.
+/// A whole implementation: it selects and arranges.
 template <class Splitters, class Exec, class Bits>
 void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                void* workspace) {

@@ -11,19 +11,19 @@
 #include "group.hpp"
 #include "refinement_splitters.hpp"
 
-// What a group does with a row, or a part of it, in a partition refinement: it counts the composite keys that reach each
-// splitter, moves those that are left to a list where they are few, and stores the selected ones.
+// What a group does with a row, or a part of it, in a partition refinement: it counts the composite keys that reach
+// each splitter, moves those that are left to a list where they are few, and stores the selected ones.
 
 namespace ktopk::detail {
 
-/// What the memory of a refinement depends on.
+/// The sizes on which the memory of a refinement depends.
 struct RefinementSizes {
   std::int64_t rows;
   std::int64_t longest;  // row, or the number of all keys where rows are ragged
   std::int64_t average;
 };
 
-/// Memory of a refinement.
+/// The memory of a refinement.
 template <class Item>
 struct RefinementScratch {
   RefinementScratch() = default;
@@ -39,7 +39,7 @@ struct RefinementScratch {
         verdicts(pieces.take<Verdict>(sizes.rows)),
         rest(pieces.take<std::int64_t>(sizes.rows)) {}
 
-  /// In a part: a thread counts by 32 bits, which take half the scratch memory of 64.
+  /// How a thread counts in a part: 32 bits take half the scratch memory of 64.
   static constexpr std::int64_t most_counted = std::int64_t{1} << 31;
 
   KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
@@ -58,7 +58,7 @@ struct RefinementScratch {
   Verdict* unmoved = nullptr;    // of a source of lists: proven where what is left lies there
 };
 
-/// Puts selected keys from the last slot on, so that radix, if it finishes the row, has the first slots.
+/// Puts selected keys from the last slot on, so that the first slots are left to radix, if it finishes the row.
 template <class Bits, class Item>
 struct PutFromEnd {
   WinnerSink<Bits, Item> sink;
@@ -68,14 +68,14 @@ struct PutFromEnd {
   }
 };
 
-/// The composite keys of a list, as KeySource::Reader gives those of the keys.
+/// Reads the composite keys of a list, as KeySource::Reader makes those of keys.
 template <class Item>
 struct ListReader {
   Item const* items;
   KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
 };
 
-/// The steps of a row, or of a part of it. Splitters::choose(group, ...) finds the splitters.
+/// The steps in a row, or in a part of it. Splitters::choose(group, ...) finds the splitters.
 template <class Splitters, class Source, class Bits, class Item>
 struct PartitionRefinement {
   static constexpr int ways = Splitters::ways;
@@ -126,7 +126,7 @@ struct PartitionRefinement {
     for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
   }
 
-  /// The min/max pass over part of a row, where the first splitters depend on it.
+  /// The min/max pass over a part of a row, if the first splitters depend on it.
   template <class Group>
   KOKKOS_FUNCTION void find_extremes(Group const& group, std::int64_t row,
                                      std::int64_t part) const {
@@ -147,7 +147,7 @@ struct PartitionRefinement {
     }
   }
 
-  /// Finds the first splitters; by one group, after the min/max pass.
+  /// Finds the first splitters. One group calls it, after the min/max pass.
   template <class Group>
   KOKKOS_FUNCTION void start(Group const& group, std::int64_t row) const {
     RefinementState<Item>& state = state_of(row);
@@ -188,7 +188,7 @@ struct PartitionRefinement {
     return way;
   }
 
-  /// One pass over part of a row. The counts of all parts meet in scratch.counts.
+  /// One pass over a part of a row. The counts of all parts are added up in scratch.counts.
   template <class Group>
   KOKKOS_FUNCTION void pass(Group const& group, std::int64_t row, std::int64_t part,
                             std::int64_t parts) const {
@@ -294,8 +294,8 @@ struct PartitionRefinement {
     state.above = reached;
   }
 
-  /// Stores the selected keys of a settled row; of another, states what is left to radix, which reads list 0
-  /// or the source.
+  /// Stores the selected keys of a settled row. For any other row it says what is left to radix, which reads list 0 or
+  /// the source.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
     RefinementState<Item>& state = state_of(row);

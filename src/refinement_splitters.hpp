@@ -42,7 +42,7 @@ KOKKOS_FUNCTION void split_equally(Item low, Item high, int ways, Item* splitter
   }
 }
 
-/// Divides it into equal parts of the numbers that its keys stand for; false where that is impossible.
+/// Divides low .. high into equal parts of the numbers that its keys stand for; returns false if that is impossible.
 template <class Bits, class Item>
 KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Item high, int ways,
                                    Item* splitters) {
@@ -58,8 +58,8 @@ KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Ite
   return splitters[ways - 1] > low;
 }
 
-/// Makes quantiles of the samples that are not 0 the splitters; false where all are 0.
-/// \param samples  `length`, a power of two, that the group shares
+/// Makes quantiles of those samples that are not 0 the splitters; returns false if all are 0.
+/// \param samples  `length` of them, a power of two, in the group's shared memory
 template <class Group, class Item>
 KOKKOS_FUNCTION bool split_at_samples(Group const& group, Item* samples, int length, int ways,
                                       Item* splitters) {
@@ -72,13 +72,14 @@ KOKKOS_FUNCTION bool split_at_samples(Group const& group, Item* samples, int len
   return valid > 0;
 }
 
-/// Labels of an implementation's kernels.
+/// The labels of an implementation's kernels.
 struct RefinementLabels {
   char const *begin, *start, *pass, *finish, *rows;
 };
 
-/// The splitters of bucket: equal parts of the keys' numbers. Of composite keys, which are spread as the keys' exponents
-/// are and differ for equal keys, where numbers have left more than half of the source, and from the sixth pass on.
+/// The splitters of bucket: equal parts of the keys' numbers. If numbers left more than half of the source, and from
+/// the sixth pass on, they are equal parts of composite keys, which follow the keys' exponents and differ for equal
+/// keys.
 struct EqualParts {
   static constexpr int ways = 16;
   static constexpr int passes = 8;
@@ -100,7 +101,7 @@ struct EqualParts {
   }
 };
 
-/// Quantiles of a sample of the source; where none of it is in the interval, equal parts.
+/// Quantiles of a sample of the source, or equal parts if no sample lies in the interval.
 template <int Ways, int MostSamples>
 struct SplittersFromSample {
   static constexpr int ways = Ways;
@@ -125,7 +126,8 @@ struct SplittersFromSample {
       split_equally(state.low, state.high, ways, splitters);
   }
 
-  /// A sixteenth of a short source, and all of a very short one, where every composite key may be a splitter.
+  /// The size of the sample: a sixteenth of a short source, and all of a very short one, in which every composite key
+  /// may be a splitter.
   KOKKOS_FUNCTION static int sample_count(std::int64_t size) {
     std::int64_t const part = size / 16 > 64 ? size / 16 : 64;
     std::int64_t const most = part < most_samples ? part : most_samples;
@@ -133,7 +135,7 @@ struct SplittersFromSample {
   }
 };
 
-/// Those of sample.
+/// The splitters of sample.
 struct FifteenSplitters : SplittersFromSample<16, 256> {
   static constexpr int passes = 8;
   static constexpr RefinementLabels labels{"ktopk::sample::begin", "ktopk::sample::start",
@@ -141,7 +143,7 @@ struct FifteenSplitters : SplittersFromSample<16, 256> {
                                            "ktopk::sample::rows"};
 };
 
-/// That of quick.
+/// The splitter of quick.
 struct OnePivot : SplittersFromSample<2, 32> {
   static constexpr int passes = 32;
   static constexpr RefinementLabels labels{"ktopk::quick::begin", "ktopk::quick::start",

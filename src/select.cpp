@@ -36,7 +36,7 @@ bool is_forbidden() {
   return portable_alone && !std::is_same_v<Backend, Generic>;
 }
 
-/// Calls visit(implementation) with that of the first backend in the list which supports the shape; false if none does.
+/// Calls visit(implementation) with the first one in the list that supports the shape; returns false if none does.
 template <template <class> class Algorithm, class... Backends, class Visit>
 bool with_first_of(BackendList<Backends...>, Device const& device, Shape const& shape,
                    Options const& options, Visit const& visit) {
@@ -52,7 +52,7 @@ bool with_first_of(BackendList<Backends...>, Device const& device, Shape const& 
   return (is_visited(Backends{}) || ...);
 }
 
-/// The same for an execution space; where none of its backends supports the shape, with radix, which always does.
+/// The same for an execution space. If none of its backends supports the shape, visits radix, which always does.
 template <template <class> class Algorithm, class Exec, class Visit>
 void with_implementation(Exec const& exec, Shape const& shape, Options const& options,
                          Visit const& visit) {
@@ -132,7 +132,7 @@ Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& 
   return served;
 }
 
-/// What the shape's own layout needs.
+/// Bytes that the shape's own layout needs.
 template <class Exec>
 std::size_t select_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   if (shape.rows == 0 || shape.k == 0) return 0;
@@ -198,7 +198,7 @@ std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& opti
   return std::max(layout_bytes(exec, packed, options), layout_bytes(exec, with_gaps, options));
 }
 
-/// An asynchronous copy of what only the host can read.
+/// Makes an asynchronous copy of `wanted`, which only the host can read.
 template <class Exec>
 IntegerArray bring_wanted(Exec const& exec, std::int64_t rows, IntegerArray const& wanted,
                           std::byte* buffer) {

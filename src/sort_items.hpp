@@ -5,13 +5,13 @@
 
 #include "group.hpp"
 
-// Merge sort of rows of items on any backend: teams sort tiles where they lie, then runs are merged pair by pair.
+// Merge sort of rows of composite keys on any backend: teams sort tiles in place, then runs are merged pair by pair.
 
 namespace ktopk::detail {
 
 inline constexpr std::int64_t sort_tile = 1024;
 
-/// \tparam Rows  tells of each row where its items begin, first(row), and how many they are, size(row)
+/// \tparam Rows  tells where a row's composite keys begin, first(row), and how many there are, size(row)
 template <class Rows, class Item>
 struct SortTiles {
   Rows rows;
@@ -29,7 +29,7 @@ struct SortTiles {
     sort_in_team(group, first, static_cast<int>(count));
   }
 
-  /// Bitonic sort in the team's scratch memory, padded to a power of two with the smallest item.
+  /// Bitonic sort in the team's scratch memory, padded to a power of two with zeros.
   template <class Group>
   KOKKOS_FUNCTION void sort_in_team(Group const& group, Item* first, int count) const {
     Item* const held = group.template shared<Item>();

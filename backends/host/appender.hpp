@@ -19,20 +19,20 @@ struct PutInList {
   }
 };
 
-/// Appends items to what many threads fill by put(slot, items, count). A thread gathers them first, so that threads seldom
-/// meet at the counter. `capacity` bounds what is put, not what is counted.
+/// Appends composite keys, by put(slot, items, count), to a list that many threads fill. A thread gathers them first,
+/// so that threads seldom meet at the counter. `capacity` bounds how many are put, not how many are counted.
 template <class Item, class Put = PutInList<Item>>
 class Appender {
  public:
   Appender(Put const& put, Count64* count, std::int64_t capacity)
       : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
-  /// Without a branch on `wanted`, which nobody can foretell.
+  /// Adds without a branch on `wanted`, which a processor could not predict.
   void add_if(bool wanted, Item item) {
     m_held[m_holds] = item;
     m_holds += wanted;
     if (m_holds == most_held) flush();
   }
-  /// Adds which of item(0) .. item(count - 1) reach `least`; returns the best of all.
+  /// Adds those of item(0) .. item(count - 1) that reach `least`; returns the best of all.
   template <class MakeItem>
   Item add_reaching(int count, Item least, MakeItem const& item) {
     constexpr int stride = most_held / 2;

@@ -11,8 +11,8 @@
 #include "sort.hpp"
 #include "store_selected.hpp"
 
-// For an implementation in which a thread finds the best k of its part of a row. Where a row is one part these are its
-// selected keys; else they go to the row's list, from which one thread selects.
+// For an implementation in which a thread finds the k best of its part of a row. If a row is one part, they are its
+// selected keys. Otherwise they go to the row's list, from which one thread selects.
 
 namespace ktopk::detail::host {
 
@@ -53,7 +53,7 @@ struct PartLists {
     else
       list[part.first + slot] = item;
   }
-  /// When all of a part was put.
+  /// Ends a part: all of its composite keys were put.
   void close(RowPart const& part) const {
     if (parts == 1) complete_row(sink.problem, part.row, part.wanted);
   }
@@ -72,7 +72,7 @@ struct PartLists {
 
  private:
   std::int64_t stride() const { return parts * sink.problem.shape.k; }
-  /// How many items each part of a row gives; only the last can be shorter than the others.
+  /// How many composite keys each part of a row gives; only the last part can be shorter than the others.
   std::int64_t wanted(std::int64_t row, std::int64_t length) const {
     return std::min(length, sink.problem.winners(row));
   }
@@ -83,7 +83,7 @@ struct PartLists {
   }
 };
 
-/// How many parts a row has, each long enough that filling a list costs little.
+/// How many parts a row has. Each is so long that filling its list costs little.
 inline std::int64_t parts_for_lists(Device const& device, Shape const& shape) {
   constexpr std::int64_t keys_per_item = 64;
   std::int64_t const fitting = shape.n / (keys_per_item * (shape.k + 1));
@@ -91,7 +91,7 @@ inline std::int64_t parts_for_lists(Device const& device, Shape const& shape) {
                                 std::min(fitting, host::parts_of_row(device, shape.rows, shape.n)));
 }
 
-/// The list of all rows. A row of one part needs none.
+/// The memory for the lists of all rows. A row of one part needs none.
 template <class Item>
 struct PartListPieces {
   PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&)

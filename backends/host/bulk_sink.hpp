@@ -22,7 +22,7 @@ struct BulkSink : WinnerSink<Bits, Item> {
         row, slot, count, [=, to = map](int h) { return to(from[hits[h]], position(h)); },
         [=](int h) { return from[hits[h]]; }, position);
   }
-  /// Puts the items at from[hits[0]], from[hits[1]] ...
+  /// Puts the composite keys at from[hits[0]], from[hits[1]] ...
   void put_hits(std::int64_t row, std::int64_t slot, Item const* from, std::uint16_t const* hits,
                 int count) const {
     BulkSink const to = *this;  // a copy that no store can change stays in registers
@@ -40,7 +40,7 @@ struct BulkSink : WinnerSink<Bits, Item> {
   }
 
  private:
-  /// Puts `count` selected keys as one loop for each array: item(h), or key(h) and position(h).
+  /// Puts `count` selected keys by one loop for each array: item(h), or key(h) and position(h).
   template <class MakeItem, class MakeKey, class MakePosition>
   void put_many(std::int64_t row, std::int64_t slot, int count, MakeItem const& item,
                 MakeKey const& key, MakePosition const& position) const {
@@ -58,14 +58,14 @@ struct BulkSink : WinnerSink<Bits, Item> {
       put_all<std::uint64_t>(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step,
                              count, position);
   }
-  /// By a copy of `make`, which no store can change, so that it stays in registers.
+  /// Takes a copy of `make`, which no store can change, so that it stays in registers.
   template <class T, class Make>
   static void put_all(Stored<T>* out, std::int64_t step, int count, Make make) {
     for (int h = 0; h < count; ++h) out[h * step] = static_cast<T>(make(h));
   }
 };
 
-/// What an Appender calls to store what it holds.
+/// What an Appender calls to put what it holds.
 template <class Bits, class Item>
 struct PutMany {
   BulkSink<Bits, Item> sink;

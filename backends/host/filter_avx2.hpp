@@ -21,7 +21,7 @@ struct Avx2Lanes {
   static constexpr int count = 32 / static_cast<int>(sizeof(Bits));
 };
 
-/// Bit j is the top bit of lane j.
+/// Returns a mask: bit j is the top bit of lane j.
 template <class Bits>
 KTOPK_AVX2 [[gnu::always_inline]] inline std::uint32_t top_bits(
     typename Avx2Lanes<Bits>::Signed const& lanes) {
@@ -63,15 +63,15 @@ struct Avx2Chunk {
     return vector;
   }
 
-  /// Whether one may pass, by two instructions a vector wherever there are such: the more lines of keys an
-  /// instruction window spans, the more a core asks memory for at a time.
+  /// Whether a key may pass. It takes two instructions a vector wherever it can: the more lines of keys an instruction
+  /// window spans, the more a core requests from memory at a time.
   KTOPK_AVX2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
     if constexpr (by_ends && sizeof(Bits) >= 4) return reaches_as_number(keys);
     if constexpr (by_ends) return reaches_an_end(keys);
     return is_any_within(keys);
   }
 
-  /// Of floats and doubles: whether one is not nearer to zero than the first number that passes; NaN is not.
+  /// For floats and doubles: whether a key is at least as far from zero as the first number that passes, or NaN.
   KTOPK_AVX2 [[gnu::always_inline]] bool reaches_as_number(Stored<Bits> const* keys) const {
     Bits const first = prefilter.first_number();
     bool const is_positive = first >> (std::numeric_limits<Bits>::digits - 1) == 0;
@@ -142,7 +142,7 @@ struct Avx2Chunk {
     return (number >= prefilter.from_signed()) | (key >= prefilter.from_unsigned());
   }
 
-  /// Whose rank is in the range.
+  /// Which keys have a rank in the range.
   KTOPK_AVX2 [[gnu::always_inline]] Signed within(Stored<Bits> const* keys) const {
     Vector const key = load(keys);
     if (prefilter.is_exact()) return passing(key);

@@ -40,7 +40,7 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline Vector greater(Vector const& a, Vector
   return a > b ? a : b;
 }
 
-/// Bit j tells whether bit j of `lanes` is set and lane j of `a` is at most that of `b`.
+/// Returns a mask: bit j tells whether bit j of `lanes` is set and lane j of `a` is at most that of `b`.
 template <class Bits>
 KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
     typename Lanes<Bits>::Vector const& a, typename Lanes<Bits>::Vector const& b,
@@ -55,7 +55,7 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
     return _mm512_mask_cmple_epu64_mask(static_cast<__mmask8>(lanes), x, y);
 }
 
-/// Bit j tells whether the rank of keys[j] is in the range: RankMap's function on a vector.
+/// Returns a mask: bit j tells whether the rank of keys[j] is in the range. It does what RankMap does, on a vector.
 template <class Bits>
 KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Stored<Bits> const* keys,
                                                                        RankMap<Bits> const& map,
@@ -86,7 +86,7 @@ class PrefilterLanes {
     if constexpr (by_ends) return reaches_an_end(keys);
     return is_any_within(keys);
   }
-  /// Bit j tells whether keys[j] passes.
+  /// Returns a mask: bit j tells whether keys[j] passes.
   KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Stored<Bits> const* keys) const {
     Vector const key = load_lanes<Bits>(keys);
     if constexpr (!by_ends) return within(key - m_prefilter.first());
@@ -132,7 +132,7 @@ class PrefilterLanes {
   Prefilter<Bits> m_prefilter;
 };
 
-/// Appends place + j for every bit j that is set; returns how many there are then.
+/// Appends place + j for every bit j that is set; returns how many places there are then.
 KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, int place,
                                                             std::uint16_t* hits, int found) {
   typedef std::uint16_t Places __attribute__((vector_size(64)));
@@ -148,7 +148,7 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, 
   return found;
 }
 
-/// What it stores past the last hit stays within as many places as keys were looked at.
+/// It may store beyond the last hit, but not beyond as many places as it examined keys.
 template <class Bits, bool by_ends>
 struct Vbmi2Chunk {
   static constexpr int size = 64;

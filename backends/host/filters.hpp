@@ -9,11 +9,11 @@
 #include "prefilter.hpp"
 #include "targets.hpp"
 
-// The loops that turn most keys away, made of what treats a chunk of neighbors.
+// The loops that reject most keys, made of functions that treat a chunk of neighbors.
 
 namespace ktopk::detail {
 
-/// Bit j of the result is byte j of the eight at `flags`, each 0 or 1.
+/// Returns a mask: bit j is byte j of the eight at `flags`, each 0 or 1.
 inline std::uint64_t pack_flags(std::uint8_t const* flags) {
   constexpr std::uint64_t spread =
       std::endian::native == std::endian::little ? 0x0102040810204080ull : 0x8040201008040201ull;
@@ -28,7 +28,7 @@ inline std::uint64_t pack_flags_of_64(std::uint8_t const* flags) {
   return mask;
 }
 
-/// Appends place + j for every bit j that is set; returns how many there are then.
+/// Appends place + j for every bit j that is set; returns how many places there are then.
 [[gnu::always_inline]] inline int append_bits(std::uint64_t mask, int place, std::uint16_t* hits,
                                               int found) {
   for (; mask != 0; mask &= mask - 1)
@@ -36,7 +36,7 @@ inline std::uint64_t pack_flags_of_64(std::uint8_t const* flags) {
   return found;
 }
 
-/// A core has few places for lines on their way to its first cache, and more for those to its second.
+/// Prefetches to the second cache: a core has few buffers for lines on their way to the first, and more for the second.
 template <class Bits, int count>
 [[gnu::always_inline]] inline void fetch_ahead(Stored<Bits> const* keys) {
   constexpr int read_only = 0, second_cache = 2;
@@ -45,7 +45,7 @@ template <class Bits, int count>
     __builtin_prefetch(keys + j + filter_block, read_only, second_cache);
 }
 
-/// How a filter treats `size` neighbors, with a prefilter of which the kind is known.
+/// How a filter treats `size` neighbors, with a prefilter whose kind is known at compile time.
 template <class Bits, bool by_ends>
 struct PlainChunk {
   static constexpr int size = 128;
@@ -53,7 +53,7 @@ struct PlainChunk {
   RankRange<Bits> range;
   Prefilter<Bits> prefilter;
 
-  /// Appends the places of those in the range, the first of which is at `place`.
+  /// Appends the places of the keys in the range; the first key is at `place`.
   [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place, std::uint16_t* hits,
                                  int found) const {
     if (!prefilter.template passes_any<by_ends, size>(keys)) return found;

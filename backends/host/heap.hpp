@@ -3,8 +3,8 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// heap on hosts: the k best of what a thread reads in a min-heap, for k <= 16 in a sorted list in registers. SIMD passes
-// over what does not beat the worst of them. Reads the input once.
+// heap on hosts: a thread keeps the k best keys that it reads in a min-heap, or for k <= 16 in a sorted list in
+// registers. SIMD skips keys that do not beat the worst of them. Reads the input once.
 
 namespace ktopk::detail {
 

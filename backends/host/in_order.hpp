@@ -5,8 +5,8 @@
 
 #include "loops.hpp"
 
-// Rows whose ranks never fall or never rise: their selected keys lie together, at an end of the row, or at two places where a
-// tie decides.
+// Rows whose ordered bits never fall or never rise. Their selected keys lie together at an end of the row, or at two
+// places if a tie decides.
 
 namespace ktopk::detail {
 
@@ -15,12 +15,12 @@ struct PlaceInterval {
   int first, count;
 };
 
-/// Two intervals, of which the first comes before the second; any may be empty.
+/// Two intervals, of which the first comes before the second; each may be empty.
 struct PlaceIntervals {
   PlaceInterval before, behind;
 };
 
-/// Whether the ranks of keys that are `apart` from each other never fall or never rise.
+/// Whether the ordered bits of keys that are `apart` from each other never fall or never rise.
 template <class Bits>
 bool are_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count,
                   std::int64_t apart) {
@@ -35,20 +35,20 @@ bool are_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int6
   return !(rises && falls);
 }
 
-/// Whether the first keys of a row are in order. Of most rows they tell as much as places all over it do, each of which
-/// would be waited for where it is in no cache.
+/// Whether the first keys of a row are in order. In most rows they tell as much as keys all over the row, each of which
+/// may have to come from memory.
 template <class Bits>
 bool starts_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count) {
   return are_in_order(rank, keys, std::min<std::int64_t>(count, 16), 1);
 }
 
-/// Whether the keys at some places all over a row are in order, which those of a row in order are, and few others.
+/// Whether the keys at some places all over a row are in order. They are if the row is, and in few other rows.
 template <class Bits>
 bool may_be_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count) {
   return are_in_order(rank, keys, count, std::max<std::int64_t>(count / 16, 1));
 }
 
-/// The k best of a row that is in the order `monotonicity`, 0 < k < count.
+/// The places of the k best of a row whose order is `monotonicity`, 0 < k < count.
 template <class Bits>
 PlaceIntervals selected_in_order(Monotonicity monotonicity, RankMap<Bits> const& rank,
                                  Stored<Bits> const* keys, int count, int k, bool last_wins) {

@@ -13,7 +13,7 @@
 #include "memory.hpp"
 #include "shares.hpp"
 
-// How implementations for hosts use threads. A kernel is over when the call that launches it returns, so that the caller
+// How implementations for hosts use threads. A kernel has ended when the call that launches it returns, so the caller
 // may look at what it wrote.
 
 namespace ktopk::detail::host {
@@ -29,7 +29,7 @@ struct OnThreads {
   }
 };
 
-/// Calls body() as a kernel of this name. One thread's work is too little to wake the others for.
+/// Calls body() as a kernel of this name, on this thread: the work is too little to wake others for.
 template <class Exec, class Body>
 void call_alone(char const* label, Exec const& exec, Body const& body) {
   bool const is_watched = Kokkos::Tools::profileLibraryLoaded();
@@ -40,7 +40,7 @@ void call_alone(char const* label, Exec const& exec, Body const& body) {
   if (is_watched) Kokkos::Tools::endParallelFor(kernel);
 }
 
-/// Calls body(i) for i of 0 .. count - 1, which may make arrays of its thread. Every thread starts with the same
+/// Calls body(i) for i of 0 .. count - 1. The body may make arrays of its thread. Every thread starts with the same
 /// neighbors in every call, and then helps the others.
 template <class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
@@ -55,7 +55,7 @@ void launch(char const* label, Exec const& exec, std::int64_t count, Body const&
   Kokkos::parallel_for(label, policy, on_threads);
 }
 
-/// The same for many short pieces of equal length, which need no arrays.
+/// The same for many short bodies of equal length, which make no arrays.
 template <class Exec, class Body>
 void launch_each(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
   if (count == 0) return;
@@ -64,13 +64,13 @@ void launch_each(char const* label, Exec const& exec, std::int64_t count, Body c
   Kokkos::parallel_for(label, policy, body);
 }
 
-/// How many parts of all rows keep the threads busy to the end.
+/// How many parts, of all rows together, keep the threads busy to the end.
 inline std::int64_t parts_on(Device const& device) { return std::int64_t{4} * device.concurrency; }
 
 /// How many keys are worth a part.
 inline constexpr std::int64_t smallest_part = 32768;
 
-/// In how many parts a row is read.
+/// How many parts a row is read in.
 inline std::int64_t parts_of_row(Device const& device, std::int64_t rows, std::int64_t n) {
   std::int64_t const by_size = n / smallest_part;
   std::int64_t const by_device = rows > 0 ? host::parts_on(device) / rows : 1;

@@ -53,7 +53,7 @@ template <class Bits>
   return reaching;
 }
 
-/// The least of the ranks in a range, of which there are some, and all bits that any of them has.
+/// The least of the ranks in a range, which holds some, and all bits that any of them has.
 template <class Bits>
 [[gnu::always_inline]] inline Extremes<Bits> bounds_in(Bits const* ranks, int count,
                                                        RankRange<Bits> range) {
@@ -67,7 +67,7 @@ template <class Bits>
   return {static_cast<Bits>(range.least + least), static_cast<Bits>(range.least + any)};
 }
 
-/// Ranks between which others may differ in their low bits alone.
+/// Bounds of some ranks, which differ from each other only in bits in which the bounds do.
 template <class Bits>
 [[gnu::always_inline]] inline Extremes<Bits> bounds_of(Bits const* ranks, int count) {
   Bits all = std::numeric_limits<Bits>::max(), any = 0;
@@ -87,7 +87,7 @@ Bits without_low(Bits rank, int bits) {
                                                   : Bits{0};
 }
 
-/// How many ranks reach each of three, in sums that are wide enough for all of them.
+/// How many ranks reach each of three others, in sums that are wide enough.
 template <class Sum, class Bits>
 [[gnu::always_inline]] inline void count_reaching(Bits const* ranks, int count,
                                                   Bits const (&least)[3], int (&reaching)[3]) {
@@ -98,7 +98,7 @@ template <class Sum, class Bits>
   for (int h = 0; h < 3; ++h) reaching[h] = static_cast<int>(here[h]);
 }
 
-/// Raises `best` by the lowest `bits`, two in each step, for a rank that was loaded once is compared three times. Returns
+/// Raises `best` by the lowest `bits`, two in each step: a rank that was loaded once is compared three times. Returns
 /// how many bits are left.
 template <class Sum, class Bits>
 [[gnu::always_inline]] inline int raise(Bits const* ranks, int count, int k, int bits, int steps,
@@ -119,7 +119,7 @@ template <class Sum, class Bits>
 
 inline constexpr int least_narrowed = 128, most_narrowed = 16384;
 
-/// The same by no more than the upper 16 bits, of which a vector holds more.
+/// The same for the upper 16 bits alone, of which a vector holds more.
 template <class Bits>
 [[gnu::always_inline]] inline int raise_narrowed(Bits const* ranks, int count, int k, int bits,
                                                  Reached<Bits>& best) {
@@ -135,8 +135,8 @@ template <class Bits>
   return left;
 }
 
-// From the first bit in which ranks differ. Where many reach the best so far after some steps, they may all be equal, or
-// the least of them the k-th.
+// It begins at the first bit in which ranks differ. If many reach the best so far after some steps, they may all be
+// equal, or the least of them may be the k-th.
 template <class Bits>
 [[gnu::always_inline]] inline Reached<Bits> kth_plain(Bits const* ranks, int count, int k) {
   using Sum = std::conditional_t<sizeof(Bits) < sizeof(int), int, Bits>;
@@ -171,7 +171,7 @@ template <class Bits>
   }
 }
 
-/// The first or last of so many places for which is_it(place), as there is one.
+/// The first or last of so many places for which is_it(place); there must be one.
 template <bool Late, class IsIt>
 [[gnu::always_inline]] inline int place_of(int count, IsIt const& is_it) {
   constexpr int chunk = 64;
@@ -188,8 +188,7 @@ template <bool Late, class IsIt>
   return place;
 }
 
-/// The greatest of what number_of(key) is for each key, the block of keys first .. end - 1 where it is, and the greatest of
-/// what other_of(key) is.
+/// The greatest number_of(key), the block of keys first .. end - 1 that holds it, and the greatest other_of(key).
 template <class Number, class Other>
 struct BestBlock {
   Number most = std::numeric_limits<Number>::min();
@@ -197,8 +196,8 @@ struct BestBlock {
   int first = 0, end = 0;
 };
 
-// The best of a block is cheap to know, and only one block is looked at again for where it is. What comes behind the best
-// of all numbers need not be read, unless the others are asked for.
+// The best of a block is cheap to find, and only one block is examined again for its place. What follows the best of
+// all numbers need not be read, unless the caller asks for the others.
 template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
 [[gnu::always_inline]] inline auto find_best_block(Stored<Bits> const* keys, int count,
                                                    bool from_memory, NumberOf const& number_of,
@@ -228,7 +227,7 @@ template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
   return best;
 }
 
-/// The place of the first or last key of a block for which is_best(key), as there is one.
+/// The place of the first or last key of a block for which is_best(key); there must be one.
 template <bool Late, class Bits, class Block, class IsBest>
 [[gnu::always_inline]] inline int place_in(Block const& block, Stored<Bits> const* keys,
                                            IsBest const& is_best) {
@@ -246,9 +245,10 @@ template <bool Late, class Bits, class RankOf>
   return place_in<Late, Bits>(best, keys, [&](Bits key) { return rank_of(key) == best.most; });
 }
 
-/// The place of the best of floating-point numbers by their bits alone, as signed and as unsigned numbers: of those with
-/// the better sign the one farthest from zero, and where a few keys have the other, the nearest. Or -1: there may be NaN,
-/// or zeros of both signs as the best, or keys of a sign that those few have not.
+/// The place of the best floating-point number, by its bits as a signed and as an unsigned number alone. It is the one
+/// of the better sign that is farthest from zero, or the nearest if three keys that it looks at first have the other
+/// sign. Returns -1 if there may be NaN, if zeros of both signs may be the best, or if a key has a sign that those
+/// three lack.
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline int best_number(Stored<Bits> const* keys, int count, bool from_memory,
                                               RankMap<Bits> const& map) {
@@ -299,7 +299,7 @@ template <bool Late, class Bits>
              : best_by<Late, Bits>(keys, count, from_memory, [&](Bits key) { return map(key); });
 }
 
-/// Whether any two neighbors are such that is_wrong(here, next). Little is read where some are early on.
+/// Whether is_wrong(here, next) for any two neighbors. It reads little if some are found early.
 template <class Bits, class IsWrong>
 [[gnu::always_inline]] inline bool any_neighbors(Stored<Bits> const* keys, int count,
                                                  IsWrong const& is_wrong) {
@@ -313,7 +313,7 @@ template <class Bits, class IsWrong>
   return any != 0;
 }
 
-/// Whether the bits of keys rise or fall as those of the first and the last do, so that none is beyond these.
+/// Whether the bits of keys rise or fall as those of the first and the last key do, so that none is beyond these.
 template <class Bits>
 [[gnu::always_inline]] inline bool are_bits_in_order(Stored<Bits> const* keys, int count) {
   if (keys[0] <= keys[count - 1])
@@ -321,7 +321,7 @@ template <class Bits>
   return !any_neighbors<Bits>(keys, count, [](Bits a, Bits b) { return b > a; });
 }
 
-/// Where keys of the sign of the first end, if those of the last's follow; from 1 to count - 1.
+/// Where the keys of the first key's sign end, if those of the last key's sign follow; from 1 to count - 1.
 template <class Bits>
 int end_of_sign(Stored<Bits> const* keys, int count) {
   auto const has_sign_of_first = [=](Bits key) {
@@ -331,7 +331,7 @@ int end_of_sign(Stored<Bits> const* keys, int count) {
   return first_place_behind(1, count - 1, [&](int i) { return has_sign_of_first(keys[i]); });
 }
 
-/// Asks for the lines of a short row, which a search would else wait for one after the other.
+/// Prefetches the lines of a short row; otherwise a search would wait for one after the other.
 template <class Bits>
 [[gnu::always_inline]] inline void fetch_start(Stored<Bits> const* keys, int count) {
   constexpr int line = 64 / static_cast<int>(sizeof(Bits));
@@ -339,7 +339,7 @@ template <class Bits>
   for (int i = 0; i < end; i += line) __builtin_prefetch(keys + i);
 }
 
-// Of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
+// Among keys of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
 template <class Bits>
 [[gnu::always_inline]] inline Monotonicity monotonicity_plain(Stored<Bits> const* keys, int count,
                                                               RankMap<Bits> const& rank) {
@@ -358,7 +358,7 @@ template <class Bits>
   return monotonicity;
 }
 
-// Several keys of a class at a time, so that the best so far are seldom loaded and stored.
+// It takes several keys of a class at a time, so that the best so far are seldom loaded and stored.
 template <class Bits, class RankOf>
 [[gnu::always_inline]] inline void strided_maxima_by(Stored<Bits> const* keys, int count,
                                                      RankOf const& rank_of, int classes,

@@ -8,20 +8,20 @@
 #include <ktopk/detail/rank.hpp>
 #include <ktopk/detail/stored.hpp>
 
-// The inner loops of every host implementation: plain C++ that vectorizes, compiled for the processors of a decade
-// and picked at run time, so that a portable build is fast. Their source knows no Kokkos, so the host's
-// own compiler translates it even where the implementations are nvcc's.
+// The inner loops of every host implementation: plain C++ that vectorizes. They are compiled for the processors of a
+// decade and selected at run time, so that a portable build is fast. Their source includes no Kokkos, so the host's own
+// compiler compiles it even if nvcc compiles the implementations.
 
 namespace ktopk::detail {
 
 inline constexpr int filter_block = 2048;
-/// How many blocks of a row are read by turns where order does not matter and the processor gains by it: some cores ask
-/// memory for more at a time so than front to back, unless they are told to ask ahead.
+/// How many blocks of a row are read by turns, if order does not matter and the processor gains by it: without
+/// prefetching, some cores have more loads in flight that way than front to back.
 inline constexpr int streams = 4;
-/// Where nothing is learned between blocks, longer ones spend less on beginning.
+/// The length of blocks between which nothing is learned: longer blocks begin less often.
 inline constexpr int long_block = streams * filter_block;
 
-/// The first of the places begin .. end - 1 that is_before(place) no longer tells of, or `end`.
+/// The first of the places begin .. end - 1 for which is_before(place) is false, or `end`.
 template <class IsBefore>
 int first_place_behind(int begin, int end, IsBefore const& is_before) {
   while (begin < end) {
@@ -34,7 +34,7 @@ int first_place_behind(int begin, int end, IsBefore const& is_before) {
   return begin;
 }
 
-/// The ranks from `least` to `least + span`, which is no smaller.
+/// The ranks from `least` to `least + span`, which does not overflow.
 template <class Bits>
 struct RankRange {
   Bits least, span;
@@ -46,7 +46,7 @@ constexpr RankRange<Bits> ranks_from(Bits least) {
   return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
 }
 
-/// Digits of ranks: those of `base` and below are 0, and none is above `last`.
+/// The digit of a rank: 0 at `base` and below, and at most `last`.
 template <class Bits>
 struct RankDigits {
   Bits base;
@@ -67,10 +67,10 @@ struct Reached {
 
 inline constexpr int most_counted_slots = 128;
 
-/// Which way the ranks of neighbors differ, if all do the same way or not at all.
+/// How the ranks of neighbors change: they never fall, they never rise, or neither holds.
 enum class Monotonicity { rises, falls, none };
 
-/// Of how many classes of a row's places the best can be told at most.
+/// The most classes of places of which strided_maxima finds the best.
 inline constexpr int most_strided_maxima = 512;
 
 /// The least and the greatest of some ranks.
@@ -79,7 +79,7 @@ struct Extremes {
   Bits least = std::numeric_limits<Bits>::max(), most = 0;
 };
 
-/// The loops as compiled for one kind of processor.
+/// The loops, compiled for one kind of processor.
 template <class Bits>
 struct HostLoops {
   /// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
@@ -87,41 +87,42 @@ struct HostLoops {
   /// \param hits   room for count + 1
   int (*filter)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                 RankRange<Bits> range, std::uint16_t* hits);
-  /// The same in `streams` blocks at `keys` and `apart` from each other, as if the s-th were at
-  /// s * filter_block; not in order.
+  /// The same in `streams` blocks, which begin at `keys` and are `apart` from each other. Places count as if the s-th
+  /// block began at s * filter_block; they come in no order.
   int (*filter_streams)(Stored<Bits> const* keys, std::int64_t apart, RankMap<Bits> const& rank,
                         RankRange<Bits> range, std::uint16_t* hits);
-  /// The digit of each key's rank.
+  /// Writes the digit of each key's rank.
   void (*digits)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                  RankDigits<Bits> const& digit, std::uint16_t* digits);
-  /// The rank of each key.
+  /// Writes the rank of each key.
   void (*ranks)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, Bits* ranks);
-  /// The k-th best of `count` ranks, or a rank that exactly k reach. 1 <= k <= count.
+  /// Returns the k-th best of `count` ranks, or a rank that exactly k reach. 1 <= k <= count.
   Reached<Bits> (*kth)(Bits const* ranks, int count, int k);
-  /// Sorts by counting, without a branch: slots[i] is how many of the ranks come before ranks[i], larger
-  /// ones and equal ones further forward. \param count  at most most_counted_slots
+  /// Sorts by counting, without a branch: slots[i] becomes how many ranks come before ranks[i]. These are the larger
+  /// ones, and the equal ones further forward.
+  /// \param count  at most most_counted_slots
   void (*slots)(Bits const* ranks, int count, Bits* slots);
-  /// How many ranks reach `least`.
+  /// Returns how many ranks reach `least`.
   int (*reaching)(Bits const* ranks, int count, Bits least);
-  /// The place of the key of the best rank, the first of equals or, if `late`, the last. count > 0
-  /// \param from_memory  whether the keys are in no cache, as far as one can tell
+  /// Returns the place of the best key: the first of equal keys or, if `late`, the last. count > 0
+  /// \param from_memory  whether the keys are probably in no cache
   int (*best)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, bool late,
               bool from_memory);
-  /// The monotonicity of count > 0 keys. Little is read of those that have none from early on.
+  /// Returns the monotonicity of count > 0 keys. It reads little of keys that lose it early.
   Monotonicity (*monotonicity)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank);
-  /// Of each class of places, those that are the same modulo `classes`, the rank of its best key.
-  /// \param count  no fewer than classes, of which there are no more than most_strided_maxima
+  /// Writes the rank of the best key of each class. A class has the places that are equal modulo `classes`.
+  /// \param count  at least `classes`, which is at most most_strided_maxima
   void (*strided_maxima)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
                          int classes, Bits* best);
   /// Whether long rows are read faster by filter_streams than by filter.
   bool by_streams;
 };
 
-/// Those that this processor runs, the fastest last.
+/// All loops that this processor can run, the fastest last.
 template <class Bits>
 std::vector<HostLoops<Bits>> all_host_loops();
 
-/// The fastest of them.
+/// The loops that this processor runs fastest.
 template <class Bits>
 HostLoops<Bits> pick_host_loops();
 

@@ -11,10 +11,10 @@
 
 namespace ktopk::detail {
 
-/// A call's memory for the threads of a host, of which each has a part to itself.
+/// The memory of a call for the threads of a host. Each thread has a part to itself.
 struct HostMemory {
   HostMemory() = default;
-  /// Nothing where the device is no host.
+  /// Takes nothing if the device is not a host.
   HostMemory(Pieces& pieces, Device const& device, Shape const& shape)
       : threads(device.host ? most_threads(device, shape) : 0),
         part_bytes(device.host ? bytes_for(shape) : 0),
@@ -30,12 +30,12 @@ struct HostMemory {
   std::byte* parts = nullptr;
 
  private:
-  /// More groups than these have little to do each.
+  /// The most parts: if there were more, each thread would have little to do.
   static std::int64_t most_threads(Device const& device, Shape const& shape) {
     if (shape.k == 0) return 0;
     return std::min<std::int64_t>(device.concurrency, shape.rows + shape.keys() / 1024);
   }
-  /// For as many ranks and items as a thread holds of a row, and a group's shared memory.
+  /// The size of a part: ordered bits and composite keys of a row, and a group's shared memory.
   static std::int64_t bytes_for(Shape const& shape) {
     std::int64_t const key = shape.key_bytes;
     auto const item = static_cast<std::int64_t>(item_bytes(shape.key_bytes, shape.n));
@@ -45,10 +45,10 @@ struct HostMemory {
   }
 };
 
-/// Of the call that this thread is in.
+/// The memory of the call that this thread is in.
 inline constinit thread_local HostMemory call_memory{};
 
-/// While it lives, kernels that this thread launches have this memory.
+/// While it lives, kernels that this thread launches use this memory.
 class UseHostMemory {
  public:
   explicit UseHostMemory(HostMemory const& memory) : m_before(call_memory) { call_memory = memory; }

@@ -36,7 +36,7 @@ struct TakeSample {
   }
 
  private:
-  /// Each sample misses all caches: the less there is between two reads, the more are on their way at a time.
+  /// Reads samples, each of which misses all caches: the less there is between two reads, the more are in flight.
   void take(std::int64_t row, Strata const& strata, Range range) const {
     Stored<Bits> const* const keys = problem.row_keys(row);
     std::int64_t const step = problem.key_step;
@@ -88,7 +88,7 @@ struct OnePassPieces {
   RadixScratch<Item> fallback;
 };
 
-/// Rows that one thread selects in its cache, and others among ragged ones, for which radix serves.
+/// The workspace for rows that one thread selects in its cache; radix serves longer rows among ragged ones.
 template <class Item>
 struct RowsInCachePieces {
   RowsInCachePieces(void* workspace, Device const& device, Shape const& shape,
@@ -120,7 +120,7 @@ void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits,
                     Validate<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
 }
 
-/// A profile shows it only where it happens.
+/// Launches radix for unproven rows only if there are any, so that a profile shows it only then.
 template <class Exec, class Bits, class Item>
 void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
                RadixScratch<Item> const& scratch, BulkSink<Bits, Item> const& sink) {
@@ -149,7 +149,7 @@ inline Way way_of(Device const& device, Shape const& shape) {
   return shape.ragged || in_cache ? Way::in_cache : Way::shared;
 }
 
-/// Whatever fits no single thread.
+/// Selects from rows that threads share.
 template <class Exec, class Bits, class Item>
 void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
                Options const& options, void* workspace) {

@@ -3,9 +3,9 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// one_pass on hosts: of rows that fit the cache of a thread, and of ragged ones as far as they do, any k, by a sample, a
-// bracket and one read or two (rows_in_cache.hpp). Of longer ones small k: a sample gives a threshold, and one read keeps
-// what reaches it (one_pass_kept.hpp).
+// one_pass on hosts. Rows that fit the cache of a thread, also ragged ones, may have any k: a sample gives a bracket,
+// and one read or two find the selected keys (rows_in_cache.hpp). Longer rows must have a small k: a sample gives a
+// threshold, and one read keeps the keys that reach it (one_pass_kept.hpp).
 
 namespace ktopk::detail {
 

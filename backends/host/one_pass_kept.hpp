@@ -39,8 +39,8 @@ struct Kept {
   Item* items;
 };
 
-/// How many parts of a row are read. Threads share more and smaller ones than elsewhere: of sorted keys a few hold all
-/// that is kept, which takes longer than to read the others.
+/// How many parts of a row are read. There are more and smaller parts than elsewhere: if keys are sorted, a few parts
+/// hold all kept keys, and take longer than the others.
 inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
   std::int64_t const parts = host::parts_of_row(device, shape.rows, shape.n);
   if (parts == 1) return parts;
@@ -48,7 +48,7 @@ inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
   return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
 }
 
-/// The one read: a part of a row, of which what reaches the threshold is kept.
+/// The one read, of a part of a row. It keeps the composite keys that reach the threshold.
 template <class Bits, class Item>
 struct KeepReaching {
   Problem<Bits> problem;
@@ -69,7 +69,7 @@ struct KeepReaching {
   }
 
  private:
-  /// Returns the best of the kept.
+  /// Returns the best of the kept ones.
   Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
     Item const threshold = kept.thresholds[row];
     Item best = 0;
@@ -86,7 +86,7 @@ struct KeepReaching {
   }
 };
 
-/// The selected keys are among the kept if there are enough of them and all found room.
+/// Validates a row: the selected keys are among the kept ones if there are enough of these and the list held all.
 template <class Bits, class Item>
 struct Validate {
   Problem<Bits> problem;

@@ -9,12 +9,12 @@
 #include "loops.hpp"
 #include "thread_memory.hpp"
 
-// Which rank a key must have to win, of rows that fit a host's caches. Radix with digits of two bits, counted by SIMD,
-// of what a sample leaves of a row.
+// The pivot of a row that fits a host's caches: the rank that separates its selected keys from the others. A sample
+// leaves a part of the row, and radix with digits of two bits, which SIMD counts, finds the pivot in it.
 
 namespace ktopk::detail {
 
-/// Of the ranks of a row, the k-th best or one that exactly k reach.
+/// The k-th best rank of a row, or a rank that exactly k reach.
 template <class Bits>
 struct Pivot {
   Bits rank;
@@ -33,12 +33,12 @@ Pivot<Bits> pivot_of(HostLoops<Bits> const& loops, Bits const* ranks, int count,
   return {reached.rank, surplus, reached.count - above};
 }
 
-/// A sample of a row's keys, for the k-th best of all of them: a place from each of as many intervals, and between
-/// which of the sample's own order the k-th should be.
+/// A sample of a row's keys, with one place from each interval. Its order statistics `first` and `last` tell between
+/// which of its keys the k-th best of the row should be.
 struct Samples {
   static constexpr int most = 4096;
 
-  /// \param per_sample  of how many keys of a long row one is looked at
+  /// \param per_sample  how many keys of a long row there are for each sample
   Samples(int of, int k, int per_sample = 64)
       : count(std::min({of / stride, std::max(of / per_sample, 512), most})), apart(of / count) {
     double const share = static_cast<double>(k) / of, expected = share * count;
@@ -46,11 +46,11 @@ struct Samples {
     first = static_cast<int>(expected) - margin;
     last = static_cast<int>(expected) + margin;
   }
-  /// Whether a sample of so many tells enough to be worth its while.
+  /// Whether a sample of this size tells enough to pay.
   static bool are_worth_it(int of) { return of >= 32 * stride; }
   int place(int i) const { return i * apart + i * 5 % stride; }
 
-  /// Copies their ranks.
+  /// Copies the ranks of the sample.
   template <class Bits>
   void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             Bits* sample) const {
@@ -65,7 +65,7 @@ struct Samples {
   static constexpr int stride = 16;
 };
 
-/// The ranks of a row that lie in a range, and how many lie above it.
+/// The ranks of a row that lie in a range, and the number of those above it.
 template <class Bits>
 struct RanksBetween {
   static constexpr int most = 2 * long_block;
@@ -73,7 +73,7 @@ struct RanksBetween {
   RanksBetween(RankRange<Bits> const& range_, int count)
       : range(range_), capacity(std::min(most, count)), m_memory(capacity) {}
 
-  /// Ranks of a range of one are not copied; false if there is no room for the others.
+  /// Copies ranks, unless the range is a single rank; returns false if they do not fit.
   bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             int count, bool few_reach) {
     bool const filters = few_reach && range.span > 0;
@@ -133,7 +133,7 @@ struct RanksBetween {
   }
 };
 
-/// The pivot of a row of keys, by one read of them, if its rank is in a range; or false.
+/// Finds the pivot of a row of keys by one read, if it lies in a range; returns false if it does not.
 template <class Bits>
 bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
                    RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
@@ -149,8 +149,9 @@ bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
   return true;
 }
 
-/// The same without a range, of a row of at least 8192 keys: two of a sample, between which the pivot should be, leave few
-/// ranks (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many share. False where they do not.
+/// The same without a range, for a row of at least 8192 keys. The pivot should lie between two keys of a sample, which
+/// leave few ranks between them (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many keys
+/// share. Returns false if it does not.
 template <class Bits>
 bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
                 int count, int k, Pivot<Bits>& pivot) {

@@ -9,11 +9,10 @@
 
 namespace ktopk::detail {
 
-/// A test of a key's bits as they are, cheaper than its rank, that every key passes whose rank is in a
-/// range. Few others do, unless the range begins or ends beside zero or has both signs and an end short of
-/// the best rank. The keys that pass are an interval of bits, which may wrap around; or, where the best of
-/// one sign go with the NaNs of the other, all from one number on by signed order and from another on by
-/// unsigned order.
+/// A test of a key's original bits, cheaper than its rank. Every key whose rank is in a range passes. Few others do,
+/// unless the range begins or ends beside zero, or has both signs and ends short of the best rank. The keys that pass
+/// are an interval of bits, which may wrap around. If the best keys of one sign go with the NaNs of the other, they are
+/// all keys from one number on by signed order and from another on by unsigned order.
 template <class Bits>
 class Prefilter {
  public:
@@ -30,16 +29,16 @@ class Prefilter {
 
   /// Whether no other key passes.
   bool is_exact() const { return m_is_exact; }
-  /// Whether a key passes by ends, otherwise by an interval.
+  /// Whether a key passes by two ends; otherwise it passes by an interval.
   bool by_ends() const { return m_by_ends; }
   Bits first() const { return m_first; }
   Bits span() const { return m_span; }
   Signed from_signed() const { return static_cast<Signed>(m_first); }
   Bits from_unsigned() const { return m_span; }
-  /// Of a prefilter by ends: NaN passes and, of numbers, this one and, perhaps, those further from zero.
+  /// For a prefilter by ends: NaN passes, this number does, and perhaps do those further from zero.
   Bits first_number() const { return m_first_number; }
 
-  /// Whether one of `count` keys may pass, where the kind is known.
+  /// Whether one of `count` keys may pass; the kind is known at compile time.
   template <bool ends, int count>
   [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
     if constexpr (ends) {
@@ -95,7 +94,7 @@ class Prefilter {
     set_interval(first ^ turn, m_is_exact ? std::min(most, map.infinity) - first : 0);
   }
 
-  /// All positive keys, and negative ones down to `last`; NaN are at both ends.
+  /// Passes all positive keys, and negative ones down to `last`; NaNs are at both ends.
   void set_around_zero(RankMap<Bits> const& map, Bits last, Bits most, bool has_nan, Bits turn) {
     Bits const sign = map.minus_zero;
     Bits const first = has_nan ? static_cast<Bits>((map.infinity + 1) ^ sign) : Bits{0};

@@ -28,10 +28,10 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
 
   RadixAim<Source, Bits, Item> aim() const { return {source, digits()}; }
 
-  /// As many keys are read in the time in which a bin is added to that of the other parts.
+  /// How many keys are read in the time in which one bin is added to that of the other parts.
   static constexpr std::int64_t keys_worth_a_merge = 8;
 
-  /// Has no more bins than are worth their while where so many items are read at a time.
+  /// Limits the bins to as many as pay, if so many composite keys are read at a time.
   void suit_digits(std::int64_t items) {
     scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
   }
@@ -43,7 +43,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     if (!state.settled && aim().is_worth_it(state)) aim().first(state, row);
   }
 
-  /// Whether the pass also moves what may still win to the buffer.
+  /// Whether the pass also moves the keys that may still be selected to the buffer.
   bool filters(RadixRow<Item> const& state, std::int64_t row) const {
     if (of_keys && counts_places(digits(), state)) return false;
     return States::filters(state, row);
@@ -74,7 +74,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
       part.count(read, range, state.left == source.size(row), histogram);
   }
 
-  /// Finds the digit of the k-th item in the histogram and settles it.
+  /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
   template <class Count>
   void choose(RadixRow<Item>& state, Count const* histogram, bool filtered,
               std::int64_t row) const {
@@ -106,7 +106,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     if (piece.lines.begin == 0) tally(Count::passes, 1);
   }
 
-  /// A row that a thread selects from in its cache; false where it is too long for that, or is not to be tried.
+  /// Selects from a row in the cache of this thread; returns false if the row is too long or need not be tried.
   bool select_in_cache(std::int64_t row) const {
     std::int64_t const size = source.active(row) ? source.size(row) : 0;
     auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
@@ -137,7 +137,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     return {state, row, source.problem.winners(row), digits(), sink};
   }
 
-  /// Few items in the buffer are ordered in less time than it takes to launch a pass.
+  /// Orders few composite keys of the buffer, which takes less time than to launch a pass.
   void finish_few(RadixRow<Item>& state, std::int64_t row) const {
     constexpr std::int64_t most = 2048;
     auto const filled = static_cast<std::int64_t>(state.filled);

@@ -9,14 +9,14 @@
 #include "radix_reading.hpp"
 
 // Lays a digit of radix around the samples between which the k-th should lie, so that clustered keys do not
-// meet in one bin. RadiK (Li et al., ICS '24, 4.3) subtracts a sample from the keys, which rounds; from ranks it
-// does not, and what the sample knows nothing of is in one of the outer bins.
+// meet in one bin. RadiK (Li et al., ICS '24, 4.3) subtracts a sample from the keys, which rounds. Ordered bits are
+// subtracted without rounding, and the outer bins hold what the sample does not cover.
 
 namespace ktopk::detail::host {
 
 template <class Source, class Bits, class Item>
 struct RadixAim {
-  /// What a digit is aimed by: of keys the rank, of items in a list the whole.
+  /// A sample by which a digit is aimed: the ordered bits of a key, or in a list the composite key.
   static constexpr bool by_rank = Source::Reader::reads_keys;
   using Sample = std::conditional_t<by_rank, Bits, Item>;
 
@@ -31,7 +31,7 @@ struct RadixAim {
     return state.left >= least_sampled && is_wide;
   }
 
-  /// The first digit of a row.
+  /// Lays the first digit of a row.
   void first(RadixRow<Item>& state, std::int64_t row) const {
     std::int64_t const size = source.size(row);
     std::int64_t const many = by_rank ? std::min(size / 128, most_samples_of_keys) : 0;
@@ -60,7 +60,7 @@ struct RadixAim {
     digits.lay_around(state, around.least, around.most);
   }
 
-  /// The sample that `place` others come before, or a rank that as many samples reach.
+  /// Returns the sample that has `place` others before it, or a rank that exactly place + 1 samples reach.
   Sample ordered(Sample* samples, int count, int place) const {
     if constexpr (by_rank) return source.loops.kth(samples, count, place + 1).rank;
     std::nth_element(samples, samples + place, samples + count, std::greater<Sample>());

@@ -5,15 +5,15 @@
 
 #include "radix_select.hpp"
 
-// The kernels of radix, and which thread does what in them. The first begins every row, and does all of the rows that
-// are one thread's. Then come the passes over the rows that threads share, whose tasks are laid out anew after each
-// (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers their selected keys. A single
-// row needs no list: it is read in equal parts.
+// The kernels of radix, and what each thread does in them. The first kernel begins every row, and completes the rows
+// that one thread has to itself. Then come the passes over the rows that threads share, whose tasks are laid out anew
+// after each pass (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1). At the end a kernel gathers their selected
+// keys. A single row needs no list: it is read in equal parts.
 
 namespace ktopk::detail::host {
 
-/// Counts a piece by parts of which no count is too large for the histogram, and calls add(bin, count) for what each part
-/// has.
+/// Counts a piece in parts, so that no count is too large for the histogram, and calls add(bin, count) for the counts
+/// of each part.
 template <class Selection, class Add>
 void count_by_parts(Selection const& selection, RadixPiece const& piece, unsigned* histogram,
                     Add const& add) {
@@ -48,7 +48,7 @@ struct RadixRows {
   }
 
  private:
-  /// One row, or of ragged rows as many as are about an equal share of all keys.
+  /// Begins one row, or as many ragged rows as are about an equal share of all keys.
   Range rows_of(std::int64_t index) const {
     if (selection.scratch.row_groups == selection.scratch.rows) return {index, index + 1};
     return {row_behind(index), row_behind(index + 1)};
@@ -67,7 +67,7 @@ struct RadixRows {
     }
     return low;
   }
-  /// A row takes as long as so many keys even without any.
+  /// How many keys take as long as an empty row.
   std::int64_t keys_before(std::int64_t row) const {
     return selection.source.first(row) + 512 * row;
   }
@@ -89,7 +89,7 @@ struct RadixRows {
     std::fill_n(selection.scratch.histograms + state.slot * bins, bins, Count64{0});
   }
 
-  /// Ragged rows may be much shorter than a histogram for all of them.
+  /// The bins for a row: ragged rows may be much shorter than a histogram for the longest.
   void select(std::int64_t row) const {
     if (selection.select_in_cache(row)) return;
     Selection own = selection;
@@ -123,8 +123,8 @@ struct RadixRows {
   }
 };
 
-/// A part of a row that all threads share. Each has one, if with no lines, for what is left of the row changes as soon
-/// as the last was read.
+/// A part of a row that all threads share. Each part exists even without lines, because what is left of the row changes
+/// as soon as the last part was read.
 template <class Selection>
 RadixPiece part_of_only_row(std::int64_t index, Selection const& selection) {
   std::int64_t const lines = selection.lines_left(0), parts = selection.scratch.parts;
@@ -132,7 +132,7 @@ RadixPiece part_of_only_row(std::int64_t index, Selection const& selection) {
   return {0, shares.of_group(index), parts};
 }
 
-/// Calls body(piece) for all that is to be read of the rows in a list, or of the only row, as the part `index`.
+/// Calls body(piece) for every piece of part `index`, of the rows in a list or of the only row.
 template <class Selection, class Body>
 void for_each_piece(std::int64_t index, Selection const& selection, RadixTaskList const& list,
                     Body const& body) {
@@ -142,7 +142,7 @@ void for_each_piece(std::int64_t index, Selection const& selection, RadixTaskLis
   while (cursor.next(piece)) body(piece);
 }
 
-/// True in the thread that is the last of `count` to come here; what the others wrote is then visible.
+/// Returns true in the thread that is the last of `count` to arrive; it sees what the others wrote.
 inline bool last_to_arrive(unsigned* arrived, std::int64_t count) {
   Kokkos::memory_fence();
   bool const last = Kokkos::atomic_fetch_add(arrived, 1u) + 1u == static_cast<unsigned>(count);
@@ -151,7 +151,8 @@ inline bool last_to_arrive(unsigned* arrived, std::int64_t count) {
   return last;
 }
 
-/// One digit of the rows in a list; the last to read a row merges, chooses and enlists it again.
+/// Counts one digit of the rows in a list. The last to read a row merges the counts, chooses a bin, and enlists the row
+/// again.
 template <class Selection>
 struct RadixPass {
   Selection selection;

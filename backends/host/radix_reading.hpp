@@ -9,9 +9,9 @@
 #include "bulk_sink.hpp"
 #include "radix_select.hpp"
 
-// What a thread does with part of a row in a pass of radix: it counts digits, or in the same read moves what may still
-// win to a buffer and what has won to the output (AIR Top-K, Zhang et al., SC '23, 3.2), or takes all that reach a
-// threshold.
+// What a thread does with a part of a row in a pass of radix. It counts digits; or in the same read it also moves keys
+// that may still be selected to a buffer, and selected keys to the output (AIR Top-K, Zhang et al., SC '23, 3.2); or it
+// takes all keys that reach a threshold.
 
 namespace ktopk::detail::host {
 
@@ -19,14 +19,14 @@ template <class Bits, class Item, bool OfKeys>
 using HostDigits =
     RadixDigits<Bits, Item, OfKeys, std::countr_zero(static_cast<unsigned>(filter_block))>;
 
-/// Whether only equal keys are left, so many that SIMD counts them faster where they stand than items are written and
-/// read.
+/// Whether only equal keys are left, and so many that SIMD counts them in place faster than composite keys are written
+/// and read.
 template <class Digits, class Item>
 bool counts_places(Digits const& digits, RadixRow<Item> const& state) {
   return digits.is_one_rank(state) && (std::int64_t{1} << state.shift) >= filter_block;
 }
 
-/// Of a range of positions those of floor .. ceiling, which have one rank.
+/// The part of a range of positions that floor .. ceiling holds, which have one rank.
 template <class Digits, class Item>
 Range places_left(Digits const& digits, RadixRow<Item> const& state, Range range) {
   auto const one = static_cast<std::int64_t>(digits.map.position(state.floor));
@@ -42,13 +42,13 @@ struct RadixReading {
   HostDigits<Bits, Item, OfKeys> digits;
   BulkSink<Bits, Item> const& sink;
 
-  /// Histograms the digit of the items of floor .. ceiling; `all` tells that those are all items.
+  /// Counts the digit of the composite keys of floor .. ceiling; `all` tells that all of them are in this interval.
   template <class Reader>
   void count(Reader const& read, Range range, bool all, unsigned* histogram) const {
     count_in(read.scan(), range, all, histogram);
   }
 
-  /// The same, and in the same read writes what has won and buffers what may still win.
+  /// The same; in the same read it writes selected keys and buffers those that may still be selected.
   template <class Reader>
   void filter(Reader const& read, Range range, unsigned* histogram, RadixBuffer<Item> to) const {
     Item const floor = state.floor, ceiling = state.ceiling, span = ceiling - floor;
@@ -57,7 +57,7 @@ struct RadixReading {
     auto const last = static_cast<unsigned>(digits.bins() - 1);
     Appender<Item> buffer({to.items}, &state.filled, to.capacity);
     Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
-    split(read, range, ceiling, [&](Item item) {
+    visit_reaching(read, range, ceiling, [&](Item item) {
       selected.add_if(item > ceiling, item);
       if (item - floor > span) return;
       buffer.add_if(true, item);
@@ -67,13 +67,14 @@ struct RadixReading {
     selected.flush();
   }
 
-  /// Writes every item from the floor upwards.
+  /// Writes every composite key from the floor upwards.
   template <class Reader>
   void gather(Reader const& read, Range range) const {
     if constexpr (Reader::reads_keys) {
       Item const threshold = state.floor;
       Appender<Item, PutMany<Bits, Item>> selected({sink, row}, &state.emitted, wanted);
-      split(read, range, threshold, [&](Item item) { selected.add_if(item >= threshold, item); });
+      visit_reaching(read, range, threshold,
+                     [&](Item item) { selected.add_if(item >= threshold, item); });
       selected.flush();
     } else {
       gather_list(read.scan(), range);
@@ -81,7 +82,7 @@ struct RadixReading {
   }
 
  private:
-  /// Of a list.
+  /// Counts in a list.
   void count_in(ListScan<Item> const& scan, Range range, bool all, unsigned* histogram) const {
     RankDigits<Item> const digit{state.base, state.shift, static_cast<unsigned>(digits.bins() - 1)};
     if (all)
@@ -91,7 +92,7 @@ struct RadixReading {
                          [&](Item item) { ++histogram[digit(item)]; });
   }
 
-  /// Of keys.
+  /// Counts in keys.
   void count_in(KeyScan<Bits, Item> const& scan, Range range, bool all, unsigned* histogram) const {
     auto const& map = digits.map;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
@@ -109,7 +110,7 @@ struct RadixReading {
     });
   }
 
-  /// The same where all that may win is of one rank.
+  /// The same if all keys that may be selected have one rank.
   void count_places(KeyScan<Bits, Item> const& scan, Range range, unsigned* histogram) const {
     auto const last = static_cast<unsigned>(digits.bins() - 1);
     Bits const rank = digits.map.rank_of(state.floor);
@@ -122,11 +123,11 @@ struct RadixReading {
     });
   }
 
-  /// Calls visit(item) for every item from the floor upwards, and maybe for others; what is surely above `ceiling` goes
-  /// to the sink instead, by whole blocks.
+  /// Calls visit(item) for every composite key from the floor upwards, and maybe for others. Those that are surely
+  /// above `ceiling` go to the sink instead, by whole blocks.
   template <class Reader, class Visit>
-  void split(Reader const& read, Range range, Item ceiling, Visit const& visit) const {
-    read.scan().split(
+  void visit_reaching(Reader const& read, Range range, Item ceiling, Visit const& visit) const {
+    read.scan().visit_between(
         range.begin, range.end, state.floor, ceiling, visit,
         [&](typename Reader::Block from, std::uint16_t const* hits, int found, auto... first) {
           sink.put_hits(row, slots_for(found), from, hits, found, first...);

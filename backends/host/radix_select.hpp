@@ -10,11 +10,11 @@
 #include "rows_in_cache.hpp"
 #include "scan.hpp"
 
-// Radix selection on hosts, for radix itself and for what one_pass keeps or cannot prove.
+// Radix selection on hosts, for radix itself and for the rows that one_pass finishes or cannot prove.
 
 namespace ktopk::detail::host {
 
-/// Keys that become items as they are read.
+/// Rows of keys, which become composite keys as they are read.
 template <class Bits, class Item>
 struct KeySource : RowsOfKeys<Bits, Item> {
   HostLoops<Bits> loops;
@@ -25,7 +25,7 @@ struct KeySource : RowsOfKeys<Bits, Item> {
     ItemMap<Bits, Item> map;
     HostLoops<Bits> loops;
     static constexpr bool reads_keys = true;
-    typedef Stored<Bits> const* Block;  // as what split names a block
+    typedef Stored<Bits> const* Block;  // as what visit_between names a block
     KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
     Item operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
@@ -36,8 +36,18 @@ struct KeySource : RowsOfKeys<Bits, Item> {
   }
 };
 
+/// Lists whose least and best are known from the read that filled them.
 template <class Bits, class Item>
 struct ListSource : RowsOfItems<Bits, Item> {
+  ItemMap<Bits, Item> map;
+  Item const* least;          // of each row
+  Count64 const* best_ranks;  // no key of the row is better
+
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
+    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
+    return {least[row], most | static_cast<Item>(map.position_mask)};
+  }
+
   struct Reader {
     Item const* items;
     static constexpr bool reads_keys = false;
@@ -48,7 +58,7 @@ struct ListSource : RowsOfItems<Bits, Item> {
   Reader reader(std::int64_t row) const { return {this->items + row * this->stride}; }
 };
 
-/// Whether a row is to be selected.
+/// Whether there is a row to select from.
 template <class Source>
 bool any_active(Source const& source, std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row)
@@ -67,7 +77,7 @@ struct RadixScratch : RadixWorkspace<Item> {
                std::int64_t keys, bool buffered)
       : RadixWorkspace<Item>(pieces, host::radix_groups(device), rows, n, keys, buffered),
         row_groups(rows) {
-    // A list is short beside a row: what a part costs of itself counts for more than an even load.
+    // A list is much shorter than a row: the cost of a part counts for more than an even load.
     this->parts = std::min<std::int64_t>(this->parts, device.concurrency);
   }
   RadixScratch(Pieces& pieces, Device const& device, Shape const& shape, bool buffered)
@@ -78,7 +88,7 @@ struct RadixScratch : RadixWorkspace<Item> {
   std::int64_t longest_in_cache = 0;  // rows of up to so many keys are first tried in a cache
 };
 
-/// Puts the k best items of every active row of `source` into `sink`, in any order.
+/// Puts the k best composite keys of every active row of `source` into `sink`, in any order.
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   BulkSink<Bits, Item> const& sink);

@@ -18,12 +18,12 @@
 
 namespace ktopk::detail {
 
-/// Of rows of up to so many keys the thread also sorts and stores.
+/// The longest row whose selected keys the thread also sorts and stores.
 inline constexpr std::int64_t longest_short_row = long_block;
 inline constexpr std::int64_t longest_row_in_cache = 1 << 18;
 
-/// Where the selected keys of a row go as they are found: their places in a short row to an array, the keys of a longer
-/// one to the output.
+/// Where the selected keys of a row go as they are found. If the row is short, their places go to an array; otherwise
+/// the keys go to the output.
 template <class Bits, class Item>
 class FoundKeys {
  public:
@@ -49,7 +49,7 @@ class FoundKeys {
   std::int64_t m_count = 0;
 };
 
-/// The keys of a row that reach a rank: their ranks, and their places in blocks.
+/// The keys of a row that reach a rank: their ranks, and their places within blocks.
 template <class Bits>
 class Hits {
  public:
@@ -58,7 +58,7 @@ class Hits {
 
   explicit Hits(int row_length) : m_room(std::min(most, row_length)) {}
 
-  /// Raises `least` as more are found than may be among the k best. False if there is no room for all.
+  /// Raises `least` when it finds more than can be among the k best. Returns false if they do not fit.
   bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
             int length, Bits least, int k) {
     int many = 3 * k;
@@ -99,7 +99,7 @@ struct RowsInCache {
   using Found = FoundKeys<Bits, Item>;
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
 
-  /// Selects from a short row, sorts and stores.
+  /// Selects from a short row, sorts, and stores.
   void operator()(std::int64_t row) const {
     Problem<Bits> const& problem = sink.problem;
     auto const k = static_cast<int>(problem.winners(row));
@@ -108,8 +108,8 @@ struct RowsInCache {
     for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
   }
 
-  /// Puts the k > 0 best keys of a row of so many, in any order where it is longer than a short one. False where they are
-  /// not found.
+  /// Puts the k > 0 best keys of a row of `count`, in any order unless the row is short. Returns false if it does not
+  /// find them.
   bool put(std::int64_t row, std::int64_t length, int k) const {
     Problem<Bits> const& problem = sink.problem;
     auto const count = static_cast<int>(length);
@@ -134,7 +134,7 @@ struct RowsInCache {
 
   bool last_wins() const { return sink.map.flip == 0; }
 
-  /// Finds the k best; false where that takes more than a cache. Of equal ranks they come in ascending order.
+  /// Finds the k best; returns false if that takes more than a cache. Keys of equal rank come in ascending order.
   bool select(Stored<Bits> const* keys, int count, int k, Found& found) const {
     if (k == 1) {
       add_interval({best(keys, count), 1}, keys, found);
@@ -182,7 +182,7 @@ struct RowsInCache {
     }
   }
 
-  /// A rank that about as many reach as are selected. Where many share it, those above it come first.
+  /// A rank that about k keys reach. If many keys share it, those above it are taken first.
   struct RankThreshold {
     Bits rank;
     bool is_shared;
@@ -203,7 +203,7 @@ struct RowsInCache {
     return {rank, like > samples.last + samples.count / 16};
   }
 
-  /// Few keys, by one read; false where they are not found so.
+  /// Finds few keys by one read; returns false if one read does not find them.
   bool select_few(Stored<Bits> const* keys, int count, int k, Found& found) const {
     StridedMaxima const classes(k);
     if (k <= most_by_classes && classes.serve(count))
@@ -216,7 +216,8 @@ struct RowsInCache {
     return are_few && add_reaching(threshold, keys, count, k, found);
   }
 
-  /// The k best of the keys that reach a threshold, or are above it where many share it. False where too few or too many do.
+  /// Adds the k best of the keys that reach a threshold, or that are above it if many share it. Returns false if too
+  /// few or too many do.
   bool add_reaching(RankThreshold threshold, Stored<Bits> const* keys, int count, int k,
                     Found& found) const {
     Hits<Bits> hits(count);
@@ -241,7 +242,8 @@ struct RowsInCache {
     }
   }
 
-  /// The first or last `wanted` keys of a rank; false where there are too few. No more are read than up to their block.
+  /// Adds the first or last `wanted` keys of a rank; returns false if there are too few. It reads no further than their
+  /// block.
   bool add_ties(Bits rank, Stored<Bits> const* keys, int count, int wanted, Found& found) const {
     std::uint16_t places[tie_block + 1];
     auto const ties_in = [&](int first, int length) {
@@ -323,7 +325,7 @@ struct RowsInCache {
   }
 };
 
-/// Whether the rows of a shape are short ones.
+/// Whether the rows of a shape are short.
 inline bool are_short_rows(Shape const& shape) {
   return !shape.ragged && shape.n <= longest_short_row;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -17,8 +18,8 @@
 
 namespace ktopk::detail {
 
-/// Adds digits to a histogram of at most 2048 bins: to four in turn, so that equal digits do not wait for
-/// each other.
+/// Adds digits to a histogram of at most 2048 bins. It adds to four histograms by turns, so that equal digits do not
+/// wait for each other.
 class DigitCounter {
  public:
   DigitCounter(unsigned* histogram, unsigned bins)
@@ -50,13 +51,13 @@ class DigitCounter {
   unsigned* const m_other = m_memory.get();
 };
 
-/// Room for copies of a block's keys, where they are `step` apart.
+/// Memory for a copy of a block's keys, if they are not neighbors but `step` apart.
 template <class Bits>
 ThreadArray<Bits> room_for_block(std::int64_t step) {
   return ThreadArray<Bits>(step == 1 ? 0 : filter_block);
 }
 
-/// `count` > 0 keys that are `step` apart, or a copy of them, one behind the other.
+/// Returns `count` > 0 keys one after the other: the keys themselves, or a copy if they are `step` apart.
 template <class Bits>
 Stored<Bits> const* neighbors(Stored<Bits> const* keys, std::int64_t step, int count,
                               Bits* packed) {
@@ -67,7 +68,7 @@ Stored<Bits> const* neighbors(Stored<Bits> const* keys, std::int64_t step, int c
   return packed;
 }
 
-/// One row's keys as a host reads them: whole blocks at a time, each of neighbors in memory.
+/// The keys of a row, as a host reads them: block by block, each block of neighbors in memory.
 template <class Bits, class Item>
 struct KeyScan {
   HostLoops<Bits> loops;
@@ -85,8 +86,8 @@ struct KeyScan {
     }
   }
 
-  /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as where it was
-  /// aimed, only the others are looked at one by one.
+  /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as they have if the
+  /// digit was aimed, it examines only the others one by one.
   void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
                     unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
@@ -115,7 +116,7 @@ struct KeyScan {
     });
   }
 
-  /// Adds the digits of the ranks in `range` alone. Where many are, a block's digits are told together.
+  /// Adds only the digits of the ranks in `range`. If there are many, it computes all digits of a block together.
   void count_digits_in(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
                        RankRange<Bits> range, unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
@@ -132,8 +133,8 @@ struct KeyScan {
     });
   }
 
-  /// Calls body(position, found) for each interval of positions that differ in their low `shift` bits alone:
-  /// `found` of its keys have this rank. The first position stands for all of the interval.
+  /// Calls body(position, found) for each interval of positions that differ in their low `shift` bits alone: `found` of
+  /// its keys have this rank. `position` is the first of the interval.
   template <class Body>
   void count_places(std::int64_t begin, std::int64_t end, Bits rank, int shift,
                     Body const& body) const {
@@ -147,18 +148,11 @@ struct KeyScan {
     });
   }
 
-  /// Calls visit(item) for every item of floor .. ceiling, and maybe for others of the same rank.
-  template <class Visit>
+  /// Calls visit(item) for every composite key of floor .. ceiling, and maybe for others of the same ranks. If asked,
+  /// it calls above(from, hits, found, first), as BulkSink::put_hits takes it, for those above that it does not visit.
+  template <class Visit, class Above = std::nullptr_t>
   void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                     Visit const& visit) const {
-    split(begin, end, floor, ceiling, visit, nullptr);
-  }
-
-  /// The same, and calls above(from, hits, found, first), as BulkSink::put_hits takes it, for what is
-  /// above and not passed to visit.
-  template <class Visit, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
-             Above const& above) const {
+                     Visit const& visit, Above const& above = nullptr) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
       auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
@@ -182,12 +176,12 @@ struct KeyScan {
   }
 };
 
-/// Finds the selected among keys of which all win that are better than `ties`, and of these ranks the first or the last.
+/// Finds the selected keys: all keys better than `ties`, and the first or the last of those whose ranks are in `ties`.
 template <class Bits>
 class TieSplitter {
  public:
-  /// \param surplus  how many of `ties` do not win; none if it is not above 0
-  /// \param wanted   how many win
+  /// \param surplus  how many of `ties` are not selected; none if it is not above 0
+  /// \param wanted   how many of `ties` are selected
   TieSplitter(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
       : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
     if (surplus > 0) return;
@@ -195,7 +189,7 @@ class TieSplitter {
     m_ahead = 0;
   }
 
-  /// As HostLoops::filter, of the keys that follow those of the call before.
+  /// Filters as HostLoops::filter does, the keys that follow those of the previous call.
   int filter(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
              int count, std::uint16_t* hits) {
     int found = 0;
@@ -231,7 +225,8 @@ class TieSplitter {
   int m_ahead;  // ties that come before those of the other sort
 };
 
-/// Items in a list as a host reads them: those of 64 bits by the loops for keys that are their own ranks.
+/// The composite keys of a list, as a host reads them: the loops read those of 64 bits as keys that are their own
+/// ranks.
 template <class Item>
 struct ListScan {
   Item const* items;
@@ -239,8 +234,8 @@ struct ListScan {
 
   static constexpr bool by_loops = sizeof(Item) == sizeof(Item64);
 
-  /// Adds the digits of items to `histogram`. As long as most have the first digit or the last, as where
-  /// it was aimed, only the others are looked at one by one.
+  /// Adds the digits of composite keys to `histogram`. As long as most have the first digit or the last, as they have
+  /// if the digit was aimed, it examines only the others one by one.
   void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Item> const& digit,
                     unsigned* histogram) const {
     unsigned const last = digit.last;
@@ -267,7 +262,7 @@ struct ListScan {
     });
   }
 
-  /// Calls body(found, count) for each block: the items that reach `least`, of which about half may, so that
+  /// Calls body(found, count) for each block, with the composite keys that reach `least`. About half of them may, so
   /// each is copied without a branch.
   template <class Body>
   void pack_reaching(std::int64_t begin, std::int64_t end, Item least, Body const& body) const {
@@ -283,17 +278,11 @@ struct ListScan {
     });
   }
 
-  /// Calls visit(item) for every item of floor .. ceiling, in order.
-  template <class Visit>
+  /// Calls visit(item) for every composite key of floor .. ceiling, in order. If asked, it calls above(from, hits,
+  /// found) for those above: from[hits[0]], from[hits[1]] ...
+  template <class Visit, class Above = std::nullptr_t>
   void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
-                     Visit const& visit) const {
-    split(begin, end, floor, ceiling, visit, nullptr);
-  }
-
-  /// The same, and calls above(from, hits, found) for what is above: items from[hits[0]], from[hits[1]] ...
-  template <class Visit, class Above>
-  void split(std::int64_t begin, std::int64_t end, Item floor, Item ceiling, Visit const& visit,
-             Above const& above) const {
+                     Visit const& visit, Above const& above = nullptr) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Item const* from, int count) {
       if constexpr (!std::is_null_pointer_v<Above>) {
@@ -338,10 +327,10 @@ struct ListScan {
   }
 };
 
-/// Calls body(from, hits, found, first) for each block of begin .. end - 1 of which some keys may reach
-/// threshold(): those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`.
-/// `threshold` is asked once a block and may rise; blocks grow from `block` to filter_block keys, unless
-/// they are longer from the beginning. At most long_block.
+/// Calls body(from, hits, found, first) for each block of begin .. end - 1 in which some keys may reach threshold():
+/// those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`. It asks for the threshold once a block,
+/// and the threshold may rise. Blocks grow from `block` to filter_block keys, unless `block` is longer.
+/// \param block  at most long_block
 template <class Bits, class Item, class Threshold, class Body>
 void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                              std::int64_t step, ItemMap<Bits, Item> const& map, std::int64_t begin,
@@ -364,8 +353,8 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
   }
 }
 
-/// Calls body(begin, end) for the one or two intervals of a range in each of which all keys that tie with `threshold`
-/// reach it, or none: what the filter finds there need not be looked at again.
+/// Calls body(begin, end) for the one or two intervals of a range in which either all keys that tie with `threshold`
+/// reach it or none does. What the filter finds in an interval need not be examined again.
 template <class Bits, class Item, class Body>
 void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
                            std::int64_t end, Body const& body) {
@@ -375,9 +364,9 @@ void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::
   if (boundary < end) body(boundary, end);
 }
 
-/// Calls body(found, item) for each group of blocks of begin .. end - 1 of which some keys may reach
-/// threshold(), which may rise: item(0) .. item(found - 1), in no particular order. Keys that are no neighbors in
-/// memory are read by one stream, and so are all where the processor gains nothing by more.
+/// Calls body(found, item) for each group of blocks of begin .. end - 1 in which some keys may reach threshold(), which
+/// may rise: item(0) .. item(found - 1), in no particular order. It reads by one stream if keys are not neighbors in
+/// memory, or if the processor gains nothing by more.
 template <class Bits, class Item, class Threshold, class Body>
 void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                                   std::int64_t step, ItemMap<Bits, Item> const& map,
@@ -418,9 +407,9 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
   by_blocks(begin + streams * apart, end);
 }
 
-/// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
-/// position `first`. What is visited raises the threshold, so that now and then the rest is filtered anew:
-/// of a sorted block few are visited. `hits` is overwritten.
+/// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is position
+/// `first`. The visited keys raise the threshold, so it filters the rest again now and then: in a sorted block it
+/// visits few keys. It overwrites `hits`.
 template <class Bits, class Item, class Threshold, class Visit>
 void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map,
                           Stored<Bits> const* from, std::uint16_t* hits, int found,
@@ -445,8 +434,8 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
   }
 }
 
-/// An item that k of the keys of begin .. end - 1 reach; or 0 where to know one costs more than it saves: of a short
-/// range, or where the keys may be in order, so that those of one end turn away the others.
+/// Returns a composite key that k of the keys of begin .. end - 1 reach; or 0 if it costs more than it saves: for a
+/// short range, or if the keys may be in order, so that those of one end reject the others.
 template <class Bits, class Item>
 Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
                           ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
@@ -461,10 +450,9 @@ Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys
          << map.position_bits;
 }
 
-/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. The first and the last of
-/// them come before the others, which they turn away where keys fall or rise: a few for small k, then the last
-/// block. Of a long row so does the first, and what is between them is read by streams. What k others beat may be
-/// left out.
+/// The same for every key of begin .. end - 1 that may reach threshold(), block by block. A few keys of both ends come
+/// first if k is small, then the last block: if keys fall or rise, these reject the others. In a long row the first
+/// block comes early too, and what is between is read by streams. Keys that k others beat may be left out.
 template <class Bits, class Item, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
                                       std::int64_t step, ItemMap<Bits, Item> const& map,

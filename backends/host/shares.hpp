@@ -7,10 +7,10 @@
 
 namespace ktopk::detail {
 
-/// Work that threads share: each begins with neighbors that are its own in every call, so that it finds in its
-/// caches and in its part of the memory what it has read or touched before, and then helps the others. Those of
-/// the second half go backwards: both ends of sorted keys, of which one takes the longest, come early. Several
-/// that are taken at once, as short rows are, go forwards there too, for a processor fetches ahead that way.
+/// Work that threads share. Each thread begins with the same neighbors in every call, so that it finds in its caches
+/// and in its part of the memory what it touched before; then it helps the others. Threads of the second half go
+/// backwards: both ends of sorted keys come early, and one of them takes the longest. If several are taken at once, as
+/// short rows are, these go forwards there too, because a processor prefetches that way.
 class HostShares {
  public:
   HostShares(std::int64_t count, std::int64_t threads)
@@ -20,10 +20,10 @@ class HostShares {
     for (std::int64_t share = 0; share < m_shares; ++share) m_shared[share].taken = 0;
   }
 
-  /// How many threads there is work for.
+  /// How many threads have work.
   std::int64_t threads() const { return m_threads; }
 
-  /// Calls body(i) for every i of 0 .. count - 1 that comes to this thread.
+  /// Calls body(i) for every i of 0 .. count - 1 that this thread gets.
   template <class Body>
   void work(std::int64_t thread, Body const& body) {
     for (std::int64_t s = 0; s < m_shares; ++s) work_on((thread + s) % m_shares, body);
@@ -38,7 +38,7 @@ class HostShares {
     // Not Kokkos's: its load is an exchange, for which threads would take the line from each other.
     std::atomic_ref<std::int64_t> const taken(m_shared[share].taken);
     for (std::int64_t seen; (seen = taken.load(std::memory_order_relaxed)) < size;) {
-      // Ever fewer at a time, so that threads come to the end together.
+      // It takes ever fewer at a time, so that threads come to the end together.
       std::int64_t const chunk = std::clamp<std::int64_t>((size - seen) / 8, 1, 1024);
       std::int64_t const first = taken.fetch_add(chunk, std::memory_order_relaxed);
       std::int64_t const last = std::min(first + chunk, size);

@@ -12,11 +12,11 @@
 #include "loops.hpp"
 #include "thread_memory.hpp"
 
-// How one thread orders composite keys.
+// How one thread sorts composite keys and selects among them.
 
 namespace ktopk::detail {
 
-/// An item that k of `count` distinct ones reach, 1 <= k <= count. May change their order.
+/// Returns a composite key that k of `count` distinct ones reach, 1 <= k <= count. May change their order.
 template <class Item>
 Item kth_item(Item* items, int count, int k) {
   if constexpr (std::is_same_v<Item, Item64>) {
@@ -27,7 +27,7 @@ Item kth_item(Item* items, int count, int k) {
   }
 }
 
-/// Moves the k best of `count` distinct items to the front.
+/// Moves the k best of `count` distinct composite keys to the front.
 template <class Item>
 void keep_best(Item* items, int count, int k) {
   Item const least = kth_item(items, count, k);
@@ -40,8 +40,8 @@ void keep_best(Item* items, int count, int k) {
   tally(Count::items_read, 2 * count);
 }
 
-/// Sorts by radix from the last bit in which items differ, best first, but for digits that all have in
-/// common. `spare` holds `count` items too.
+/// Sorts by radix from the last bit in which composite keys differ, best first; it skips digits that all have in
+/// common. `spare` holds `count` composite keys too.
 template <class Item>
 void radix_sort(Item* items, Item* spare, std::int64_t count) {
   constexpr int digit_bits = 11, bins = 1 << digit_bits, width = 8 * sizeof(Item);
@@ -69,7 +69,7 @@ void radix_sort(Item* items, Item* spare, std::int64_t count) {
 
 inline constexpr std::int64_t smallest_radix_sort = 2048;
 
-/// Sorts on one thread of a host, best first. `spare` holds `count` items too.
+/// Sorts on one thread of a host, best first. `spare` holds `count` composite keys too.
 template <class Item>
 void sort_alone(Item* items, Item* spare, std::int64_t count) {
   if (count >= smallest_radix_sort) return radix_sort(items, spare, count);

@@ -9,11 +9,11 @@
 #include "launch.hpp"
 #include "sort.hpp"
 
-// What implementations for hosts end in: selected keys that lie in lists are sorted and stored.
+// The end of implementations for hosts: selected keys that lie in lists are sorted and stored.
 
 namespace ktopk::detail::host {
 
-/// Of a row that has its `real` selected keys: stores their number, and fills what is left of its slots.
+/// Completes a row that has its `real` selected keys: stores their number, and fills the rest of its slots.
 template <class Bits>
 void complete_row(Problem<Bits> const& problem, std::int64_t row, std::int64_t real) {
   if (problem.counts) problem.counts.store(row, real);
@@ -38,8 +38,8 @@ struct SortTiles {
   }
 };
 
-/// Sorts every row, best first: each thread a tile, then by merging; `longest` bounds the sizes and `spare` is as large
-/// as `items`. Returns where the result is: `items` or `spare`.
+/// Sorts every row, best first: each thread sorts a tile, then tiles are merged. `longest` bounds the sizes, and
+/// `spare` is as large as `items`. Returns where the result is: `items` or `spare`.
 template <class Exec, class Rows, class Item>
 Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std::int64_t longest,
                  Item* items, Item* spare) {
@@ -56,8 +56,8 @@ Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std
   return items;
 }
 
-/// Sorts the selected keys of each row if there is a spare, then stores keys, positions and counts and fills what a short row
-/// leaves open.
+/// Sorts the selected keys of each row if there is a spare. Then it stores keys, positions and counts, and fills the
+/// slots that a short row leaves open.
 template <class Exec, class Bits, class Item>
 void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
              Winners<Item> const& winners) {

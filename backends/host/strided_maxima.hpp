@@ -7,18 +7,19 @@
 
 namespace ktopk::detail {
 
-/// A threshold for the k best of some keys, from the best of each of at least twice as many classes of their places:
-/// the k-th of these k keys reach, and of random ones few more. The maximum delegates of Dr. Top-k (drtopk-sc21,
-/// section 4.1), but of places apart from each other, so that SIMD finds them and neighbors share none.
+/// A threshold for the k best of some keys. The places are divided into at least 2 k classes; at least k keys reach the
+/// k-th best of the maxima of all classes, and if keys are random, few more do. These are the maximum delegates of Dr.
+/// Top-k (drtopk-sc21, section 4.1), but the places of a class lie apart from each other, so that SIMD finds the maxima
+/// and neighbors are in different classes.
 struct StridedMaxima {
   static constexpr int most_k = most_strided_maxima / 2;
 
   explicit StridedMaxima(int k_) : k(k_), count((2 * k_ + step - 1) / step * step) {}
-  /// Of how many keys they tell enough to be worth their while.
+  /// Whether there are so many keys that the maxima pay.
   bool serve(std::int64_t keys) const { return k <= most_k && keys >= 4 * count; }
 
-  /// The k-th of the best of all classes, and how many of these reach it. Of more keys than tell enough, those at
-  /// both ends are asked: the others may all be better or worse than those of one.
+  /// The k-th best of the maxima, and how many maxima reach it. In a long row it reads only keys at both ends; those
+  /// of one end could all be worse than the rest.
   template <class Bits>
   Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
                     Stored<Bits> const* keys, int length) const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The processors that host loops are compiled for. KTOPK_FOR_EACH_HOST_TARGET(X) says X(suffix, attribute)
-// for each of them; KTOPK_FASTEST_ON_HOST(function, Bits) is then the function_suffix<Bits> that this
-// processor runs fastest.
+// The processors for which host loops are compiled. KTOPK_FOR_EACH_HOST_TARGET(X) expands to X(suffix, attribute) for
+// each of them; KTOPK_FASTEST_ON_HOST(function, Bits) is then the function_suffix<Bits> that this processor runs
+// fastest.
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
 #define KTOPK_HOST_TARGETS 1
@@ -39,13 +39,13 @@ inline bool runs_vbmi2() {
 inline bool is_zen_5() {
   return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect");
 }
-/// Whether reading goes faster where lines are asked for ahead. AMD's older processors do that themselves, for
-/// several streams at a time, and better.
+/// Whether prefetching makes reading faster. AMD's older processors prefetch by themselves, several streams at a time,
+/// and better.
 inline bool gains_by_fetching() { return !__builtin_cpu_is("amd") || is_zen_5(); }
-/// The same where what is done with neighbors takes no longer than it takes to read them. Zen 5 took longer for it.
+/// The same for loops that take no longer than the read itself. Zen 5 took longer with prefetching.
 inline bool gains_by_fetching_blocks() { return !__builtin_cpu_is("amd"); }
-/// Whether a row is read faster by several streams than front to back, as it may be where lines are not asked for ahead.
-/// Where they are, nobody asks for the first of a stream. \see perf/results/host-xeon-streams.json
+/// Whether a row is read faster by several streams than front to back, as it may be without prefetching. With it,
+/// nothing prefetches the first lines of a stream. \see perf/results/host-xeon-streams.json
 inline bool gains_by_streams() { return !gains_by_fetching(); }
 
 }  // namespace ktopk::detail

@@ -8,18 +8,18 @@
 
 #include <ktopk/detail/testing.hpp>
 
-// What a thread of a host works with besides its stack. Threads of some systems have 512 KB of stack and less, of which
-// the caller uses a part, so that arrays of more than some KB lie in the workspace.
+// The memory of a host's thread besides its stack. On some systems a stack has 512 KB or less, and the caller uses a
+// part of it, so arrays of more than some KB lie in the workspace.
 
 namespace ktopk::detail {
 
-/// What is left of a thread's part of the workspace.
+/// The rest of a thread's part of the workspace.
 struct ThreadMemory {
   std::byte *next = nullptr, *end = nullptr;
 };
 inline constinit thread_local ThreadMemory thread_memory{};
 
-/// While it lives, arrays of this thread lie in its part.
+/// While it lives, arrays of this thread lie in its part of the workspace.
 class UseThreadMemory {
  public:
   explicit UseThreadMemory(ThreadMemory const& memory) : m_before(thread_memory) {
@@ -33,8 +33,8 @@ class UseThreadMemory {
   ThreadMemory m_before;
 };
 
-/// An array of this thread, aligned for SIMD and not initialized. Those that are made later must end earlier. It is
-/// allocated where a part is too small, which no call's is, and where a test has none.
+/// An array of this thread, aligned for SIMD and not initialized. Arrays that are made later must end earlier. It is
+/// allocated if the part is too small, which never happens in a call, or if there is no part, as in a test.
 template <class T>
 class ThreadArray {
  public:

@@ -8,7 +8,7 @@
 #include <ktopk/options.hpp>
 
 /// \file
-/// What this build of ktopk holds, at run time.
+/// What this build of ktopk contains, told at run time.
 
 namespace ktopk {
 
@@ -18,12 +18,12 @@ std::string version();
 /// Version, commit, Kokkos and its devices, compiler and tuned implementations: a line each, "name: value".
 std::string configuration();
 
-/// An algorithm that this build holds.
+/// An algorithm that this build contains.
 struct AlgorithmInfo {
   Algorithm algorithm;
   char const* name;
   char const* summary;     ///< what it is good for
-  std::int64_t largest_k;  ///< larger k give way to radix
+  std::int64_t largest_k;  ///< radix serves a larger k
   bool tuned_cuda;  ///< a hand-written CUDA implementation serves it where it supports the shape
   bool tuned_host;  ///< a SIMD implementation serves it on hosts where it supports the shape
 };

@@ -6,28 +6,28 @@
 #include <Kokkos_Core.hpp>
 
 /// \file
-/// What may stand in an argument's place beside a plain View.
+/// What an argument may be, besides a plain View.
 
 namespace ktopk {
 
-/// Stands for values, indices, wanted or counts that the caller has no use for.
+/// Takes the place of values, indices, wanted or counts that the caller does not need.
 struct Nothing {};
 inline constexpr Nothing nothing{};
 
-/// Rows of differing length, one behind the other.
+/// Rows of different lengths, one after the other.
 template <class Keys, class Offsets>
 struct Ragged {
   Keys keys;
   Offsets offsets;
 };
 
-/// Rows of differing length: row r holds keys(offsets(r)) .. keys(offsets(r + 1) - 1).
+/// Rows of different lengths: row r holds keys(offsets(r)) .. keys(offsets(r + 1) - 1).
 /// \param keys     rank-1 View of all keys
 /// \param offsets  rank-1 View of rows + 1 ascending int32 or int64, accessible to the execution space
 /// Offsets are read on the device, so their values cannot be checked. Whatever they are, no key outside `keys` is
 /// read: an offset below 0 counts as 0, one beyond the number of keys as that number, and a row that then ends
 /// before it begins is empty. Rows may overlap.
-/// Takes the place of `keys` in every call. Indices count from the begin of their row.
+/// The result takes the place of `keys` in every call. Indices count from the beginning of their row.
 template <class Keys, class Offsets>
 Ragged<Keys, Offsets> ragged(Keys const& keys, Offsets const& offsets) {
   static_assert(Keys::rank == 1 && Offsets::rank == 1,
@@ -35,7 +35,7 @@ Ragged<Keys, Offsets> ragged(Keys const& keys, Offsets const& offsets) {
   return {keys, offsets};
 }
 
-/// How many winners each row asks for, and how many it got.
+/// How many keys each row asks for, and how many it got.
 template <class Wanted, class Counts>
 struct PerRow {
   Wanted wanted;
@@ -45,8 +45,8 @@ struct PerRow {
 /// A k for each row.
 /// \param wanted  rank-1 View of int32 or int64, one for each row, on the device or on the host; read
 ///                on the device, clipped to 0 .. extent of values; or ktopk::nothing: all rows ask for k
-/// \param counts  rank-1 View of int32 or int64 that gets how many winners of each row are real
-///                (a row has no more than it has keys); or ktopk::nothing
+/// \param counts  rank-1 View of int32 or int64 that gets how many keys of each row are selected
+///                (no more than the row has); or ktopk::nothing
 template <class Wanted, class Counts = Nothing>
 PerRow<Wanted, Counts> per_row(Wanted const& wanted, Counts const& counts = {}) {
   return {wanted, counts};

@@ -6,26 +6,26 @@
 #include <string_view>
 
 /// \file
-/// What a caller may ask for. Needs no Kokkos.
+/// The options of a selection. Needs no Kokkos.
 
 namespace ktopk {
 
-/// Which end of the order is wanted.
+/// Whether the largest or the smallest keys are selected.
 enum class Order { largest, smallest };
 
-/// `yes`: the best key comes first. `no`: the k best in any order, which is cheaper for large k.
+/// `yes`: the best key comes first. `no`: the k best keys come in any order, which is cheaper for large k.
 enum class Sorted { no, yes };
 
-/// Which of equal keys are taken, and in which order they stand when the output is sorted.
-/// `any` lets the algorithm choose, and may choose differently from run to run.
+/// Which of equal keys are selected, and in which order they come when the output is sorted.
+/// `any` leaves that to the algorithm, which may choose differently from run to run.
 enum class Ties { any, lowest_index, highest_index };
 
-/// Where NaN stands among the keys. All NaNs are equal in rank, whatever their sign and payload.
+/// Where NaN stands among the keys. All NaNs are equal, whatever their sign and payload.
 /// `greatest` is the order of NumPy and PyTorch: for Order::largest NaNs come first.
 enum class NaN { greatest, least };
 
 /// The selection algorithms. `automatic` picks one from the shape, the options and the device.
-/// An algorithm that this build does not hold, or that does not serve a shape, gives way to radix.
+/// Radix runs in place of an algorithm that this build lacks or that does not support the shape.
 enum class Algorithm {
   automatic,
   one_pass,
@@ -48,21 +48,21 @@ struct Options {
   Ties ties = Ties::lowest_index;
   NaN nan = NaN::greatest;
   Algorithm algorithm = Algorithm::automatic;
-  /// For Algorithm::bisection alone: stop after so many steps and take what is above the interval that
-  /// then holds the threshold, filled up from the interval in the order of positions. Approximate, and so
-  /// asked for by name; 0 is exact. Where another algorithm serves, the answer is exact.
-  /// For normal keys and n = 256, RTop-K's table 2 states which part of the true winners Algorithm 2,
-  /// which fills up from all keys that reach the interval, finds; this library was tested to find
-  /// no less but for one percentage point:
+  /// For Algorithm::bisection alone: it stops after so many steps. Then it selects the keys above the interval that
+  /// holds the threshold, and as many of the interval as are still wanted, in the order of positions. The result is
+  /// approximate, so bisection must be asked for by name; 0 is exact. If another algorithm runs, the result is exact.
+  /// RTop-K's table 2 states which part of the true k best its Algorithm 2 finds, for normal keys and n = 256;
+  /// Algorithm 2 takes what is still wanted from all keys that reach the interval. Tests found that this library
+  /// finds no less, but for one percentage point:
   /// 2 steps: 46, 38, 52, 70, 71 % for k = 16, 32, 64, 96, 128; 4 steps: 68, 74, 81, 84, 87 %;
   /// 6 steps: 82, 88, 92, 94, 95 %; 8 steps: 84, 90, 94, 96, 97 %.
   int max_iterations = 0;
-  /// For Algorithm::bisection alone: stop when the interval that holds the threshold is no wider than this
-  /// part of the row's best key, and fill up as above. Approximate; 0 is exact.
+  /// For Algorithm::bisection alone: it stops when the interval that holds the threshold is no wider than this part
+  /// of the row's best key, and selects as above. The result is approximate; 0 is exact.
   double epsilon = 0;
-  /// For Algorithm::delegate alone: what selects among the delegates and among the candidates, one of radix,
-  /// bucket and bitonic; automatic is radix, or what a tuned implementation prefers. Bitonic serves k up to 256,
-  /// radix a larger one. It changes workspace_bytes, never the answer.
+  /// For Algorithm::delegate alone: the algorithm that selects among the delegates and among the candidates. It is
+  /// radix, bucket or bitonic; automatic is radix, or what a tuned implementation prefers. Bitonic supports k up to
+  /// 256; radix takes its place for a larger k. The choice changes workspace_bytes, never the result.
   Algorithm inner = Algorithm::automatic;
 };
 
@@ -77,7 +77,7 @@ constexpr char const* name(Algorithm algorithm) {
   return detail::algorithm_names[static_cast<std::size_t>(algorithm)];
 }
 
-/// The inverse of name(Algorithm); empty where no algorithm is called so.
+/// The inverse of name(Algorithm); empty if no algorithm has this name.
 constexpr std::optional<Algorithm> algorithm_from_name(std::string_view text) {
   for (std::size_t i = 0; i < detail::algorithm_names.size(); ++i)
     if (text == detail::algorithm_names[i]) return static_cast<Algorithm>(i);

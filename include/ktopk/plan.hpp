@@ -22,8 +22,8 @@ template <detail::ExecutionSpace Exec>
 class Plan {
  public:
   /// \param shape  from make_shape; with `ragged` set and n no smaller than the number of all keys
-  ///               for ragged rows, with `k_per_row` set for a k for each row; `packed` cleared tells the choice
-  ///               that most keys will have gaps between them
+  ///               for ragged rows, with `k_per_row` set for a k for each row; clear `packed` if
+  ///               most keys will have gaps between them
   /// \throws std::invalid_argument for k > n (unless ragged) and for sizes out of range
   Plan(Exec const& exec, Shape const& shape, Options const& options = {})
       : m_exec(exec), m_shape(shape), m_options(options) {
@@ -39,8 +39,8 @@ class Plan {
   Plan(Plan const&) = delete;
   Plan& operator=(Plan const&) = delete;
 
-  /// As top_k with these Views. Layouts and strides may differ from call to call: the Plan's algorithm serves them
-  /// all, in the workspace that it has.
+  /// Selects as top_k does from these Views. Layouts and strides may differ from call to call: the Plan's algorithm
+  /// serves them all, in the workspace that it has.
   /// \throws std::invalid_argument where the Views are not of the Plan's shape
   template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
   void operator()(Keys const& keys, Values const& values, Indices const& indices) {
@@ -54,10 +54,10 @@ class Plan {
     run(keys, values, indices, per_row);
   }
 
-  /// The one that serves every call: never automatic, and radix where the one asked for does not serve the shape in
-  /// every layout.
+  /// The algorithm that serves every call: never automatic, and radix if the requested one does not support the shape
+  /// in every layout.
   Algorithm algorithm() const { return m_options.algorithm; }
-  /// What ktopk::workspace_bytes tells for this algorithm.
+  /// What ktopk::workspace_bytes returns for this algorithm.
   std::size_t workspace_bytes() const { return m_workspace.size(); }
   Shape const& shape() const { return m_shape; }
 

@@ -9,21 +9,21 @@
 #include <ktopk/detail/stored.hpp>
 
 /// \file
-/// What is selected from what, in sizes and pointers. Needs no Kokkos.
+/// The sizes and the pointers of a selection. Needs no Kokkos.
 
 namespace ktopk {
 
-/// The sizes of a selection: all that choosing an algorithm and sizing its workspace depend on.
+/// The sizes of a selection. Nothing else of the input decides which algorithm runs and how much workspace it needs.
 struct Shape {
   std::int64_t rows = 0;
   std::int64_t n = 0;  ///< keys in a row
-  std::int64_t k = 0;  ///< winners of a row; the most that can be asked where k differs by row
+  std::int64_t k = 0;  ///< selected keys of a row; the largest k if k differs by row
   int key_bytes = 0;
   int index_bytes = 8;
   bool ragged = false;     ///< rows differ in length; n is then the number of all keys
   bool k_per_row = false;  ///< rows differ in k
-  /// Neighbors in a row are neighbors in memory. Where an algorithm is to be chosen, one that suits such keys is;
-  /// no workspace depends on it.
+  /// Whether neighbors in a row are neighbors in memory. Algorithm::automatic chooses an algorithm that suits such
+  /// keys; no workspace depends on it.
   bool packed = true;
 
   /// Keys of all rows together.
@@ -32,8 +32,8 @@ struct Shape {
   friend bool operator==(Shape const&, Shape const&) = default;
 };
 
-/// The shape of `rows` rows of `n` keys of type T, `k` wanted of each, indices of type I.
-/// Set `ragged` or `k_per_row` in it where rows differ.
+/// The shape of `rows` rows of `n` keys of type T, of which `k` are selected in each row, with indices of type I.
+/// Set `ragged` or `k_per_row` in it if rows differ.
 template <class T, class I = std::int64_t>
 constexpr Shape make_shape(std::int64_t rows, std::int64_t n, std::int64_t k) {
   static_assert(detail::Key<T>, "ktopk: not a key type");
@@ -62,7 +62,7 @@ struct IntegerArray {
   }
 };
 
-/// A selection with its memory. Keys are bits here; what they mean is in `rank`.
+/// A selection with its memory. Keys are bits here; `rank` knows what they mean.
 /// All strides count elements.
 template <class Bits>
 struct Problem {
@@ -77,10 +77,10 @@ struct Problem {
   std::int64_t index_row = 0, index_step = 1;
   IntegerArray offsets;  // ragged: row r holds the keys row_begin(r) .. row_begin(r + 1)
   IntegerArray wanted;   // how many each row asks for
-  IntegerArray counts;   // out: how many of a row's winners are real
+  IntegerArray counts;   // out: how many keys of each row are selected
 
   /// Where a row begins among all keys, for `row` up to the number of rows. Nobody checks offsets: one outside
-  /// the keys counts as the end that it is nearer to. So rows whose offsets descend may overlap others.
+  /// the keys counts as the nearer end of the keys. So rows whose offsets descend may overlap others.
   KTOPK_FUNCTION std::int64_t row_begin(std::int64_t row) const {
     if (!offsets) return row * shape.n;
     std::int64_t const offset = offsets[row];
@@ -92,7 +92,7 @@ struct Problem {
     std::int64_t const begin = row_begin(row), end = row_begin(row + 1);
     return begin < end ? end - begin : 0;
   }
-  /// How many winners the row really has.
+  /// How many keys of the row are selected.
   KTOPK_FUNCTION std::int64_t winners(std::int64_t row) const {
     std::int64_t const keys_in_row = length(row);
     std::int64_t const most = keys_in_row < shape.k ? keys_in_row : shape.k;
@@ -113,7 +113,7 @@ struct Problem {
     else
       static_cast<Stored<std::uint64_t>*>(indices)[at] = position;
   }
-  /// Fills a slot for which the row has no key; all ones is -1, or the largest unsigned index.
+  /// Fills a slot for which the row has no key. An index of all ones is -1, or the largest unsigned integer.
   KTOPK_FUNCTION void store_missing(std::int64_t row, std::int64_t slot) const {
     store(row, slot, worst, ~std::uint64_t{0});
   }

@@ -16,14 +16,14 @@
 
 namespace ktopk {
 
-/// The buffer a selection works in, in a memory space of `Exec`.
+/// The buffer in which a selection works, in the memory space of `Exec`.
 template <class Exec>
 using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
 /// Bytes that a call of this shape needs: exact, and the same for every call of the shape, whatever the layout of its
-/// Views. So `packed` of the shape counts for nothing here.
-/// For one_pass it is bounded in n, and on hosts none for rows of middle length; for radix at most n / 4 items of 8 bytes a row (16 for keys of 64
-/// bits); for sort two items a key.
+/// Views. So `packed` of the shape does not matter here.
+/// For one_pass they are bounded in n, and none on hosts for rows of medium length. Radix needs at most n / 4 composite
+/// keys of 8 bytes a row (16 for keys of 64 bits), and sort two composite keys for each key.
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
@@ -57,7 +57,7 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
 ///                 float, double, float16, bfloat16 or an integer of 8 to 64 bits; n up to 2^40
 /// \param values   values(k) or values(rows, k) of the key type, or ktopk::nothing
 /// \param indices  indices(k) or indices(rows, k) of a 32- or 64-bit integer type, or ktopk::nothing;
-///                 positions count from the begin of the row
+///                 positions count from the beginning of the row
 /// \param options  order, ties, NaN, sorted, algorithm; the default is deterministic to the bit
 ///
 /// A value that comes out is the key that went in, bit for bit. Rows shorter than k (ragged) are filled
@@ -76,7 +76,7 @@ void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices con
   detail::top_k_allocating(exec, keys, values, indices, nothing, options);
 }
 
-/// The same with a k for each row, or counts, or both: see ktopk::per_row.
+/// The same with a k for each row, with counts, or with both: see ktopk::per_row.
 template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
           detail::ViewOrNothing Indices, detail::PerRowArgument Rows>
 void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices const& indices,

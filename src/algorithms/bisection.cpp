@@ -16,8 +16,8 @@
 
 namespace ktopk::detail {
 
-/// Halves `in` until k keys reach it, one threshold is left, or the limits are met; count(threshold) returns how
-/// many keys reach it. At most twice as many steps as a key has bits.
+/// Halves the interval `in` until exactly k keys reach it, one threshold is left, or the limits are met. It takes at
+/// most twice as many steps as a key has bits. count(threshold) returns how many keys reach a threshold.
 template <class Bits, class CountReaching>
 KOKKOS_FUNCTION void bisect(Interval<Bits>& in, int k, RankMap<Bits> const& rank,
                             BisectionLimits const& limits, CountReaching const& count) {
@@ -44,7 +44,7 @@ int bisection_shared_bytes(std::int64_t n) {
   return bisection_head_bytes + (fits_shared_memory<Bits>(n) ? row : 0);
 }
 
-/// The ordered bits of a row that a group has to itself, in the group's shared memory where they fit.
+/// The ordered bits of a row that a group has to itself, in the group's shared memory if they fit.
 template <class Group, class Bits, class Item>
 class RowBits {
  public:
@@ -86,7 +86,7 @@ class RowBits {
     return count([=](Bits bits, std::int64_t) { return bits >= threshold; });
   }
 
-  /// The second stage: of the keys in the interval those that reach this place are selected.
+  /// The second stage. Returns a place: the keys in the interval that reach it are selected.
   KOKKOS_FUNCTION Item last_place(Interval<Bits> const& in, int k) {
     Item low = 0;
     if (in.reaching <= k) return low;
@@ -115,7 +115,7 @@ class RowBits {
 
  private:
   KOKKOS_FUNCTION Bits load(std::int64_t i) const { return m_map.rank(m_keys[i * m_step]); }
-  /// Greater for the position that the tie rule takes first.
+  /// Returns a greater number for the position that the tie rule prefers.
   KOKKOS_FUNCTION Item place(std::int64_t i) const {
     return m_map.join(Bits{0}, static_cast<std::uint64_t>(i));
   }
@@ -131,8 +131,8 @@ class RowBits {
     }
   }
 
-  /// How many keys are wanted. Three counters in turn: one is added to, while a slow thread may
-  /// still read the one before and the next is cleared.
+  /// How many keys are wanted. Three counters serve by turns: the group adds to one, while a slow thread may still read
+  /// the previous one and the next is cleared.
   template <class Wanted>
   KOKKOS_FUNCTION int count(Wanted const& wanted) {
     unsigned* const counter = counters() + m_turn;
@@ -193,11 +193,11 @@ KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& devic
                       : bytes_of<BisectionLayout>(device, shape, options);
 }
 
-/// The narrowest item of rows that bisection supports.
+/// The narrowest composite key for rows that bisection supports.
 template <class Bits>
 using BisectionItem = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
 
-/// How many keys a lane holds at most: so many registers.
+/// How many keys a lane holds at most: each takes registers.
 template <class Bits>
 inline constexpr int most_held = sizeof(Bits) == 8 ? 8 : 16;
 
@@ -208,7 +208,7 @@ int lanes_for(std::int64_t n) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>((n + held - 1) / held)));
 }
 
-/// Whether a team's lanes hold a row, and a thread of a host.
+/// Whether the lanes of a team, or a thread of a host, hold a row.
 template <class Bits>
 bool fits_lanes(std::int64_t n) {
   return n <= LoneLane::capacity<HeldBits<Bits>, most_held<Bits>> &&

@@ -11,7 +11,7 @@
 #include "../lane_group.hpp"
 #include "bisection_search.hpp"
 
-// Bisection of rows that a group of lanes holds in registers. A row is read once. Once few keys are left in the
+// Bisection of rows that a group of lanes holds in registers. A row is read once. When few keys are left in the
 // interval, they are ranked by composite key.
 
 namespace ktopk::detail {
@@ -19,17 +19,17 @@ namespace ktopk::detail {
 /// How a lane's keys are read: by loads of 16 bytes, or one by one.
 enum class KeyLoads { chunks, keys };
 
-/// Of keys that are loaded together.
+/// Keys that are loaded together.
 template <class Bits, int Size>
 struct alignas(Size * sizeof(Bits)) KeyChunk {
   Bits keys[Size];
 };
 
-/// The most of them.
+/// The most keys of a chunk.
 template <class Bits>
 inline constexpr int most_in_chunk = 16 / static_cast<int>(sizeof(Bits));
 
-/// As wide as a register at least.
+/// Ordered bits that are at least as wide as a register.
 template <class Bits>
 using HeldBits = std::conditional_t<sizeof(Bits) < 4, std::uint32_t, Bits>;
 
@@ -48,8 +48,8 @@ struct LaneMemory {
   }
 };
 
-/// Selected are the keys above `most`, and of those in low .. most the ones that reach a place, or else the best of
-/// them by composite key.
+/// What is selected of a row: the keys above `most`, and of those in low .. most either the ones that reach a place or
+/// the best by composite key.
 template <class Bits>
 struct Cut {
   Interval<Bits> in;
@@ -206,7 +206,7 @@ class HeldRow {
   static constexpr int capacity = Group::template capacity<Held, Most>;
   static constexpr int chunk = most_in_chunk<Bits> < Most ? most_in_chunk<Bits> : Most;
 
-  /// Keys and their positions in memory that the group's lanes share.
+  /// Keys and their positions, in memory that the group's lanes share.
   struct List {
     Held* bits;
     std::uint16_t* positions;
@@ -226,7 +226,7 @@ class HeldRow {
     return m_first + j / chunk * m_stride + j % chunk;
   }
 
-  /// body(j) for every key that this lane may hold, of which the first m_count exist.
+  /// Calls body(j) for every key that this lane may hold; the first m_count exist.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void each(Body const& body) const {
     m_group.template each_held<Most>(m_count, body);
@@ -251,12 +251,12 @@ class HeldRow {
     });
   }
 
-  /// Greater for the position that the tie rule takes first.
+  /// Returns a greater number for the position that the tie rule prefers.
   KOKKOS_FORCEINLINE_FUNCTION int place(int position) const {
     return position ^ static_cast<int>(m_sink.map.flip);
   }
 
-  /// Calls body(j, is_selected) for the keys that are selected, and for the candidates, which are not yet.
+  /// Calls body(j, is_selected) for the selected keys, and for the candidates, which are not yet selected.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void visit(Cut<Bits> const& cut, Body const& body) const {
     if (cut.least_place == 0)
@@ -279,7 +279,7 @@ class HeldRow {
     for (int i = m_group.rank(); i < count; i += m_group.size())
       put(first + i, winners.bits[i], winners.positions[i]);
   }
-  /// Puts the candidates that are better than all but few, each behind those that are better.
+  /// Puts the best candidates, each after those that are better.
   KOKKOS_FORCEINLINE_FUNCTION void put_best(List const& candidates, Interval<Bits> const& in,
                                             int k) const {
     int const count = in.reaching - in.above;

@@ -6,11 +6,11 @@
 
 #include "../key_numbers.hpp"
 
-// The interval of thresholds that bisection halves, and where.
+// The interval of thresholds that bisection halves, and where it halves it.
 
 namespace ktopk::detail {
 
-/// The interval of thresholds: at least k keys reach `low`, fewer are above `most`, both ordered bits.
+/// The interval of thresholds, which are ordered bits: at least k keys reach `low`, and fewer than k are above `most`.
 template <class Bits>
 struct Interval {
   Bits low, most;
@@ -50,8 +50,9 @@ class Bisector {
            size(m_numbers(in.most) - m_numbers(in.low)) <= m_narrow;
   }
 
-  /// Above in.low and not above in.most: the middle of floating-point numbers, as long as it is finite and
-  /// in the interval; after as many steps as a key has bits, that of ordered bits.
+  /// Returns a threshold above in.low and not above in.most. It is the middle of the numbers if the keys are
+  /// floating-point numbers and it is finite and in the interval. Otherwise, and after as many steps as a key has bits,
+  /// it is the middle of the ordered bits.
   KOKKOS_FUNCTION Bits middle(Interval<Bits> const& in, int step) const {
     if (m_numbers.floating() && step < std::numeric_limits<Bits>::digits) {
       auto const low = static_cast<Number>(m_numbers(in.low));
@@ -64,7 +65,7 @@ class Bisector {
   }
 
  private:
-  /// As precise as the keys.
+  /// A type as precise as the keys.
   using Number = std::conditional_t<sizeof(Bits) == 8, double, float>;
 
   KOKKOS_FUNCTION static double size(double number) { return number < 0 ? -number : number; }

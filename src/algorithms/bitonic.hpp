@@ -6,7 +6,7 @@
 // Sorted runs of k are merged pair by pair, and the better half of each pair is kept: local sort, merge, rebuild.
 // Reads the input once, whatever the keys are; k up to 256.
 // After bitonic top-k (Shanbhag et al., SIGMOD '18, sections 3.2 and 4.3).
-// Prefer it for small k where the time must not depend on the keys.
+// Prefer it for small k if the time must not depend on the keys.
 
 namespace ktopk::detail {
 

@@ -7,10 +7,9 @@
 
 #include "../group.hpp"
 
-// The three operators of bitonic top-k (bitonic-topk-sigmod18, section 3.2), in memory that a group shares. Runs
-// stand side by side as columns, so that at every distance neighbors in memory are compared with
-// neighbors: threads of a team seldom meet at a memory bank, and the padding and chunk permutation of section
-// 4.3 have nothing to mend.
+// The three operators of bitonic top-k (bitonic-topk-sigmod18, section 3.2), in memory that a group shares. Runs lie
+// side by side as columns, so that at every distance neighbors in memory are compared with neighbors. So the threads of
+// a team seldom meet at a memory bank, and the padding and the chunk permutation of section 4.3 are not needed.
 
 namespace ktopk::detail {
 
@@ -23,8 +22,8 @@ struct Runs {
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return length * columns; }
 };
 
-/// Sorts bitonic sequences of `length`, best first in every other sequence and last in the rest. Two steps at
-/// a time, as section 4.3 combines them.
+/// Sorts bitonic sequences of `length`: the best comes first in every other sequence and last in the rest. It takes two
+/// steps at a time, as section 4.3 combines them.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION void sort_bitonic(Steps const& steps, Runs<Item> const& runs,
                                               int length) {
@@ -36,14 +35,14 @@ KOKKOS_FORCEINLINE_FUNCTION void sort_bitonic(Steps const& steps, Runs<Item> con
   for (int rest = length; rest > 1; rest /= 2) tally(Count::comparisons, runs.size() / 2);
 }
 
-/// Algorithm 2: runs in any order become sorted ones, best first.
+/// Algorithm 2: sorts runs, best first.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION void local_sort(Steps const& steps, Runs<Item> const& runs) {
   for (int length = 2; length <= runs.length; length *= 2) sort_bitonic(steps, runs, length);
 }
 
-/// Algorithm 3: of two sorted runs the better half, as a bitonic run. The columns of `out` are merged of
-/// as many columns at `a` and at `b`, where a row has `stride` of them.
+/// Algorithm 3: merges two sorted runs into their better half, a bitonic run. Each column of `out` comes from a column
+/// at `a` and one at `b`, which have `stride` columns.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION void merge(Steps const& steps, Item const* a, Item const* b, int stride,
                                        Runs<Item> const& out) {
@@ -51,13 +50,13 @@ KOKKOS_FORCEINLINE_FUNCTION void merge(Steps const& steps, Item const* a, Item c
   tally(Count::comparisons, out.size());
 }
 
-/// Algorithm 4: bitonic runs become sorted ones, best first.
+/// Algorithm 4: sorts bitonic runs, best first.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION void rebuild(Steps const& steps, Runs<Item> const& runs) {
   sort_bitonic(steps, runs, runs.length);
 }
 
-/// The best run of all columns, sorted. `other` has memory for half of them.
+/// Returns the best run of all columns, sorted. `other` has memory for half of the columns.
 template <class Steps, class Item>
 KOKKOS_FORCEINLINE_FUNCTION Item const* merge_columns(Steps const& steps, Runs<Item> kept,
                                                       Runs<Item> other) {
@@ -72,8 +71,8 @@ KOKKOS_FORCEINLINE_FUNCTION Item const* merge_columns(Steps const& steps, Runs<I
   return kept.items;
 }
 
-/// The best `length` of `count` composite keys, best first. load(first, runs) fills runs from the first-th
-/// one on, and with 0 behind the last.
+/// Returns the best `length` of `count` composite keys, best first. load(first, runs) fills runs with those from the
+/// first-th on, and with zeros after the last.
 /// \param best, next  length * columns each; the result is in one of them
 /// \param columns     a power of two
 template <class Steps, class Item, class Load>
@@ -99,7 +98,7 @@ KOKKOS_FORCEINLINE_FUNCTION void order(Item& better, Item& worse) {
   worse = x < y ? x : y;
 }
 
-/// Two steps on four composite keys.
+/// Takes two steps on four composite keys.
 template <class Item>
 KOKKOS_FORCEINLINE_FUNCTION void order_four(Item& a, Item& b, Item& c, Item& d) {
   Item w = a, x = b, y = c, z = d;
@@ -113,7 +112,7 @@ KOKKOS_FORCEINLINE_FUNCTION void order_four(Item& a, Item& b, Item& c, Item& d) 
   d = z;
 }
 
-/// A group's steps; all sizes are powers of two.
+/// The steps of a group; all sizes are powers of two.
 template <class Group>
 struct TeamSteps {
   Group const& group;
@@ -144,7 +143,7 @@ struct TeamSteps {
     });
     group.barrier();
   }
-  /// Of each composite key of a run at `a` and its counterpart from the other end of the run at `b` the better one.
+  /// Keeps the better one of each composite key of a run at `a` and its counterpart, from the end of the run at `b`.
   template <class Item>
   KOKKOS_FUNCTION void keep_better(Item const* a, Item const* b, int stride,
                                    Runs<Item> const& out) const {

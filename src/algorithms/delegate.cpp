@@ -77,14 +77,14 @@ struct BuildDelegates {
   }
 };
 
-/// How many chosen delegates a group takes at a time: those whose subranges are read again lie side by side
-/// among them.
+/// How many chosen delegates a group takes at a time. Those whose subranges are read again lie side by side among them.
 inline std::int64_t chosen_chunk(std::int64_t k, std::int64_t parts) {
   return std::clamp<std::int64_t>(k / parts / 64 * 64, 64, team_size);
 }
 
-/// Lists the chosen delegates and, of subranges of which both delegates are chosen (Rule 3), what else reaches the
-/// k-th delegate, or a threshold not far below it (Rule 2; as in section 4.3, its last digits are not computed).
+/// Lists the candidates. They are the chosen delegates and, in subranges of which both delegates are chosen (Rule 3),
+/// the keys that reach the k-th delegate or a threshold not far below it (Rule 2; as in section 4.3, the last digits of
+/// the threshold are not computed).
 template <class Bits, class Item>
 struct Concatenate {
   Problem<Bits> problem;
@@ -118,7 +118,7 @@ struct Concatenate {
     return begin + chunk < chosen ? begin + chunk : chosen;
   }
 
-  /// Added to the counters once for a group, because that would take longer than the work.
+  /// What a group reads again. It adds this to the counters once: to add for each key would take longer than the work.
   struct ReadAgain {
     std::int64_t keys = 0, wanted = 0;
     KOKKOS_FUNCTION void operator+=(ReadAgain const& more) {
@@ -127,7 +127,7 @@ struct Concatenate {
     }
   };
 
-  /// Adds a stride of the chosen, and what their subranges hold beside them.
+  /// Adds a stride of the chosen delegates, and the candidates of their subranges.
   template <class Group, class Out>
   KOKKOS_FUNCTION ReadAgain add_stride(Group const& group, std::int64_t row, Range range,
                                        Item* queue, int* queued, Out& out) const {
@@ -160,7 +160,7 @@ struct Concatenate {
     return of_list(row, lists.chosen[row * problem.shape.k + problem.winners(row) - 1]);
   }
 
-  /// Adds what follows the two delegates of a subrange.
+  /// Adds the candidates of a subrange that are none of its two delegates.
   template <class Group, class Out>
   KOKKOS_FUNCTION ReadAgain add_rest(Group const& group, std::int64_t row, Item second,
                                      Out& out) const {
@@ -221,8 +221,8 @@ KTOPK_INLINE std::size_t Delegate<Generic>::workspace_bytes(Device const& device
   return bytes_of<DelegateLayout>(device, shape, options);
 }
 
-/// Radix selects in place but for a buffer of the last few: reading a digit's prefix is the flag of section
-/// 5.1. Where Rule 3 leaves no subrange to read again, there are k candidates, which radix and bucket only copy.
+/// Radix selects in place, but for a buffer of the last few: the prefix of a digit takes the place of the flag of
+/// section 5.1. If Rule 3 leaves no subrange to read again, there are k candidates, which radix and bucket only copy.
 template <class Exec, class Bits>
 void Delegate<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                             void* workspace) {

@@ -14,11 +14,11 @@
 // more of the k best keys, and only those are read again. The work does not depend on the keys. k up to n / 16.
 // Reads the input once, plus some 4 k keys of it, and a delegate vector of about sqrt(n k / 2) composite keys.
 // After Dr. Top-k (Gaihre et al., SC '21, 4.1-4.3 and 5.2: Rules 1 to 4, beta = 2), with Options::inner.
-// Prefer it for long rows and k well below n where work must not depend on the keys or on a sample.
+// Prefer it for long rows and k well below n, if the work must not depend on the keys or on a sample.
 
 namespace ktopk::detail {
 
-/// log2 of the subrange's length by Rule 4, where `constant` = 3 is that of Figure 14.
+/// log2 of the length of a subrange by Rule 4; `constant` = 3 is that of Figure 14.
 inline int rule_4(std::int64_t n, std::int64_t k, double constant = 3) {
   double const ratio = std::log2(static_cast<double>(n) / static_cast<double>(k));
   return std::max(1, static_cast<int>(std::floor((constant + ratio) / 2)));
@@ -44,8 +44,8 @@ struct DelegatePlan {
     std::int64_t const block = position / block_keys();
     return (block < blocks ? block : blocks - 1) * lanes + position % lanes;
   }
-  /// The most keys that k delegates leave to select from: themselves, and by Rule 3 all of a subrange of
-  /// which they are both delegates.
+  /// The most candidates that k chosen delegates leave: themselves, and by Rule 3 all keys of a subrange of which both
+  /// delegates are chosen.
   std::int64_t candidates(std::int64_t k) const {
     std::int64_t const most = k / 2, length = std::int64_t{1} << alpha;
     return std::min(n, k + most * (length - 2) + std::min(most, lanes) * length);
@@ -56,8 +56,8 @@ inline DelegatePlan delegate_plan(std::int64_t n, int alpha) {
   return {n, alpha, std::max<std::int64_t>(1, n / (DelegatePlan::lanes << alpha))};
 }
 
-/// The plan by Rule 4, or one with shorter subranges where the device would not be full: there is a subrange
-/// for every thread, and a block for every other group.
+/// The plan by Rule 4, or one with shorter subranges if the device would not be full otherwise: then every thread has a
+/// subrange, and every other group a block.
 inline DelegatePlan delegate_plan(Device const& device, Shape const& shape) {
   std::int64_t const parts = parts_of_row(device, shape.rows, shape.n);
   std::int64_t const busy =

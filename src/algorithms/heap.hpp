@@ -3,8 +3,8 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// The k best of what a thread reads in a min-heap, for k <= 16 in a sorted list in registers; a team merges the lists
-// of its threads.
+// Each thread keeps the k best keys that it reads in a min-heap, or for k <= 16 in a sorted list in registers. A team
+// merges the lists of its threads.
 // Reads the input once. k up to 2048.
 // After bitonic-topk (Shanbhag et al., SIGMOD '18, section 3.1, appendix A, section 6.7's heap by hand).
 

@@ -10,8 +10,8 @@
 
 namespace ktopk::detail {
 
-/// How the lists of a team lie in its scratch memory: list t is a column of one of two halves, which are
-/// merged item by item. As many lists as there is room for.
+/// How the lists of a team lie in its scratch memory: list t is a column of one of two halves, which are merged. There
+/// are as many lists as fit.
 template <class Item>
 struct TeamLists {
   static constexpr int room = 32 * 1024 / static_cast<int>(sizeof(Item));
@@ -34,13 +34,13 @@ struct TeamLists {
   }
 };
 
-/// Per-thread top-k: each thread of a team keeps the best k of the keys that it reads, in registers or in
-/// a heap, then all lists are merged. Where there is no room for so many heaps, threads share them. The
-/// threads call every function together.
+/// Per-thread top-k: each thread of a team keeps the k best of the keys that it reads, in registers or in a heap; then
+/// all lists are merged. If the memory does not hold so many heaps, threads share them. All threads call every function
+/// together.
 template <class Group, class Item>
 class TeamHeaps {
  public:
-  /// Lists, and for shared ones an item of each thread and how many each list is to take.
+  /// The memory of the lists, and for shared ones a composite key of each thread and how many each list is to take.
   static int shared_bytes(std::int64_t k) {
     return static_cast<int>((TeamLists<Item>(k).size() + team_size) * sizeof(Item) +
                             team_size * sizeof(int));
@@ -52,7 +52,7 @@ class TeamHeaps {
     group.barrier();
   }
 
-  /// The best k of the keys of a range, which are no fewer, best first.
+  /// Returns the k best of a range of at least k keys, best first.
   template <class Bits>
   KOKKOS_FUNCTION Item const* best_of(ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
                                       std::int64_t step, Range range) const {
@@ -90,7 +90,7 @@ class TeamHeaps {
     each(m_group, range.begin, range.end, [&](std::int64_t i) { heap.offer(item(i)); });
   }
 
-  /// What beats the root is queued, for the first of the threads that share a heap to insert.
+  /// Threads queue what beats the root; the first of the threads that share a heap inserts it.
   template <class ItemAt>
   KOKKOS_FUNCTION void read_into_shared_heaps(Range range, ItemAt const& item) const {
     int const mine = m_group.rank() % m_lists.count;

@@ -25,7 +25,7 @@ struct QueueParts {
   }
 };
 
-/// A row of one part needs no list of winners: they come in order.
+/// A row of one part needs no list of selected keys: they come in order.
 template <class Item>
 struct QueuePieces {
   QueuePieces(void* workspace, Device const& device, Shape const& shape, Options const& options)

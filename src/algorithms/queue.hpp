@@ -3,8 +3,8 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// The best k of each part of a row in a list, and what beats the last of them in a queue; when that is
-// full, both are sorted and merged, and the best of both are the new list.
+// Each part of a row has the k best of its keys in a list, and what beats the last of them in a queue. When the queue
+// is full, both are sorted and merged, and the best of both are the new list.
 // Reads the input once; k up to 2048.
 // After GridSelect (Zhang et al., SC '23, section 4), of which a row of one group is BlockSelect.
 

@@ -4,15 +4,15 @@
 #include "../group.hpp"
 #include "bitonic_network.hpp"
 
-// What a group of GridSelect keeps (air-topk-gridselect-sc23, section 4): the best k items of all that was
-// pushed, and a queue of newcomers that beat the last of them. Only when the queue is full do they meet.
-// Keys come chunk by chunk, in any number of pushes.
+// What a group of GridSelect keeps (air-topk-gridselect-sc23, section 4): the k best of all composite keys that were
+// pushed, and a queue of those that beat the last of them. When the queue is full, it is merged into the list. Keys
+// come chunk by chunk, in any number of pushes.
 
 namespace ktopk::detail {
 
-/// The state of a team, in memory that it shares; its threads call every function together. The queue has
-/// as much room as the team has threads, as the paper's 32 are a warp's; it is sorted and merged into the
-/// sorted list. Until k items have come the list ends in items 0, which any item beats or is.
+/// The state of a team, in its shared memory; all threads call every function together. The queue holds one composite
+/// key for each thread, as the paper's 32 are one for each of a warp. It is sorted and merged into the sorted list.
+/// Until k composite keys have come, the list ends in zeros, which no composite key is below.
 template <class Group, class Item>
 class TeamQueue {
  public:
@@ -39,7 +39,7 @@ class TeamQueue {
     group.barrier();
   }
 
-  /// Every thread goes on to its next key that is wanted, so that few meetings are in vain.
+  /// Every thread goes on to its next key that is wanted, so that few barriers are in vain.
   template <class Bits>
   KOKKOS_FUNCTION void push(ItemMap<Bits, Item> const& map, Stored<Bits> const* keys,
                             std::int64_t step, Range range) {
@@ -64,8 +64,8 @@ class TeamQueue {
   }
 
  private:
-  /// Parallel two-step insertion: who finds no room in the queue goes in after it was flushed. Tells
-  /// whether any thread had an item.
+  /// Parallel two-step insertion: a composite key that finds the queue full enters it after the flush. Returns whether
+  /// any thread had one.
   KOKKOS_FUNCTION bool insert(bool wanted, Item item) {
     int const place = wanted ? m_group.fetch_add(m_queued, 1) : 0;
     if (wanted && place < room) m_queue[place] = item;

@@ -25,7 +25,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
 
   KOKKOS_FUNCTION Aim aim() const { return {source, digits()}; }
 
-  /// Together: the state of a row before its first pass. `shared` has room for a sample.
+  /// Sets the state of a row before its first pass. All threads call it together. `shared` holds a sample.
   template <class Group>
   KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
     RadixRow<Item>& state = scratch.row_states[row];
@@ -36,7 +36,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     group.barrier();
   }
 
-  /// Counts of a row that a group has to itself, if the shape has rows so long.
+  /// The counts of a row that a group has to itself, if the shape has rows so long that 32 bits do not hold them.
   template <class Group>
   KOKKOS_FUNCTION Count64* totals(Group const& group) const {
     auto const begin = static_cast<std::size_t>(radix_totals_begin<Item>(scratch.digit_bits));
@@ -83,7 +83,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
       part.count(group, read, range, state.left == source.size(row), histogram);
   }
 
-  /// Finds the digit of the k-th item in the histogram and settles it.
+  /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
   template <class Group, class Count>
   KOKKOS_FUNCTION void choose(Group const& group, RadixRow<Item>& state, Count const* histogram,
                               bool filtered, std::int64_t row, std::int64_t* sums) const {

@@ -6,16 +6,16 @@
 #include "../arrange.hpp"
 #include "../group.hpp"
 
-// Most-significant-digit radix selection: histogram a digit of all items, keep to the bin that holds the
-// k-th, go on with the next digit. The first is laid where a sample expects the k-th. Any k up to n.
-// Reads the input two or three times, more where the sample misled: until few enough are left for the
-// buffer, then only the buffer.
+// Most-significant-digit radix selection: it counts a digit of all composite keys in a histogram, keeps the bin that
+// holds the k-th, and goes on with the next digit. A sample tells where to lay the first digit. Any k up to n.
+// Reads the input two or three times, more if the sample misled: until few enough composite keys are left for the
+// buffer. Then it reads the buffer alone.
 // After RadiK (Li et al., ICS '24, 3.1, 3.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
-// Prefer it where k is a large part of n, and as what never refuses.
+// Prefer it if k is a large part of n. It supports every shape.
 
 namespace ktopk::detail {
 
-/// Keys that become items as they are read.
+/// Rows of keys, which become composite keys as they are read.
 template <class Bits, class Item>
 struct KeySource : RowsOfKeys<Bits, Item> {
   struct Reader {
@@ -66,7 +66,7 @@ struct RadixScratch : RadixWorkspace<Item> {
       : RadixWorkspace<Item>(pieces, radix_groups(device), shape, buffered) {}
 };
 
-/// Puts the k best items of every active row of `source` into `sink`, in any order.
+/// Puts the k best composite keys of every active row of `source` into `sink`, in any order.
 template <class Exec, class Source, class Bits, class Item>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
                   WinnerSink<Bits, Item> const& sink);

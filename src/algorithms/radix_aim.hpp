@@ -9,14 +9,14 @@
 #include "../group.hpp"
 
 // Lays a digit of radix around the samples between which the k-th should lie, so that clustered keys do not
-// meet in one bin. RadiK (Li et al., ICS '24, 4.3) subtracts a sample from the keys, which rounds; from ranks it
-// does not, and what the sample knows nothing of is in one of the outer bins.
+// meet in one bin. RadiK (Li et al., ICS '24, 4.3) subtracts a sample from the keys, which rounds. Ordered bits are
+// subtracted without rounding, and the outer bins hold what the sample does not cover.
 
 namespace ktopk::detail {
 
 template <class Source, class Bits, class Item>
 struct RadixAim {
-  /// What a digit is aimed by: of keys the rank, of items in a list the whole.
+  /// A sample by which a digit is aimed: the ordered bits of a key, or in a list the composite key.
   static constexpr bool by_rank = Source::Reader::reads_keys;
   using Sample = std::conditional_t<by_rank, Bits, Item>;
 
@@ -31,7 +31,7 @@ struct RadixAim {
     return state.left >= least_sampled && is_wide;
   }
 
-  /// Together: the first digit of a row. `samples` holds most_samples + 1 of them.
+  /// Lays the first digit of a row. All threads call it together. `samples` holds most_samples + 1.
   template <class Group>
   KOKKOS_FUNCTION void first(Group const& group, RadixRow<Item>& state, std::int64_t row,
                              Sample* samples) const {
@@ -52,7 +52,7 @@ struct RadixAim {
       return item;
   }
 
-  /// Together.
+  /// All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION void lay_around(Group const& group, RadixRow<Item>& state, Sample* samples,
                                   int count) const {
@@ -63,7 +63,7 @@ struct RadixAim {
     if (group.rank() == 0) digits.lay_around(state, around.least, around.most);
   }
 
-  /// The sample that `place` others come before.
+  /// Returns the sample that has `place` others before it.
   template <class Group>
   KOKKOS_FUNCTION Sample ordered(Group const& group, Sample* samples, int count, int place) const {
     each(group, 0, count, [&](std::int64_t i) {

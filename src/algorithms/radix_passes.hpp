@@ -5,10 +5,10 @@
 
 #include "../group.hpp"
 
-// The kernels of radix, and who does what in them. The first begins every row, and does all of the rows that
-// a group has to itself. Then come the passes over the rows that groups share, whose tasks are laid out
-// anew after each (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1), and at the end a kernel that gathers
-// their winners. A single row needs no list: its groups take equal parts of it.
+// The kernels of radix, and what each group does in them. The first kernel begins every row, and completes the rows
+// that a group has to itself. Then come the passes over the rows that groups share, whose tasks are laid out anew after
+// each pass (RadiK's task rescheduling, Li et al., ICS '24, 3.2.1). At the end a kernel gathers their selected keys. A
+// single row needs no list: its groups take equal parts of it.
 
 namespace ktopk::detail {
 
@@ -18,8 +18,8 @@ KOKKOS_FUNCTION void clear(Group const& group, Count* histogram, int bins) {
   group.barrier();
 }
 
-/// Counts a piece by parts of which no count is too large for the histogram, and calls add(bin, count) for what each part
-/// has. Together.
+/// Counts a piece in parts, so that no count is too large for the histogram, and calls add(bin, count) for the counts
+/// of each part. All threads call it together.
 template <class Group, class Selection, class Add>
 KOKKOS_FUNCTION void count_by_parts(Group const& group, Selection const& selection,
                                     RadixPiece const& piece, unsigned* histogram, Add const& add) {
@@ -56,7 +56,7 @@ struct RadixRows {
   }
 
  private:
-  /// Whether there is a place among the shared rows for one more. Together.
+  /// Whether there is a place among the shared rows for one more. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION bool is_admitted(Group const& group) const {
     RadixSchedule const& schedule = selection.scratch.schedule;
@@ -112,8 +112,8 @@ struct RadixRows {
   }
 };
 
-/// A group's part of a row that all groups share. Each has one, if with no lines, for what is left of the
-/// row changes as soon as the last has arrived.
+/// A group's part of a row that all groups share. Each group has one, even without lines, because what is left of the
+/// row changes as soon as the last group has arrived.
 template <class Group, class Selection>
 KOKKOS_FUNCTION RadixPiece part_of_only_row(Group const& group, Selection const& selection) {
   std::int64_t const lines = selection.lines_left(0), parts = selection.scratch.parts;
@@ -121,7 +121,7 @@ KOKKOS_FUNCTION RadixPiece part_of_only_row(Group const& group, Selection const&
   return {0, shares.of_group(group.index()), parts};
 }
 
-/// Calls body(piece) for all that the group has to read of the rows in a list, or of the only row.
+/// Calls body(piece) for every piece that the group must read of the rows in a list, or of the only row.
 template <class Group, class Selection, class Body>
 KOKKOS_FUNCTION void for_each_piece(Group const& group, Selection const& selection,
                                     RadixTaskList const& list, Body const& body) {
@@ -132,7 +132,8 @@ KOKKOS_FUNCTION void for_each_piece(Group const& group, Selection const& selecti
   for (bool more = one_row || cursor.next(piece); more; more = cursor.next(piece)) body(piece);
 }
 
-/// One digit of the rows in a list; the last group of a row merges, chooses and enlists it again.
+/// Counts one digit of the rows in a list. The last group of a row merges the counts, chooses a bin, and enlists the
+/// row again.
 template <class Selection>
 struct RadixPass {
   Selection selection;

@@ -8,14 +8,14 @@
 #include "../key_batches.hpp"
 #include "radix.hpp"
 
-// What a group does with part of a row in a pass of radix: it counts digits, or in the same read moves what
-// may still win to a buffer and what has won to the winners (AIR Top-K, Zhang et al., SC '23, 3.2), or
-// takes all that reach a threshold.
+// What a group does with a part of a row in a pass of radix. It counts digits; or in the same read it also moves keys
+// that may still be selected to a buffer, and selected keys to the sink (AIR Top-K, Zhang et al., SC '23, 3.2); or it
+// takes all keys that reach a threshold.
 
 namespace ktopk::detail {
 
-/// What a group shares: a histogram, then the sums of slices with a flag, then the buffers of two
-/// Appenders, then the counts of rows that are too long for those of the histogram. A sample lies there before them.
+/// The shared memory of a group: a histogram, the sums of slices with a flag, the buffers of two Appenders, and the
+/// counts of rows that are too long for those of the histogram. Before these, a sample lies there.
 inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
 template <class Item>
 KOKKOS_FUNCTION constexpr int radix_totals_begin(int digit_bits) {
@@ -36,8 +36,8 @@ struct RadixReading {
   RadixDigits<Bits, Item, OfKeys> digits;
   WinnerSink<Bits, Item> const& sink;
 
-  /// Histograms the digit of the items of floor .. ceiling; `all` tells that those are all items. A
-  /// team's threads count the outer bins, the fullest of a digit that was aimed, each for itself.
+  /// Counts the digit of the composite keys of floor .. ceiling; `all` tells that all of them are in this interval.
+  /// Each thread of a team counts the outer bins for itself, which are the fullest of a digit that was aimed.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, Reader const& read, Range range, bool all,
                              unsigned* histogram) const {
@@ -59,7 +59,7 @@ struct RadixReading {
     if (above != 0) group.fetch_add(&histogram[last], above);
   }
 
-  /// The same, and in the same read writes what has won and buffers what may still win.
+  /// The same; in the same read it writes selected keys and buffers those that may still be selected.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, Reader const& read, Range range,
                               unsigned* histogram, RadixBuffer<Item> to) const {
@@ -87,7 +87,7 @@ struct RadixReading {
     winner.flush();
   }
 
-  /// Writes every item from the floor upwards.
+  /// Writes every composite key from the floor upwards.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
     Item const threshold = state.floor;
@@ -102,7 +102,7 @@ struct RadixReading {
   }
 
  private:
-  /// Calls visit(item) for a range, several items of a thread under way at once.
+  /// Calls visit(item) for a range. Several loads of a thread are under way at once.
   template <class Group, class Reader, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION static void each_ahead(Group const& group, Reader const& read,
                                                      Range range, Visit const& visit) {
@@ -137,7 +137,7 @@ struct RadixReading {
     return boundary < range.end ? boundary : range.end;
   }
 
-  /// Memory of one of two Appenders, behind a histogram, sums and a flag.
+  /// The memory of one of two Appenders, after a histogram, sums and a flag.
   template <class Group>
   KOKKOS_FUNCTION std::byte* append_memory(Group const& group, int which) const {
     return group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_sums_bytes +

@@ -7,7 +7,7 @@
 // and so on. Any k up to n.
 // Reads the input twice: to count, and to move a sixteenth of it to a list; then the list.
 // After AIR Top-K (Zhang et al., SC '23, section 2.2 and table 1), there for selecting the k-th alone.
-// Prefer it to bucket where a few keys lie far from the others; radix selects from what eight passes leave.
+// Prefer it to bucket if a few keys lie far from the others; radix selects from what eight passes leave.
 
 namespace ktopk::detail {
 

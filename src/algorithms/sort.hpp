@@ -4,9 +4,9 @@
 #include <ktopk/detail/backend.hpp>
 
 // Sort and choose: all composite keys of a row are sorted, and the first k are selected. Any k up to n.
-// Writes and reads as many composite keys as the input has keys log2(n / tile) times.
+// Writes and reads a composite key for every key of the input log2(n / tile) times.
 // The baseline of all five papers (bitonic-topk section 3, "Sort and Choose").
-// Prefer it where nearly all keys are wanted in order, and as a baseline.
+// Prefer it if nearly all keys are wanted in order, and as a baseline.
 
 namespace ktopk::detail {
 

@@ -12,8 +12,8 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// What serves an algorithm on an execution space. A tag names a backend, a template names an algorithm, and a backend
-// has its own implementation where it specializes the template for its tag.
+// Which implementation runs an algorithm on an execution space. A tag names a backend, and a template names an
+// algorithm. A backend has its own implementation if it specializes the template for its tag.
 
 namespace ktopk::detail {
 
@@ -44,7 +44,7 @@ struct Queue;
 template <class Backend>
 struct Delegate;
 
-/// What sizing and choosing know of the device behind an execution space instance.
+/// What the choice of an algorithm and the size of a workspace depend on, of the device behind an instance.
 struct Device {
   bool host = true;
   int concurrency = 1;
@@ -76,7 +76,7 @@ Device device_of(Exec const& exec) {
   return {is_host_space<Exec>, static_cast<int>(exec.concurrency())};
 }
 
-/// What every implementation offers. `workspace_bytes` and `run` may count on `supports`.
+/// What every implementation offers. `workspace_bytes` and `run` are called only for a shape that it supports.
 template <class R, class Exec, class Bits>
 concept Implementation =
     requires(Exec const& exec, Shape const& shape, Options const& options, Device const& device,

@@ -10,8 +10,8 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// What the host can check of a call. All of these throw std::invalid_argument with the function's name and the
-// offending numbers. The library holds them: making messages takes long to compile.
+// What the host checks of a call. All of these functions throw std::invalid_argument with the caller's name and the
+// wrong numbers. They are compiled in the library, because code that makes messages takes long to compile.
 
 namespace ktopk::detail {
 
@@ -34,7 +34,7 @@ void check_index_range(char const* function, std::int64_t n) {
   check_last_position(function, n, static_cast<std::uint64_t>(std::numeric_limits<I>::max()));
 }
 
-/// The bytes a View covers, if it covers them without gaps.
+/// The bytes that a View covers, if it covers them without gaps.
 struct Extent {
   char const* name = nullptr;
   std::uintptr_t begin = 0, end = 0;

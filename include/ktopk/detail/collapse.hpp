@@ -9,7 +9,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// Views end here: whatever their layout, stride and traits, a Problem of pointers and strides goes on.
+// Views end here: whatever their layout, strides and traits, they become a Problem of pointers and strides.
 
 namespace ktopk::detail {
 
@@ -130,7 +130,7 @@ void check_overlap(char const* function, Keys const& keys, Values const& values,
                  {extent_of("keys", key_view(keys)), value_extent, index_extent, count_extent});
 }
 
-/// Checks everything the host can see, then lets go of the Views.
+/// Checks everything that the host can see, and returns a call without Views.
 template <class Exec, class Keys, class Values, class Indices, class Rows>
 Call<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys, Values const& values,
                                        Indices const& indices, Rows const& per_row,

@@ -8,19 +8,19 @@
 #include <ktopk/config.hpp>
 #include <ktopk/detail/macros.hpp>
 
-// What the papers count. A build with KTOPK_ENABLE_COUNTERS counts on hosts; in every other one nothing
-// of it is left.
+// The counts of which the papers speak. A build with KTOPK_ENABLE_COUNTERS counts on hosts; in any other build the
+// counting compiles to nothing.
 
 namespace ktopk::detail {
 
 enum class Count {
   keys_read,      ///< keys of the input looked at
-  items_read,     ///< items of buffers looked at
-  items_written,  ///< items put into buffers
+  items_read,     ///< composite keys of buffers looked at
+  items_written,  ///< composite keys put into buffers
   passes,         ///< times that a row, or its buffer, was read from end to end
   flushes,        ///< times that a group's buffer was written out
   insertions,     ///< items that entered a heap or a queue
-  comparisons,    ///< of one item with another
+  comparisons,    ///< of one composite key with another
   iterations,     ///< steps of a search for a threshold
   delegates,      ///< items of the delegate vector
   candidates,     ///< items that the last step selects from
@@ -47,7 +47,7 @@ inline Counters& counters() {
   return all;
 }
 
-/// Counts on a host, in a build that counts.
+/// Adds to a count, on a host and in a build that counts.
 KTOPK_FUNCTION inline void tally([[maybe_unused]] Count what,
                                  [[maybe_unused]] std::int64_t amount) {
 #if KTOPK_ENABLE_COUNTERS && !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)

@@ -70,7 +70,7 @@
   template void Implementation::run(Space const&, Problem<std::uint64_t> const&, Options const&, \
                                     void*);
 
-// What is per key width and item type, for the five pairs that occur.
+// KTOPK_FOR_EACH_ITEM(X, Space) expands to X(Space, Bits, Item) for the five pairs of key width and composite key.
 #define KTOPK_FOR_EACH_ITEM(X, Space) \
   X(Space, std::uint8_t, Item64)      \
   X(Space, std::uint16_t, Item64)     \

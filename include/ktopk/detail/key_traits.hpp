@@ -31,8 +31,8 @@ struct UnsignedOfSize<8> {
 
 enum class KeyKind { none, unsigned_integer, signed_integer, floating };
 
-/// What selection must know of a key type: how wide it is, how its bits are ordered, and for
-/// floating-point types the bits of +infinity. Specialize it for a further type of 16 bits or more.
+/// What a selection must know of a key type: how its bits are ordered, and the bits of +infinity if it is a
+/// floating-point type. Specialize it for a further type of 16 bits or more.
 template <class T>
 struct KeyTraits {
   static constexpr KeyKind kind = KeyKind::none;

@@ -7,7 +7,7 @@
 
 #include <ktopk/detail/counters.hpp>
 
-// The second half of a merge sort: sorted runs are merged pair by pair, each chunk of the output finding its inputs by
+// The second half of a merge sort: sorted runs are merged pair by pair. Each chunk of the output finds its inputs by
 // binary search (merge path).
 
 namespace ktopk::detail {

@@ -7,7 +7,7 @@
 
 #include <ktopk/detail/rank.hpp>
 
-// Positions of a row: ranges of them, and samples.
+// Positions in a row: ranges and samples of them.
 
 namespace ktopk::detail {
 
@@ -23,13 +23,13 @@ KOKKOS_INLINE_FUNCTION Range part_of(std::int64_t n, std::int64_t part, std::int
   return {begin, end};
 }
 
-/// `size` places cut into strata of equal length (and a rest that is shorter than one of them).
+/// `size` places, cut into strata of equal length and a rest that is shorter than a stratum.
 class Strata {
  public:
   KOKKOS_FUNCTION Strata(std::int64_t size, std::int64_t count)
       : m_length(static_cast<std::uint64_t>(size / count)) {}
   std::int64_t length() const { return static_cast<std::int64_t>(m_length); }
-  /// A well-mixed place in stratum i: the finalizer of SplitMix64, scaled to the length.
+  /// A scattered place in stratum i: the finalizer of SplitMix64, scaled to the length.
   KOKKOS_FUNCTION std::int64_t place(std::int64_t i, int pass = 0) const {
     std::uint64_t x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull +
                       static_cast<std::uint64_t>(pass) * 0xbf58476d1ce4e5b9ull;
@@ -39,7 +39,7 @@ class Strata {
     auto const within = static_cast<std::uint64_t>((Item128{x} * m_length) >> 64);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * m_length + within);
   }
-  /// The stratum of a place; that of the rest comes after all others.
+  /// The stratum of a place; the rest counts as the stratum after all others.
   KOKKOS_FUNCTION std::int64_t of(std::int64_t place) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(place) / m_length);
   }

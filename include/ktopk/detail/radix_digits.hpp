@@ -10,20 +10,20 @@
 #include <ktopk/detail/rank.hpp>
 #include <ktopk/detail/selected.hpp>
 
-// The arithmetic of radix: in which interval of items the k-th of a row lies, which digit cuts it, and what
-// a bin leaves of it. Nothing here reads a key.
+// The arithmetic of radix: which interval holds the k-th composite key of a row, which digit divides the interval, and
+// what a bin leaves of it. Nothing here reads a key.
 
 namespace ktopk::detail {
 
-/// Where the search of a row stands. A pass counts digits: the digit of an item is how many times
-/// 2^shift it is above `base`, 0 where it is below it and the last one from there on. So all but the two
-/// outer bins are an interval of 2^shift items, and those are what is left on their sides.
+/// The state of the search in a row. A pass counts digits: the digit of a composite key is its distance above `base` in
+/// units of 2^shift; it is 0 below `base` and at most the last digit. So every bin is an interval of 2^shift composite
+/// keys, but for the two outer ones, which hold what is left on their sides.
 template <class Item>
 struct RadixRow {
   Item floor, ceiling;  // the k-th item is one of floor .. ceiling
   Item base;            // of the digit that the next pass counts
   int shift;
-  bool settled;       // every item from floor on is a winner
+  bool settled;       // every item from floor on is selected
   bool in_buffer;     // what may still win is in the buffer, what has won is written
   std::int64_t need;  // winners still to be found among floor .. ceiling
   std::int64_t left;  // how many items those are
@@ -34,13 +34,13 @@ struct RadixRow {
   Count64 emitted;    // winners written
 };
 
-/// Between which all items of a row lie.
+/// The bounds between which all composite keys of a row lie.
 template <class Item>
 struct Bounds {
   Item least, most;
 };
 
-/// Of a composite key, of at most 128 bits.
+/// The width of a composite key, of at most 128 bits.
 template <class Item>
 KOKKOS_INLINE_FUNCTION int bit_width(Item item) {
   auto const low = static_cast<std::uint64_t>(item);
@@ -51,8 +51,9 @@ KOKKOS_INLINE_FUNCTION int bit_width(Item item) {
   return 64 - Kokkos::countl_zero(low);
 }
 
-/// \tparam OfKeys     whether a row holds keys, of which rank and position are cut one after the other
-/// \tparam BlockBits  if it is not 0, a digit of the positions of 2^BlockBits equal keys and more ends no lower, so that
+/// The digits of a row's search.
+/// \tparam OfKeys     whether a row holds keys; then no digit holds bits of both ordered bits and position
+/// \tparam BlockBits  if it is not 0, a digit of the positions of 2^BlockBits equal keys or more ends no lower, so that
 ///                    whole blocks of so many keys are counted
 template <class Bits, class Item, bool OfKeys, int BlockBits = 0>
 struct RadixDigits {
@@ -70,7 +71,7 @@ struct RadixDigits {
     return place < last ? static_cast<unsigned>(place) : last;
   }
 
-  /// Lays the digit that cuts floor .. ceiling. Of keys none holds bits of both rank and position.
+  /// Lays the digit that divides floor .. ceiling.
   KOKKOS_FUNCTION void next(RadixRow<Item>& state) const {
     int const bits = bit_width(state.ceiling - state.floor);
     state.base = state.floor;
@@ -83,14 +84,14 @@ struct RadixDigits {
     return low - least > digit_bits ? low - digit_bits : least;
   }
 
-  /// As many as there are digits, and those that were aimed in vain.
+  /// The most passes of a search: one for each digit, and those whose aim failed.
   int most_passes(int aimed_in_vain) const {
     int passes = aimed_in_vain;
     for (int low = map.width(); low > 0; low = next_low(low, by_blocks)) ++passes;
     return passes;
   }
 
-  /// The interval of a bin; of the outer bins, what is left on their side.
+  /// Keeps the interval of a bin; of an outer bin, what is left on its side.
   KOKKOS_FUNCTION void keep_bin(RadixRow<Item>& state, int bin) const {
     Item const from = state.base + (static_cast<Item>(bin) << state.shift);
     Item const span = (Item{1} << state.shift) - 1;
@@ -103,7 +104,7 @@ struct RadixDigits {
     return map.rank_of(state.floor) == map.rank_of(state.ceiling);
   }
 
-  /// Lays the digit around an interval of ranks, or of items where rows hold these, which fills the inner bins.
+  /// Lays the digit around an interval, which fills the inner bins: of ordered bits, or in a list of composite keys.
   template <class Sample>
   KOKKOS_FUNCTION void lay_around(RadixRow<Item>& state, Sample least_expected,
                                   Sample most_expected) const {
@@ -116,20 +117,20 @@ struct RadixDigits {
     state.shift = shift + bits_below_rank();
   }
 
-  /// The k-th is known.
+  /// Ends the search: the k-th is known.
   KOKKOS_FUNCTION static void settle_at(RadixRow<Item>& state, Item kth) {
     state.floor = kth;
     state.left = state.need;
     state.settled = true;
   }
-  /// All keys of the row are equal, so that the k-th is known by its position.
+  /// Ends the search of a row whose keys are all equal: the position tells the k-th.
   KOKKOS_FUNCTION void settle_equal(RadixRow<Item>& state, std::int64_t size) const {
     std::int64_t const position = map.flip != 0 ? state.need - 1 : size - state.need;
     settle_at(state, map.join(map.rank_of(state.floor), static_cast<std::uint64_t>(position)));
   }
 };
 
-/// Between which places of an ordered sample of `count` the k-th should lie; it may be beyond the sample's ends.
+/// The places of an ordered sample of `count` between which the k-th should lie; they may be beyond the sample's ends.
 struct AimedPlaces {
   template <class Item>
   KOKKOS_FUNCTION AimedPlaces(RadixRow<Item> const& state, int count_) : count(count_) {
@@ -152,8 +153,8 @@ template <class Sample>
 struct AimedInterval {
   Sample least, most;
 
-  /// From the samples at both places. Beyond the ends of the sample the k-th is expected no further off than four times
-  /// what is between.
+  /// \param lower, upper  the samples at both places. Beyond an end of the sample the k-th is expected no further away
+  ///                      than four times the distance between them.
   KOKKOS_FUNCTION AimedInterval(AimedPlaces const& places, Sample lower, Sample upper) {
     constexpr auto greatest = static_cast<Sample>(~Sample{0});
     auto const width = static_cast<Sample>(upper - lower);

@@ -14,11 +14,11 @@
 #include <ktopk/detail/selected.hpp>
 #include <ktopk/detail/testing.hpp>
 
-// What the radix of every backend searches, how that is divided, and how the state of a row changes from pass to pass.
+// What the radix of every backend searches, how the work is divided, and how a row's state changes from pass to pass.
 
 namespace ktopk::detail {
 
-/// The keys of a problem's rows. With verdicts, only of the unproven rows.
+/// Rows of keys. If there are verdicts, only the unproven rows are searched.
 template <class Bits, class Item>
 struct RowsOfKeys {
   Problem<Bits> problem;
@@ -34,77 +34,69 @@ struct RowsOfKeys {
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return problem.row_begin(row); }
 };
 
-/// Items that lie in a list for each row; only of the proven rows.
+/// Rows that are lists of composite keys. Only the proven rows are searched.
 template <class Bits, class Item>
 struct RowsOfItems {
   Problem<Bits> problem;
   Item const* items;
   std::int64_t stride;
   Verdict const* verdicts;
-  ItemMap<Bits, Item> map{};
-  // Of each row, with the ranks that none is above, where these are known.
-  Item const* least = nullptr;
-  Count64 const* best_ranks = nullptr;
 
   KOKKOS_FUNCTION bool active(std::int64_t row) const { return verdicts[row].proven; }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const {
     return static_cast<std::int64_t>(verdicts[row].kept);
   }
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
-  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
-    if (least == nullptr) return {0, ~Item{0}};
-    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
-    return {least[row], most | static_cast<Item>(map.position_mask)};
-  }
+  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * stride; }
 };
 
-/// Over how many groups a device divides the rows of a selection.
+/// The groups among which a device divides the rows of a selection.
 struct RadixGroups {
   std::int64_t count;
   std::int64_t smallest_part;  // how many keys are worth a group
   std::int64_t least_lines;    // the same of a task in a list
 
-  /// How many share a row, so that all have work and no part is tiny.
+  /// How many groups share a row, so that all have work and no part is tiny.
   std::int64_t of_row(std::int64_t rows, std::int64_t n) const {
     std::int64_t const by_count = rows > 0 ? count / rows : 1;
     return std::max<std::int64_t>(1, std::min(n / smallest_part, by_count));
   }
-  /// From what length on several share a row; more than any row has where none is shared.
+  /// The length from which on several groups share a row; longer than any row if none is shared.
   std::int64_t shared_from(std::int64_t rows, std::int64_t n) const {
     return of_row(rows, n) > 1 ? 0 : std::numeric_limits<std::int64_t>::max();
   }
-  /// The same of the rows of a shape. Of ragged ones those are shared that are worth two groups and longer
-  /// than two equal shares of all keys; so there are no more of them than half the groups.
+  /// The same for the rows of a shape. Ragged rows are shared if they are worth two groups and longer than two equal
+  /// shares of all keys; so there are no more of them than half the groups.
   std::int64_t shared_from(Shape const& shape) const {
     if (!shape.ragged || shape.rows == 1) return shared_from(shape.rows, shape.n);
     std::int64_t const groups = std::max<std::int64_t>(1, count);
     return std::max(2 * smallest_part, (2 * shape.n + groups - 1) / groups);
   }
-  /// More rows than these are not shared.
+  /// No more rows than these are shared.
   std::int64_t most_shared_rows(std::int64_t rows) const {
     return std::max<std::int64_t>(1, std::min(rows, count / 2));
   }
 };
 
-/// The items of a row that the buffer holds, and how many it could.
+/// A row's part of the buffer, and how many composite keys it can hold.
 template <class Item>
 struct RadixBuffer {
   Item* items;
   std::int64_t capacity;
 };
 
-/// How a selection is divided, and where it works.
+/// How a selection is divided, and the memory in which it works.
 template <class Item>
 struct RadixWorkspace {
   RadixWorkspace() = default;
-  /// Of rows of no more than n items, which lie in lists.
+  /// For lists of no more than n composite keys.
   /// \param buffered  whether there is a buffer of a quarter of `keys` items
   RadixWorkspace(Pieces& pieces, RadixGroups const& all, std::int64_t rows_, std::int64_t n,
                  std::int64_t keys, bool buffered)
       : RadixWorkspace(pieces, all, rows_, n, all.shared_from(rows_, n),
                        buffered ? keys / buffer_share + 1 : 0) {}
-  /// Of the rows of a shape.
+  /// For the rows of a shape.
   RadixWorkspace(Pieces& pieces, RadixGroups const& all, Shape const& shape, bool buffered)
       : RadixWorkspace(pieces, all, shape.rows, shape.n, all.shared_from(shape),
                        buffered ? shape.keys() / buffer_share + 1 : 0) {
@@ -145,7 +137,7 @@ struct RadixWorkspace {
         buffer(capacity > 0 ? pieces.take<Item>(capacity) : nullptr) {}
 };
 
-/// What a selection of a backend has in common with those of others: its rows and the state of each.
+/// What the selections of all backends share: their rows and the state of each.
 /// \tparam Source  whose rows are searched: size, wanted and bounds of each, and whether it is active
 /// \tparam Sink    where the selected keys go
 template <class Source, class Sink, class Digits, class Scratch>
@@ -189,13 +181,13 @@ struct RadixStates {
     return {scratch.buffer + room.begin, room.end - room.begin};
   }
 
-  /// Whether the pass also moves what may still win to the buffer.
+  /// Whether the pass also moves the keys that may still be selected to the buffer.
   KOKKOS_FUNCTION bool filters(Row const& state, std::int64_t row) const {
     return !state.in_buffer && state.left < source.size(row) &&
            state.left <= buffer_of(row).capacity;
   }
 
-  /// Keeps to the bin of the k-th item, which holds `left` items below `above` better ones of the row.
+  /// Keeps the bin of the k-th composite key, which holds `left` composite keys; `above` of the row are better.
   KOKKOS_FUNCTION void keep_bin(Row& state, int bin, std::int64_t above, std::int64_t left,
                                 bool filtered, std::int64_t row) const {
     state.need -= above;
@@ -211,7 +203,7 @@ struct RadixStates {
   }
 
  private:
-  /// The row's part of the buffer: by its place among the items of all rows, or what it claims first.
+  /// The row's part of the buffer: where its keys stand among those of all rows, or what it claims first.
   KOKKOS_FUNCTION Range room_for(std::int64_t row, std::int64_t size) const {
     constexpr std::int64_t share = Scratch::buffer_share;
     if (scratch.buffer == nullptr) return {0, 0};
@@ -225,7 +217,7 @@ struct RadixStates {
   }
 };
 
-/// Where a row is to be read next: by the next pass, or for its winners.
+/// Where a row is read next: by the next pass, or for its selected keys.
 struct RadixNext {
   RadixTaskList pass, gather;
 

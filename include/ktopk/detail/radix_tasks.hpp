@@ -10,11 +10,10 @@
 #include <ktopk/detail/selected.hpp>
 #include <ktopk/detail/workspace.hpp>
 
-// Who reads what in a pass of radix over several rows: RadiK's task rescheduling (Li et al., ICS '24, 3.2.1).
-// What a row has left for the pass is a task of so many lines of 64 keys in a list that is made anew for
-// each pass. The groups take equal shares of all lines: a share may span many rows and a row many shares,
-// and no group is kept for a row that has settled. Reads only what a pass must read.
-// The order of a list differs from run to run, what is selected does not.
+// Which group reads what in a pass of radix over several rows: RadiK's task rescheduling (Li et al., ICS '24, 3.2.1).
+// A row that a pass still has to read is a task of so many lines of 64 keys, in a list that is made anew for each pass.
+// The groups take equal shares of all lines: a share may span many rows and a row many shares, and no group is kept for
+// a row that has settled. The order of a list differs from run to run; what is selected does not.
 
 namespace ktopk::detail {
 
@@ -37,16 +36,16 @@ struct RadixPiece {
   std::int64_t groups;
 };
 
-/// The items of some lines of a row of `size`, which begins `lead` places behind its first line.
+/// The places of some lines in a row of `size` keys, which begins `lead` places after its first line begins.
 KOKKOS_INLINE_FUNCTION Range keys_in(Range lines, std::int64_t size, std::int64_t lead) {
-  auto const item = [&](std::int64_t line) {
+  auto const place = [&](std::int64_t line) {
     std::int64_t const i = line * keys_of_line - lead;
     return i < 0 ? 0 : i < size ? i : size;
   };
-  return {item(lines.begin), item(lines.end)};
+  return {place(lines.begin), place(lines.end)};
 }
 
-/// Tasks one behind the other, cut into shares of equal length. Behind the lines of a task may be some that
+/// Tasks one after the other, cut into shares of equal length. After the lines of a task there may be lines that
 /// nobody reads.
 struct RadixShares {
   RadixTask const* tasks = nullptr;
@@ -72,7 +71,7 @@ struct RadixShares {
   }
 };
 
-/// Goes through what falls to a group. Every line of every task falls to one.
+/// Goes through the share of a group. Every line of every task belongs to one group.
 class RadixCursor {
  public:
   KOKKOS_FUNCTION RadixCursor(RadixShares const& shares, std::int64_t group)
@@ -80,7 +79,7 @@ class RadixCursor {
         m_mine(shares.of_group(group)),
         m_task(m_mine.begin < m_mine.end ? shares.task_at(m_mine.begin) : shares.count) {}
 
-  /// False where nothing is left.
+  /// Returns false if nothing is left.
   KOKKOS_FUNCTION bool next(RadixPiece& piece) {
     while (m_task < m_shares.count) {
       RadixTask const task = m_shares.tasks[m_task++];
@@ -100,7 +99,7 @@ class RadixCursor {
   std::int64_t m_task;
 };
 
-/// A list that many append to; read by the next kernel.
+/// A list to which many groups append; the next kernel reads it.
 struct RadixTaskList {
   Count64* appended = nullptr;  // tasks above, lines below, counted by one addition
   RadixTask* tasks = nullptr;
@@ -129,10 +128,10 @@ struct RadixTaskList {
   }
 };
 
-/// What rows that share it take from what there is.
+/// What rows claim a part of.
 enum class RadixClaim { shared_row, buffered_item };
 
-/// The lists of a selection: one for each pass, of which only this and the next are kept, and one of the
+/// The lists of a selection: one for each pass, of which only those of this pass and the next are kept, and one of the
 /// rows to gather from.
 struct RadixSchedule {
   RadixSchedule() = default;
@@ -149,19 +148,19 @@ struct RadixSchedule {
   }
   RadixTaskList of_gather() const { return {appended, tasks, groups, least}; }
 
-  /// For rows that may overlap, as those do whose offsets descend: together they may ask for more than there is, and
-  /// who comes too late goes without.
+  /// Makes rows claim what they need. Rows overlap if their offsets descend, and may then need more than there is: a
+  /// row that comes too late gets nothing.
   void limit_claims(Pieces& pieces) {
     claims_are_limited = true;
     claimed = pieces.take<Count64>(claim_kinds);
   }
-  /// How much was claimed before. By one thread, where claims are limited.
+  /// Claims an amount, and returns how much was claimed before. One thread calls it, if claims are limited.
   KOKKOS_FUNCTION std::int64_t claim(RadixClaim what, std::int64_t amount) const {
     return static_cast<std::int64_t>(
         Kokkos::atomic_fetch_add(&claimed[static_cast<int>(what)], static_cast<Count64>(amount)));
   }
 
-  /// What is to be called with 0 .. counts() - 1 before anything is appended or claimed.
+  /// Must be called with 0 .. counts() - 1 before anything is appended or claimed.
   struct Clear {
     Count64 *appended, *claimed;
     std::int64_t lists;
@@ -172,13 +171,13 @@ struct RadixSchedule {
   Clear clear() const { return {appended, claimed, lists()}; }
   std::int64_t counts() const { return lists() + (claims_are_limited ? claim_kinds : 0); }
 
-  /// Digits of an item: of its rank, of its position, and one more where a digit ends at a block of positions.
-  /// None has fewer bits than `fewest_digit_bits`, but for the last of each.
+  /// The digits of a composite key: of its ordered bits, of its position, and one more where a digit ends at a block of
+  /// positions. None has fewer bits than `fewest_digit_bits`, but for the last of each.
   static constexpr int fewest_digit_bits = 8, most_rank_bits = 64;
   static constexpr int most_digits =
       most_rank_bits / fewest_digit_bits + position_bits_for(longest_row) / fewest_digit_bits + 1;
   static constexpr int most_aimed_in_vain = 1;
-  /// One of the rows to gather from, one for each pass, and one behind the last.
+  /// One list of the rows to gather from, one for each pass, and one after the last pass.
   static constexpr int most_lists = 1 + most_digits + most_aimed_in_vain + 1;
   static_assert(position_bits_for(longest_row) % fewest_digit_bits == 0);
 

@@ -9,15 +9,15 @@
 #include <ktopk/detail/macros.hpp>
 #include <ktopk/options.hpp>
 
-// The only place that knows of direction, sign, NaN and the two zeros: every key becomes an unsigned
-// integer, its rank, and bigger is better. Rank and position together make one integer, the item; the
-// items of a row are all distinct, so "the k best by the tie rule" is "the k largest items", and
-// all-equal keys are nothing special to any algorithm.
+// The only file that knows of direction, sign, NaN and the two zeros. Every key becomes an unsigned integer, its
+// ordered bits (its rank, for short): larger is better. Ordered bits and position together make one integer, the
+// composite key. No two composite keys of a row are equal, so "the k best by the tie rule" are the k largest composite
+// keys, and rows of equal keys are nothing special to any algorithm.
 
 namespace ktopk::detail {
 
-/// Maps the bits of a key to its rank by masks alone, so that one compiled implementation serves every key type
-/// of its width.
+/// Maps the bits of a key to its ordered bits, by masks alone: one compiled implementation serves every key type of its
+/// width.
 template <class Bits>
 struct RankMap {
   Bits negative;    // flipped in keys whose top bit is set
@@ -33,30 +33,29 @@ struct RankMap {
     return static_cast<Bits>(key & magnitude) > infinity ? nan_rank : rank;
   }
 
-  /// The rank without regard to NaN and minus zero.
+  /// The ordered bits, without regard to NaN and minus zero.
   KTOPK_FUNCTION constexpr Bits ordered(Bits key) const {
     constexpr int top = std::numeric_limits<Bits>::digits - 1;
     Bits const sign_fill = static_cast<Bits>(Bits{0} - static_cast<Bits>(key >> top));
     return static_cast<Bits>(key ^ static_cast<Bits>((sign_fill & negative) ^ always));
   }
 
-  /// Whether all ranks are flipped(), as those of integers are.
+  /// Whether the map is flipped() for all keys, as it is for integers.
   KTOPK_FUNCTION constexpr bool is_flip() const { return negative == 0 && magnitude == 0; }
   KTOPK_FUNCTION constexpr Bits flipped(Bits key) const { return static_cast<Bits>(key ^ always); }
 
-  /// Whether ordered() has this of a key that is not NaN.
+  /// Whether ordered() returns this for a key that is not NaN.
   KTOPK_FUNCTION constexpr bool is_number(Bits ordered_key) const {
     Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
     return magnitude == 0 || (one < other ? one <= ordered_key && ordered_key <= other
                                           : other <= ordered_key && ordered_key <= one);
   }
 
-  /// Whether a rank belongs to one key alone, so that key_of finds it: not so for NaN and for a
-  /// floating-point zero.
+  /// Whether a rank belongs to one key alone, so that key_of finds it. Those of NaN and of zero do not.
   KTOPK_FUNCTION constexpr bool has_one_key(Bits rank) const {
     return minus_zero == 0 || (rank != nan_rank && rank != ordered(Bits{0}));
   }
-  /// The key of such a rank: the inverse of ordered().
+  /// The key that has such a rank: the inverse of ordered().
   KTOPK_FUNCTION constexpr Bits key_of(Bits rank) const {
     constexpr int top = std::numeric_limits<Bits>::digits - 1;
     Bits const flipped = static_cast<Bits>(rank ^ always);
@@ -87,8 +86,8 @@ constexpr RankMap<bits_of<T>> make_rank_map(Options const& options) {
     return {0, direction, 0, 0, 0, 0};
 }
 
-/// The key that fills what a short row leaves open: the lowest value or -infinity for Order::largest,
-/// the highest or +infinity for Order::smallest.
+/// The key that fills the slots that a short row leaves open: the lowest value or -infinity for Order::largest, the
+/// highest value or +infinity for Order::smallest.
 template <class T>
 constexpr bits_of<T> worst_key(Order order) {
   using Bits = bits_of<T>;
@@ -108,7 +107,7 @@ constexpr bits_of<T> worst_key(Order order) {
 using Item64 = std::uint64_t;
 __extension__ typedef unsigned __int128 Item128;
 
-/// Rank above, position below: the larger item is the better one, and no two of a row are equal.
+/// Puts the rank above the position: the larger composite key is better, and no two of a row are equal.
 template <class Bits, class Item>
 struct ItemMap {
   RankMap<Bits> rank;
@@ -128,8 +127,8 @@ struct ItemMap {
   KTOPK_FUNCTION constexpr Bits rank_of(Item item) const {
     return static_cast<Bits>(item >> position_bits);
   }
-  /// The smallest rank with which a key at one of begin .. end - 1 can reach `threshold`; false where
-  /// no rank can. Whole chunks behind the last tie are so passed over by their keys alone.
+  /// Finds the smallest rank with which a key at one of begin .. end - 1 can reach `threshold`; returns false if no
+  /// rank can. So the keys alone decide on whole chunks that come after the last tie.
   KTOPK_FUNCTION constexpr bool rank_to_reach(Item threshold, std::uint64_t begin,
                                               std::uint64_t end, Bits& least) const {
     least = rank_of(threshold);
@@ -144,17 +143,17 @@ struct ItemMap {
     Bits const rank = rank_of(threshold);
     return (join(rank, begin) >= threshold) == (join(rank, end - 1) >= threshold);
   }
-  /// Of keys that tie with `threshold`, either those before this position reach it or the others.
+  /// The position that separates the keys that tie with `threshold`: either those before it reach it, or the others.
   KTOPK_FUNCTION constexpr std::uint64_t tie_boundary(Item threshold) const {
     return position(threshold) + (flip != 0 ? 1 : 0);
   }
-  /// How many low bits of an item carry anything.
+  /// How many low bits of a composite key are used.
   KTOPK_FUNCTION constexpr int width() const {
     return std::numeric_limits<Bits>::digits + position_bits;
   }
 };
 
-/// Bits that hold every position of a row of `n` keys.
+/// How many bits hold every position of a row of `n` keys.
 constexpr int position_bits_for(std::int64_t n) {
   return n > 1 ? std::bit_width(static_cast<std::uint64_t>(n - 1)) : 0;
 }
@@ -166,7 +165,7 @@ constexpr ItemMap<Bits, Item> make_item_map(RankMap<Bits> const& rank, std::int6
   return {rank, width, mask, ties == Ties::highest_index ? 0 : mask};
 }
 
-/// Calls `body` with a value of the narrowest item type that holds rank and position.
+/// Calls `body` with a value of the narrowest type of composite key that holds rank and position.
 template <class Bits, class Body>
 void with_item_type(std::int64_t n, Body const& body) {
   if constexpr (sizeof(Bits) == 8) {
@@ -181,7 +180,7 @@ void with_item_type(std::int64_t n, Body const& body) {
   }
 }
 
-/// Bytes of the item that with_item_type picks.
+/// The size of the type that with_item_type picks.
 constexpr std::size_t item_bytes(int key_bytes, std::int64_t n) {
   return key_bytes == 8 || (key_bytes == 4 && position_bits_for(n) > 32) ? sizeof(Item128)
                                                                          : sizeof(Item64);

@@ -8,12 +8,12 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// What the API's headers know of the library: the dispatcher's functions. The compiled library
-// holds them for every enabled execution space and every key width.
+// What the API's headers know of the library: the functions of the dispatcher. The compiled library contains them for
+// every enabled execution space and every key width.
 
 namespace ktopk::detail {
 
-/// A call whose Views are gone.
+/// A call without Views.
 template <class Bits>
 struct Call {
   char const* function;
@@ -31,12 +31,12 @@ template <class Exec, class Bits>
 void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
                std::size_t size);
 
-/// The same in a buffer that lives as long as this takes.
+/// The same in a buffer that it allocates and frees.
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options);
 
-/// The algorithm that serves the shape, never `automatic`: the one that suits the layout that the shape tells, if it
-/// serves the other layout too, else radix. Asked for by this name, it serves every layout.
+/// The algorithm that serves the shape, never `automatic`: the one that is chosen for the layout of the shape, if it
+/// supports the other layout too; otherwise radix. If it is then requested by name, it serves every layout.
 template <class Exec>
 Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options);
 

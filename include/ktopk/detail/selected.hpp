@@ -6,28 +6,28 @@
 
 #include <ktopk/detail/backend.hpp>
 
-// What implementations end in: their winners, in any order, become the output in the promised order. Where that is any
-// order, an implementation may also store them at once.
+// The end of an implementation: its selected keys, in any order, become the output in the promised order. If any order
+// is allowed, an implementation may store them at once.
 
 namespace ktopk::detail {
 
-/// What many groups count with. Kokkos adds to it by one instruction; to the other unsigned type of
-/// 64 bits, on CUDA unsigned long long and on HIP std::uint64_t, by exchanging until nobody came between,
-/// which takes ever longer the more threads meet at one counter.
+/// The type of a counter that many groups share. Kokkos adds to it by one instruction. To the other unsigned type of 64
+/// bits, unsigned long long on CUDA and std::uint64_t on HIP, it adds by compare and exchange, which takes the longer
+/// the more threads meet at one counter.
 #if defined(KOKKOS_ENABLE_HIP)
 using Count64 = unsigned long long;
 #else
 using Count64 = std::uint64_t;
 #endif
 
-/// Whether one_pass's count proved its result for a row.
+/// The validation of a row: whether the count of one_pass proved its result.
 struct Verdict {
   Count64 kept;  ///< how many items reached the threshold
   bool proven;
 };
 
-/// The winners of each row: Problem::winners(row) items from items + row * k. There are none where they
-/// need not be sorted, and so are stored at once.
+/// The lists of selected keys: Problem::winners(row) composite keys from `items + row * k`. There are no lists if the
+/// output need not be sorted, because the selected keys are then stored at once.
 template <class Item>
 struct Winners {
   Winners() = default;
@@ -38,10 +38,10 @@ struct Winners {
   }
 
   Item* items = nullptr;
-  Item* spare = nullptr;  // as much again, where they are to be sorted
+  Item* spare = nullptr;  // as large, for sorting
 };
 
-/// What an implementation's pieces, `Work<Item>(workspace, device, shape, options, more...)`, take of a workspace.
+/// The size of an implementation's workspace, which `Work<Item>(workspace, device, shape, options, more...)` lays out.
 template <template <class> class Work, class... More>
 std::size_t bytes_of(Device const& device, Shape const& shape, Options const& options,
                      More const&... more) {
@@ -50,7 +50,7 @@ std::size_t bytes_of(Device const& device, Shape const& shape, Options const& op
   return Work<Item128>(nullptr, device, shape, options, more...).pieces.bytes();
 }
 
-/// Where an implementation puts its winners: into the list, or without one into the output.
+/// Where an implementation puts its selected keys: into a list, or into the output if there is no list.
 template <class Bits, class Item>
 struct WinnerSink {
   Problem<Bits> problem;
@@ -80,7 +80,7 @@ struct PutWinner {
   KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { sink.put(row, slot, item); }
 };
 
-/// The rows of winners that lie one after the other.
+/// The lists of selected keys as rows, which lie one after the other.
 template <class Bits>
 struct WinnerRows {
   Problem<Bits> problem;
@@ -88,7 +88,7 @@ struct WinnerRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.winners(row); }
 };
 
-/// Stores the winners of a list, if there is one, and all that belongs beside them.
+/// Stores the selected keys of the lists, if there are any, the counts, and what fills short rows.
 template <class Bits, class Item>
 struct StoreWinners {
   WinnerSink<Bits, Item> sink;

@@ -11,8 +11,8 @@ struct StoredAs {
   typedef Integer type __attribute__((may_alias));
 };
 
-/// What is deduced from such a pointer is the plain type: where a function is to read through it, its parameter names
-/// this one.
+/// The compiler deduces the plain type from such a pointer, so a function that reads through one names this type in its
+/// parameter.
 template <class Integer>
 using Stored = typename StoredAs<Integer>::type;
 

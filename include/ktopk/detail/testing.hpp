@@ -12,7 +12,7 @@ namespace ktopk::detail {
 
 inline std::atomic<bool> portable_alone{false};
 
-/// While it lives, no tuned implementation serves. A Plan or a workspace made meanwhile is to be used meanwhile.
+/// While it lives, no tuned implementation serves. Use a Plan or a workspace that was made meanwhile only meanwhile.
 class ForcePortable {
  public:
   ForcePortable() { portable_alone = true; }
@@ -25,8 +25,8 @@ enum class Threshold { sampled, too_high, too_low };
 
 inline std::atomic<Threshold> forced_threshold{Threshold::sampled};
 
-/// While it lives, every one_pass keeps nothing (`too_high`) or more than it has room for (`too_low`). The radix
-/// of CUDA likewise begins with a bracket that holds nothing, or everything.
+/// While it lives, every one_pass keeps nothing (`too_high`) or more than its capacity (`too_low`). Likewise radix on
+/// CUDA begins with a bracket that holds nothing, or everything.
 class ForceThreshold {
  public:
   explicit ForceThreshold(Threshold threshold) { forced_threshold = threshold; }
@@ -35,11 +35,11 @@ class ForceThreshold {
   ForceThreshold& operator=(ForceThreshold const&) = delete;
 };
 
-/// No more keys than these are counted at a time, and no fewer than a line of 64.
+/// The most keys that are counted at a time; at least a line of 64.
 inline constexpr std::int64_t most_counted = std::int64_t{1} << 31;
 inline std::atomic<std::int64_t> forced_most_counted{most_counted};
 
-/// While it lives, radix adds up its counts each time that it has counted so many keys, as if counters held no more.
+/// While it lives, radix adds up its counts after every so many keys, as if a counter held no more.
 class ForceMostCounted {
  public:
   explicit ForceMostCounted(std::int64_t keys) { forced_most_counted = keys; }
@@ -48,12 +48,12 @@ class ForceMostCounted {
   ForceMostCounted& operator=(ForceMostCounted const&) = delete;
 };
 
-/// How many arrays of a host's threads were allocated, for want of room in the workspace.
+/// How many arrays of a host's threads were allocated because the workspace had no space for them.
 inline std::atomic<std::int64_t> arrays_beyond_workspace{0};
 
 inline std::atomic<int> forced_alpha{0};
 
-/// While it lives, delegate's subranges have 2^alpha keys. k is at most the number of delegates.
+/// While it lives, the subranges of delegate have 2^alpha keys. k must be at most the number of delegates.
 class ForceAlpha {
  public:
   explicit ForceAlpha(int alpha) { forced_alpha = alpha; }

@@ -9,20 +9,20 @@
 #include <ktopk/detail/rank.hpp>
 #include <ktopk/detail/unrolled.hpp>
 
-// What one thread keeps of the items that it sees (bitonic-topk-sigmod18, section 3.1): a heap, or for
-// small k a sorted list in registers (appendix A).
+// What one thread keeps of the composite keys that it sees (bitonic-topk-sigmod18, section 3.1): a heap, or for small k
+// a sorted list in registers (appendix A).
 
 namespace ktopk::detail {
 
-/// Items that lie one after the other.
+/// A thread's composite keys that lie one after the other.
 template <class Item>
 struct Contiguous {
   Item* items;
   KOKKOS_FUNCTION Item& operator[](std::int64_t i) const { return items[i]; }
 };
 
-/// Items of one thread among those of its neighbors: item i of all of them lies side by side, so that
-/// neighbors never meet at a memory bank.
+/// A thread's composite keys among those of its neighbors: the i-th of all threads lie side by side, so that neighbors
+/// never meet at a memory bank.
 template <class Item>
 struct Column {
   Item* items;
@@ -30,15 +30,15 @@ struct Column {
   KOKKOS_FUNCTION Item& operator[](std::int64_t i) const { return items[i * columns]; }
 };
 
-/// A binary heap of `size` items with the worst of them at its root. Of these `held` are there at first;
-/// nothing is turned away until all are.
+/// A binary heap of `size` composite keys with the worst of them at its root. It begins with `held` of them, and
+/// rejects nothing until it is full.
 template <class Item, class Places>
 class MinHeap {
  public:
   KOKKOS_FUNCTION MinHeap(Places const& items, std::int64_t size, std::int64_t held)
       : m_items(items), m_size(size), m_held(held) {}
 
-  /// What an item must beat.
+  /// What a composite key must beat to enter.
   KOKKOS_FUNCTION Item threshold() const { return m_held < m_size ? Item{0} : m_items[0]; }
   KOKKOS_FUNCTION void offer(Item item) {
     if (m_held < m_size)
@@ -73,9 +73,9 @@ class MinHeap {
   std::int64_t m_held;
 };
 
-/// The best k <= Room items, best first, and items 0 until as many have come. All indices are constants,
-/// so that a GPU's compiler keeps the items in registers, and an insertion compares and exchanges without a
-/// branch. Where k < Room the first places are taken by what no item beats.
+/// The best k <= Room composite keys, best first; zeros until as many have come. All indices are constants, so that a
+/// GPU's compiler keeps the list in registers, and an insertion compares and exchanges without a branch. If k < Room,
+/// the first places hold a value that no composite key beats.
 template <class Item, int Room>
 class RegisterList {
  public:
@@ -108,11 +108,11 @@ class RegisterList {
   Item m_items[Room];
 };
 
-/// The largest k whose lists are kept in registers: 128 bytes of them.
+/// The largest k whose list is kept in registers: 128 bytes.
 template <class Item>
 inline constexpr int most_in_registers = 128 / static_cast<int>(sizeof(Item));
 
-/// Calls body with the room, a constant, of the smallest list that holds k; k <= most_in_registers<Item>.
+/// Calls body with the capacity, a constant, of the smallest list that holds k; k <= most_in_registers<Item>.
 template <class Item, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void with_register_room(std::int64_t k, Body const& body) {
   constexpr int most = most_in_registers<Item>;

@@ -8,7 +8,7 @@
 
 namespace ktopk::detail {
 
-/// Calls body(j) for j = 0 .. Count - 1, each a constant, so that a GPU's compiler keeps arrays in registers.
+/// Calls body(j) for j = 0 .. Count - 1. Each j is a constant, so that a GPU's compiler keeps arrays in registers.
 template <int Count, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void unrolled(Body const& body) {
   [&]<int... j>(std::integer_sequence<int, j...>) {

@@ -6,12 +6,12 @@
 
 namespace ktopk::detail {
 
-/// One buffer, handed out piece by piece. Without a buffer it only counts, so that the code that
-/// lays a workspace out is also the code that sizes it.
+/// Divides one buffer into arrays. Without a buffer it only adds up their sizes, so that the same code lays a workspace
+/// out and tells its size.
 class Pieces {
  public:
   static constexpr std::size_t alignment = 256;
-  /// What takes more counts as this, of which no machine has as much.
+  /// A larger workspace counts as this, which is more than any machine has.
   static constexpr std::size_t most = std::size_t{1} << 63;
 
   Pieces() = default;
@@ -25,7 +25,7 @@ class Pieces {
     return m_base ? reinterpret_cast<T*>(m_base + begin) : nullptr;
   }
 
-  /// What a buffer of any alignment must hold for all that was taken.
+  /// How large a buffer of any alignment must be for all arrays taken.
   std::size_t bytes() const { return m_used == 0 ? 0 : m_used + alignment; }
 
  private:
