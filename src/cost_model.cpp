@@ -9,7 +9,7 @@
 
 namespace ktopk::detail {
 
-KTOPK_INLINE AlgorithmFigures Figures::* figures_of(Algorithm algorithm) {
+KTOPK_INLINE MemberOfFigures figures_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::one_pass: return &Figures::one_pass;
     case Algorithm::heap: return &Figures::heap;

@@ -40,8 +40,10 @@ struct Figures {
   AlgorithmFigures one_pass, heap, bisection, radix;
 };
 
+using MemberOfFigures = AlgorithmFigures Figures::*;
+
 /// Where the figures of an algorithm are, of one that has some.
-AlgorithmFigures Figures::* figures_of(Algorithm algorithm);
+MemberOfFigures figures_of(Algorithm algorithm);
 
 /// The algorithms that are chosen among: of tuned implementations for hosts one_pass, heap and radix, of others one_pass,
 /// bisection and radix.
