@@ -185,13 +185,13 @@ std::vector<Shape> shapes_for(detail::Device const& device) {
       shapes.push_back(make_shape<float, std::int32_t>(std::min(rows, most_keys / n), n, k));
   };
   auto const workers = static_cast<std::int64_t>(shares_of(device, {}).workers);
-  add(1, 1024, {1, 32});
-  add(1, 8192, {1, 256});
-  add(128 * workers, 256, {1, 32});
-  add(16 * workers, 1024, {1, 32, 256});
+  add(1, 1024, {8, 32});
+  add(1, 8192, {8, 256});
+  add(128 * workers, 256, {8, 32});
+  add(16 * workers, 1024, {8, 32, 256});
   add(16 * workers, 8192, {1, 32, 512, 4096});
   add(16 * workers, 32768, {32, 512, 8192});
-  add(1, 1 << 17, {1, 32, 512, 1 << 12});
+  add(1, 1 << 17, {8, 32, 512, 1 << 12});
   add(1, 1 << 20, {1, 32, 512, 1 << 12, 1 << 15, 1 << 19});
   add(1, 1 << 22, {32, 512, 1 << 15});
   return shapes;
