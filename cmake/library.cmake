@@ -3,7 +3,8 @@
 
 include(CheckCXXCompilerFlag)
 
-set(sources src/arrange.cpp src/checks.cpp src/choose.cpp src/info.cpp src/select.cpp)
+set(sources
+  src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/info.cpp src/select.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources src/algorithms/${algorithm}.cpp)
 endforeach()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "choose.hpp"
 
+#include <limits>
 #include <optional>
 
 #include <ktopk/detail/instantiate.hpp>
@@ -29,6 +30,9 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
   return device.host ? host::choose(device, shape, serves) : cuda::choose(shape, serves);
 }
 
+/// Bisection holds rows of up to so many keys in registers.
+inline constexpr std::int64_t longest_held = 8192;
+
 /// Of the portable implementations one_pass reads a row once; for more selected keys radix does; bisection holds short
 /// rows in registers.
 /// \see perf/results/h100-portable.json
@@ -37,7 +41,7 @@ inline Algorithm choose_portable(Shape const& shape) {
     return bisection_serves_ragged(shape)  ? Algorithm::bisection
            : one_pass_serves_ragged(shape) ? Algorithm::one_pass
                                            : Algorithm::radix;
-  constexpr std::int64_t longest_held = 8192, few = 16;
+  constexpr std::int64_t few = 16;
   if (shape.n <= longest_held) return Algorithm::bisection;
   return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass
                                                             : Algorithm::radix;
@@ -46,6 +50,35 @@ inline Algorithm choose_portable(Shape const& shape) {
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,
                               TunedAlgorithms const& tuned) {
   return choose_tuned(device, shape, tuned).value_or(choose_portable(shape));
+}
+
+inline bool serves_any(TunedAlgorithms const& tuned) {
+  return tuned.one_pass || tuned.bisection || tuned.radix || tuned.heap || tuned.queue;
+}
+
+/// Whether the portable choice may take the algorithm.
+inline bool portable_serves(Algorithm algorithm, Shape const& shape) {
+  if (algorithm == Algorithm::one_pass)
+    return one_pass_serves(shape) || one_pass_serves_ragged(shape);
+  if (algorithm == Algorithm::bisection)
+    return shape.ragged ? bisection_serves_ragged(shape) : shape.n <= longest_held;
+  return algorithm == Algorithm::radix;
+}
+
+KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,
+                              TunedAlgorithms const& tuned, Figures const& figures) {
+  bool const is_tuned = serves_any(tuned);
+  auto fastest = Algorithm::radix;
+  double least_us = std::numeric_limits<double>::infinity();
+  for (Algorithm const algorithm : calibrated_algorithms(is_tuned && device.host)) {
+    bool const serves = is_tuned ? is_served(tuned, algorithm) : portable_serves(algorithm, shape);
+    if (!serves) continue;
+    double const us = predicted_us(algorithm, device, shape, figures);
+    if (us >= least_us) continue;
+    fastest = algorithm;
+    least_us = us;
+  }
+  return fastest;
 }
 
 }  // namespace ktopk::detail

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DROOT=... -P: include/ includes no file of backends/ or src/, a backend none of src/ or of another backend, and
 # the sources with kernels or SIMD loops no header of Kokkos, not even through others. The generic implementations have
-# one text for every device: only src/group.hpp and src/lane_group.hpp know whether it is a host.
+# one text for every device: of them only src/group.hpp and src/lane_group.hpp know whether it is a host.
 cmake_minimum_required(VERSION 3.22)
 
 set(read 0)
@@ -68,9 +68,10 @@ foreach(source IN LISTS sources ITEMS "${ROOT}/backends/host/loops.cpp")
   check_without_kokkos("${source}")
 endforeach()
 
-# A portable implementation is one text: group.hpp and lane_group.hpp alone know a host's team.
+# A portable implementation is one text: group.hpp and lane_group.hpp alone know a host's team, and the choice knows the
+# device.
 file(GLOB_RECURSE generic "${ROOT}/src/*.[ch]pp")
-list(FILTER generic EXCLUDE REGEX "/((lane_)?group[.]hpp|choose[.]cpp|select[.]cpp)$")
+list(FILTER generic EXCLUDE REGEX "/((lane_)?group[.]hpp|choose[.]cpp|cost_model[.]cpp|select[.]cpp)$")
 list(LENGTH generic count)
 if(count LESS 15)
   message(FATAL_ERROR "only ${count} generic sources in ${ROOT}: is it the checkout?")

@@ -263,6 +263,15 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
+std::string known_backend(std::string const& name) {
+  std::string names;
+  for (std::string const& known : backend_names()) {
+    if (known == name) return name;
+    names += (names.empty() ? "" : ", ") + known;
+  }
+  throw Fault("--backend: " + in_quotes(name) + " is not in this build, which has " + names);
+}
+
 std::string device_of(std::string const& backend) {
   std::string text;
   on_backend(backend, [&](auto space) { text = describe<typename decltype(space)::type>(); });

@@ -26,6 +26,9 @@ class KokkosSession {
 /// The enabled execution spaces in lower case, the default one first. Needs no session.
 std::vector<std::string> backend_names();
 
+/// The name, if it is that of a backend. Throws Fault if not.
+std::string known_backend(std::string const& name);
+
 /// What a backend runs on: "8 threads", "NVIDIA H200, 139 GiB, compute capability 9.0". Needs a session.
 std::string device_of(std::string const& backend);
 

@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 
+#include "calibrate.hpp"
 #include "files/fault.hpp"
 #include "files/key_type.hpp"
 #include "info.hpp"
@@ -120,6 +121,16 @@ CLI::App* add_select(CLI::App& app, SelectRequest& request) {
   return command;
 }
 
+CLI::App* add_calibrate(CLI::App& app, CalibrateRequest& request) {
+  auto* const command = app.add_subcommand(
+      "calibrate", "measure what `automatic` chooses by where KTOPK_CALIBRATION names the result");
+  command->add_option("--output", request.output, "write a file instead of standard output")
+      ->type_name("O");
+  command->add_option("--backend", request.backend, "measure this one alone, not all of this build")
+      ->type_name("NAME");
+  return command;
+}
+
 int complain(std::string_view message) {
   std::fprintf(stderr, "ktopk: %s\n", on_one_line(message).c_str());
   return 2;
@@ -131,6 +142,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   SelectRequest request;
   auto* const select_command = add_select(app, request);
+  CalibrateRequest calibration;
+  auto* const calibrate_command = add_calibrate(app, calibration);
   app.add_subcommand("info", "print configuration, backends, devices and algorithms");
   try {
     app.parse(argc, argv);
@@ -141,6 +154,8 @@ int run(int argc, char** argv) {
   }
   if (*select_command)
     select(request);
+  else if (*calibrate_command)
+    calibrate(calibration);
   else
     print_info();
   return 0;

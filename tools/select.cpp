@@ -16,31 +16,19 @@ namespace {
 
 constexpr std::int64_t block_bytes = std::int64_t{1} << 26;
 
-template <class Names>
-std::string listed(Names const& names) {
-  std::string text;
-  for (std::string const& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string choose_backend(std::string const& wanted) {
-  auto const names = backend_names();
-  if (wanted.empty()) return names.front();
-  if (std::find(names.begin(), names.end(), wanted) == names.end())
-    throw Fault("--backend: " + in_quotes(wanted) + " is not in this build, which has " +
-                listed(names));
-  return wanted;
+  return wanted.empty() ? backend_names().front() : known_backend(wanted);
 }
 
 void check_algorithm(Algorithm wanted) {
   if (wanted == Algorithm::automatic) return;
-  std::vector<std::string> names;
+  std::string names;
   for (AlgorithmInfo const& info : algorithms()) {
     if (info.algorithm == wanted) return;
-    names.emplace_back(info.name);
+    names += (names.empty() ? "" : ", ") + std::string(info.name);
   }
   throw Fault("--algorithm: " + in_quotes(name(wanted)) + " is not in this build, which has " +
-              listed(names));
+              names);
 }
 
 void check_k(std::string const& path, Matrix const& keys, std::int64_t k) {

@@ -3,6 +3,7 @@
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/ktopk.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "measure.hpp"
+#include "src/calibration.hpp"
 #include "verify.hpp"
 
 namespace ktopk::perf {
@@ -57,6 +59,29 @@ Shape shape_of(Case const& c, std::size_t keys) {
   return shape;
 }
 
+/// Whether the configuration lists tuned implementations for the backend.
+bool has_tuned(std::string const& backend) {
+  std::string const configuration = ktopk::configuration();
+  auto const begin = configuration.find("tuned:");
+  std::string const tuned = configuration.substr(begin, configuration.find('\n', begin) - begin);
+  bool const host = backend != "Cuda" && backend != "HIP";
+  return tuned.find(host ? "host" : "CUDA") != std::string::npos;
+}
+
+/// What the cost model predicts, if KTOPK_CALIBRATION names figures and the algorithm is one of those that have some.
+template <class Exec>
+void report_prediction(benchmark::State& state, Exec const& exec, Case const& c,
+                       Algorithm algorithm, Shape const& shape) {
+  auto const calibration = detail::named_calibration("perf_top_k");
+  if (calibration == nullptr) return;
+  bool const tuned = has_tuned(c.backend) && c.implementations == Implementations::tuned;
+  auto const known = detail::calibrated_algorithms(detail::is_tuned_for_hosts(exec.name(), tuned));
+  if (std::find(known.begin(), known.end(), algorithm) == known.end()) return;
+  auto const& figures = detail::figures_of_space("perf_top_k", *calibration, exec.name(), tuned);
+  state.counters["predicted_us"] =
+      detail::predicted_us(algorithm, detail::device_of(exec), shape, figures);
+}
+
 template <class Exec, class T, class Index>
 void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c) {
   std::optional<detail::ForcePortable> portable;
@@ -76,6 +101,7 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   else
     c.layout == Layout::right ? time(keys) : time(laid_out_left(exec, keys));
   state.SetLabel(name(plan.algorithm()));
+  report_prediction(state, exec, c, plan.algorithm(), plan.shape());
   check();
 }
 
@@ -85,15 +111,6 @@ void measure_typed(benchmark::State& state, Exec const& exec, Case const& c) {
     measure_with_index<Exec, T, std::int32_t>(state, exec, c);
   else
     measure_with_index<Exec, T, std::int64_t>(state, exec, c);
-}
-
-/// Whether the configuration lists tuned implementations for the backend.
-bool has_tuned(std::string const& backend) {
-  std::string const configuration = ktopk::configuration();
-  auto const begin = configuration.find("tuned:");
-  std::string const tuned = configuration.substr(begin, configuration.find('\n', begin) - begin);
-  bool const host = backend != "Cuda" && backend != "HIP";
-  return tuned.find(host ? "host" : "CUDA") != std::string::npos;
 }
 
 }  // namespace

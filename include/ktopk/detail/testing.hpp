@@ -6,7 +6,7 @@
 
 // Lets a test or a benchmark run the portable implementations alone; and a test spoil one_pass's threshold, so that its
 // proof fails and radix must serve; and try delegate's other subranges; and let radix's counters be small, and see what
-// did not fit the workspace.
+// did not fit the workspace; and lets calls choose by one calibration after another.
 
 namespace ktopk::detail {
 
@@ -60,6 +60,18 @@ class ForceAlpha {
   ~ForceAlpha() { forced_alpha = 0; }
   ForceAlpha(ForceAlpha const&) = delete;
   ForceAlpha& operator=(ForceAlpha const&) = delete;
+};
+
+/// The path in place of what KTOPK_CALIBRATION names; empty for none.
+inline std::atomic<char const*> forced_calibration{nullptr};
+
+/// While it lives, every choice reads this file, each time anew. The path must live as long.
+class ForceCalibration {
+ public:
+  explicit ForceCalibration(char const* path) { forced_calibration = path; }
+  ~ForceCalibration() { forced_calibration = nullptr; }
+  ForceCalibration(ForceCalibration const&) = delete;
+  ForceCalibration& operator=(ForceCalibration const&) = delete;
 };
 
 }  // namespace ktopk::detail
