@@ -3,30 +3,32 @@
 
 #include <ktopk/detail/instantiate.hpp>
 
-#include "sort_items.hpp"
+#include "sort_composite_keys.hpp"
 
 namespace ktopk::detail {
 
-template <class Exec, class Bits, class Item>
-void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-             Winners<Item> const& winners) {
+template <class Exec, class Bits, class CompositeKey>
+void arrange(Exec const& exec, Problem<Bits> const& problem,
+             CompositeKeyMap<Bits, CompositeKey> const& map,
+             SelectedKeys<CompositeKey> const& selected) {
   Shape const& shape = problem.shape;
-  Item const* items = winners.items;
-  if (winners.spare != nullptr)
-    items = sort_items(exec, WinnerRows<Bits>{problem}, shape.rows, shape.k, winners.items,
-                       winners.spare);
+  CompositeKey const* composites = selected.composites;
+  if (selected.spare != nullptr)
+    composites = sort_composite_keys(exec, SelectedRows<Bits>{problem}, shape.rows, shape.k,
+                                     selected.composites, selected.spare);
   bool const complete = !problem.offsets && !problem.wanted && !problem.counts;
-  if (items == nullptr && complete) return;
+  if (composites == nullptr && complete) return;
   launch_each("ktopk::arrange::store", exec, shape.rows * shape.k,
-              StoreWinners<Bits, Item>{{problem, map, nullptr}, items});
+              StoreSelected<Bits, CompositeKey>{{problem, map, nullptr}, composites});
 }
 
-#define KTOPK_ARRANGE_ITEM(Space, Bits, Item)                                           \
-  template void arrange(Space const&, Problem<Bits> const&, ItemMap<Bits, Item> const&, \
-                        Winners<Item> const&);
-#define KTOPK_ARRANGE(Space) KTOPK_FOR_EACH_ITEM(KTOPK_ARRANGE_ITEM, Space)
+#define KTOPK_ARRANGE_COMPOSITE_KEY(Space, Bits, CompositeKey)      \
+  template void arrange(Space const&, Problem<Bits> const&,         \
+                        CompositeKeyMap<Bits, CompositeKey> const&, \
+                        SelectedKeys<CompositeKey> const&);
+#define KTOPK_ARRANGE(Space) KTOPK_FOR_EACH_COMPOSITE_KEY(KTOPK_ARRANGE_COMPOSITE_KEY, Space)
 KTOPK_INSTANTIATE(KTOPK_ARRANGE)
 #undef KTOPK_ARRANGE
-#undef KTOPK_ARRANGE_ITEM
+#undef KTOPK_ARRANGE_COMPOSITE_KEY
 
 }  // namespace ktopk::detail

@@ -86,7 +86,8 @@ KTOPK_INLINE void check_workspace(char const* function, std::size_t given, std::
 }
 
 KTOPK_INLINE std::size_t check_needed(char const* function, std::size_t needed) {
-  if (needed >= Pieces::most) reject(function, "a workspace of 2^63 bytes or more is needed");
+  if (needed >= WorkspaceLayout::most)
+    reject(function, "a workspace of 2^63 bytes or more is needed");
   return needed;
 }
 

@@ -227,26 +227,28 @@ inline std::int64_t parts_of_row(Device const& device, std::int64_t rows, std::i
 /// How many neighbors one thread takes if each is little work; a power of two of at most 1024.
 inline std::int64_t neighbors_per_thread(Device const& device) { return device.host ? 1024 : 8; }
 
-template <class Item>
+template <class CompositeKey>
 struct PutInList {
-  Item* list;
-  KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const { list[slot] = item; }
+  CompositeKey* list;
+  KOKKOS_FUNCTION void operator()(std::int64_t slot, CompositeKey composite) const {
+    list[slot] = composite;
+  }
 };
 
 /// The shared memory that an Appender of a team needs.
-template <class Item>
+template <class CompositeKey>
 KOKKOS_FUNCTION constexpr int appender_bytes() {
-  return 2 * team_size * static_cast<int>(sizeof(Item)) + 16;
+  return 2 * team_size * static_cast<int>(sizeof(CompositeKey)) + 16;
 }
 
-/// Appends composite keys, by put(slot, item), to a list that many groups fill. It gathers them first, so that groups
-/// seldom meet at the counter and write neighbors together: a team holds up to 2 * team_size, and writes them when it
-/// holds more than half of that (RadiK 3.1.2). `capacity` bounds how many are put, not how many are counted.
+/// Appends composite keys, by put(slot, composite), to a list that many groups fill. It gathers them first, so that
+/// groups seldom meet at the counter and write neighbors together: a team holds up to 2 * team_size, and writes them
+/// when it holds more than half of that (RadiK 3.1.2). `capacity` bounds how many are put, not how many are counted.
 /// A team constructs and flushes it together, and calls flush_fuller after each stride; a single thread need not.
-template <class Item, class Group, class Put = PutInList<Item>>
+template <class CompositeKey, class Group, class Put = PutInList<CompositeKey>>
 class Appender {
  public:
-  /// \param shared  appender_bytes<Item>() of the group's shared memory, aligned for Item
+  /// \param shared  appender_bytes<CompositeKey>() of the group's shared memory, aligned for CompositeKey
   KOKKOS_FUNCTION Appender(Group const& group, std::byte* shared, Put const& put, Count64* count,
                            std::int64_t capacity)
       : m_group(group),
@@ -255,12 +257,12 @@ class Appender {
         m_capacity(static_cast<Count64>(capacity)),
         m_first(reinterpret_cast<Count64*>(shared)),
         m_holds(reinterpret_cast<int*>(m_first + 1)),
-        m_held(reinterpret_cast<Item*>(shared + 16)) {
+        m_held(reinterpret_cast<CompositeKey*>(shared + 16)) {
     if (group.rank() == 0) *m_holds = 0;
     group.barrier();
   }
-  KOKKOS_FUNCTION void add_if(bool wanted, Item item) {
-    if (wanted) m_held[m_group.fetch_add(m_holds, 1)] = item;
+  KOKKOS_FUNCTION void add_if(bool wanted, CompositeKey composite) {
+    if (wanted) m_held[m_group.fetch_add(m_holds, 1)] = composite;
     if constexpr (Group::is_host)
       if (*m_holds == 2 * team_size) flush();
   }
@@ -295,34 +297,35 @@ class Appender {
   Count64 m_capacity;
   Count64* m_first;
   int* m_holds;
-  Item* m_held;
+  CompositeKey* m_held;
 };
 
-/// Appends batches of items, by all threads of a group together: a team claims the places of all with one scan, and a thread
-/// alone gathers them first.
-template <class Item, class Group, class Put = PutInList<Item>>
+/// Appends batches of composite keys, by all threads of a group together: a team claims the places of all with one
+/// scan, and a thread alone gathers them first.
+template <class CompositeKey, class Group, class Put = PutInList<CompositeKey>>
 class BatchAppender {
  public:
-  /// \param shared  appender_bytes<Item>() that the group shares, as aligned as an Item
+  /// \param shared  appender_bytes<CompositeKey>() that the group shares, as aligned as a CompositeKey
   KOKKOS_FUNCTION BatchAppender(Group const& group, std::byte* shared, Put const& put,
                                 Count64* count, std::int64_t capacity)
       : m_appender(group, shared, put, count, capacity) {}
 
-  /// Appends those of items[0], items[1] ... whose bits in `wanted` are set. Together.
+  /// Appends those of composites[0], composites[1] ... whose bits in `wanted` are set. Together.
   template <class Items>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Items const& items, std::uint32_t wanted) {
-    m_appender.add_batch(items, wanted);
+  KOKKOS_FORCEINLINE_FUNCTION void add(Items const& composites, std::uint32_t wanted) {
+    m_appender.add_batch(composites, wanted);
   }
   /// Together.
   KOKKOS_FUNCTION void flush() { m_appender.flush(); }
 
  private:
-  class OfThread : public Appender<Item, Group, Put> {
+  class OfThread : public Appender<CompositeKey, Group, Put> {
    public:
-    using Appender<Item, Group, Put>::Appender;
+    using Appender<CompositeKey, Group, Put>::Appender;
     template <int size>
-    KOKKOS_FORCEINLINE_FUNCTION void add_batch(Item const (&items)[size], std::uint32_t wanted) {
-      for (int j = 0; j < size; ++j) this->add_if((wanted >> j & 1u) != 0, items[j]);
+    KOKKOS_FORCEINLINE_FUNCTION void add_batch(CompositeKey const (&composites)[size],
+                                               std::uint32_t wanted) {
+      for (int j = 0; j < size; ++j) this->add_if((wanted >> j & 1u) != 0, composites[j]);
     }
   };
 
@@ -332,7 +335,8 @@ class BatchAppender {
                            std::int64_t capacity)
         : m_group(group), m_put(put), m_count(count), m_capacity(capacity) {}
     template <int size>
-    KOKKOS_FORCEINLINE_FUNCTION void add_batch(Item const (&items)[size], std::uint32_t wanted) {
+    KOKKOS_FORCEINLINE_FUNCTION void add_batch(CompositeKey const (&composites)[size],
+                                               std::uint32_t wanted) {
       auto const amount = static_cast<Count64>(Kokkos::Experimental::popcount_builtin(wanted));
       auto slot = static_cast<std::int64_t>(m_group.claim(m_count, amount));
 #if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
@@ -340,7 +344,7 @@ class BatchAppender {
 #endif
       for (int j = 0; j < size; ++j) {
         if ((wanted >> j & 1u) == 0) continue;
-        if (slot < m_capacity) m_put(slot, items[j]);
+        if (slot < m_capacity) m_put(slot, composites[j]);
         ++slot;
       }
     }
@@ -375,16 +379,16 @@ KOKKOS_FORCEINLINE_FUNCTION void each_together(Group const& group, Range range, 
                                                Read const& read, Visit const& visit,
                                                Settle const& settle) {
   constexpr int ahead = 4;
-  using Item = decltype(read(range.begin));
+  using CompositeKey = decltype(read(range.begin));
   for (std::int64_t first = range.begin - lead; first < range.end; first += ahead * group.size()) {
-    Item items[ahead] = {};
+    CompositeKey composites[ahead] = {};
     for (int a = 0; a < ahead; ++a) {
       std::int64_t const i = first + a * group.size() + group.rank();
-      if (i >= range.begin && i < range.end) items[a] = read(i);
+      if (i >= range.begin && i < range.end) composites[a] = read(i);
     }
     for (int a = 0; a < ahead && first + a * group.size() < range.end; ++a) {
       std::int64_t const i = first + a * group.size() + group.rank();
-      if (i >= range.begin && i < range.end) visit(items[a]);
+      if (i >= range.begin && i < range.end) visit(composites[a]);
       settle();
     }
   }

@@ -115,43 +115,43 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits>
   for_each_vector_batch<Group, Bits>(group, keys, range.begin + head, count, visit, settle);
 }
 
-inline constexpr int items_at_once = 8;
+inline constexpr int composites_at_once = 8;
 
-/// Calls visit(items, present) for the composite keys read(0) .. read(count - 1). A thread takes several at a time, so
-/// that their loads are under way at once; the bits in `present` tell which of `items` there are.
-template <class Item, class Group, class Read, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void each_items(Group const& group, std::int64_t count,
-                                            Read const& read, Visit const& visit) {
-  constexpr int at_once = items_at_once;
+/// Calls visit(composites, present) for the composite keys read(0) .. read(count - 1). A thread takes several at a
+/// time, so that their loads are under way at once; the bits in `present` tell which of `composites` there are.
+template <class CompositeKey, class Group, class Read, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void each_composites(Group const& group, std::int64_t count,
+                                                 Read const& read, Visit const& visit) {
+  constexpr int at_once = composites_at_once;
   for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
-    Item items[at_once] = {};
+    CompositeKey composites[at_once] = {};
     std::uint32_t present = 0;
     unrolled<at_once>([&](auto j) {
       std::int64_t const i = begin + j * group.size();
       if (i >= count) return;
-      items[j] = read(i);
+      composites[j] = read(i);
       present |= 1u << j;
     });
-    visit(items, present);
+    visit(composites, present);
   }
 }
 
 /// The same, by all threads together: each calls visit as often, if with nothing present.
-template <class Item, class Group, class Read, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void each_items_together(Group const& group, std::int64_t count,
-                                                     Read const& read, Visit const& visit) {
-  constexpr int at_once = items_at_once;
+template <class CompositeKey, class Group, class Read, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void each_composites_together(Group const& group, std::int64_t count,
+                                                          Read const& read, Visit const& visit) {
+  constexpr int at_once = composites_at_once;
   for (std::int64_t first = 0; first < count; first += at_once * group.size()) {
     std::int64_t const begin = first + group.rank();
-    Item items[at_once] = {};
+    CompositeKey composites[at_once] = {};
     std::uint32_t present = 0;
     unrolled<at_once>([&](auto j) {
       std::int64_t const i = begin + j * group.size();
       if (i >= count) return;
-      items[j] = read(i);
+      composites[j] = read(i);
       present |= 1u << j;
     });
-    visit(items, present);
+    visit(composites, present);
   }
 }
 

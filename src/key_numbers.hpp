@@ -4,7 +4,7 @@
 #include <bit>
 #include <type_traits>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 // The numbers that keys stand for, for implementations that divide an interval of keys into equal parts.
 
@@ -13,7 +13,7 @@ namespace ktopk::detail {
 /// Converts ordered bits to the number of their key, and back.
 template <class Bits>
 struct KeyNumbers {
-  RankMap<Bits> rank;
+  OrderedBitsMap<Bits> rank;
 
   KTOPK_FUNCTION constexpr bool floating() const { return rank.magnitude != 0; }
 
@@ -25,7 +25,9 @@ struct KeyNumbers {
   }
 
   /// The ordered bits of the floating-point key nearest to a number.
-  KTOPK_FUNCTION constexpr Bits rank_of(double number) const { return rank(floating_key(number)); }
+  KTOPK_FUNCTION constexpr Bits ordered_bits_of(double number) const {
+    return rank(floating_key(number));
+  }
 
   KTOPK_FUNCTION static constexpr bool is_finite(double number) { return number - number == 0; }
 

@@ -19,7 +19,7 @@ inline constexpr int kth_largest_bytes = (kth_bins + 4) * static_cast<int>(sizeo
 
 /// Finds the k-th largest by digits of 10 bits, each laid over the interval that the previous one left (RadiK, Li et
 /// al., ICS '24, 4.3, which scales digits to the keys' range).
-template <class Group, class Item>
+template <class Group, class CompositeKey>
 class KthLargest {
  public:
   /// \param shared         kth_largest_bytes of the group's shared memory
@@ -34,30 +34,32 @@ class KthLargest {
   /// together. It reads the composite keys once for their extremes and about twice more.
   /// \param k  from 1 to count, which is below 2^32
   template <class Read>
-  KOKKOS_FUNCTION Item operator()(std::int64_t count, std::int64_t k, Read const& read) const {
+  KOKKOS_FUNCTION CompositeKey operator()(std::int64_t count, std::int64_t k,
+                                          Read const& read) const {
     std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
-    each_items<Item>(m_group, count, read, [&](auto const& items, std::uint32_t present) {
-      unrolled<items_at_once>([&](auto j) {
-        auto const rank = static_cast<std::uint64_t>(items[j] >> m_position_bits);
-        bool const is_there = (present >> j & 1u) != 0;
-        lowest = is_there && rank < lowest ? rank : lowest;
-        highest = rank > highest ? rank : highest;
-      });
-    });
-    Item const places = (Item{1} << m_position_bits) - 1;
+    each_composites<CompositeKey>(
+        m_group, count, read, [&](auto const& composites, std::uint32_t present) {
+          unrolled<composites_at_once>([&](auto j) {
+            auto const rank = static_cast<std::uint64_t>(composites[j] >> m_position_bits);
+            bool const is_there = (present >> j & 1u) != 0;
+            lowest = is_there && rank < lowest ? rank : lowest;
+            highest = rank > highest ? rank : highest;
+          });
+        });
+    CompositeKey const places = (CompositeKey{1} << m_position_bits) - 1;
     m_group.merge_extremes(lowest, highest);
-    Item low = static_cast<Item>(lowest) << m_position_bits;
-    Item high = (static_cast<Item>(highest) << m_position_bits) | places;
+    CompositeKey low = static_cast<CompositeKey>(lowest) << m_position_bits;
+    CompositeKey high = (static_cast<CompositeKey>(highest) << m_position_bits) | places;
     auto need = static_cast<unsigned>(k);
     for (auto here = static_cast<unsigned>(count); here != need;) {
       int const length = bit_width(high - low);
       int const shift = length > kth_digit_bits ? length - kth_digit_bits : 0;
       count_digits(count, read, low, high - low, shift);
       here = choose_bin(need);
-      auto const bin = static_cast<Item>(m_found[0]);
+      auto const bin = static_cast<CompositeKey>(m_found[0]);
       need -= m_found[1];
       low += bin << shift;
-      Item const rest = (Item{1} << shift) - 1;
+      CompositeKey const rest = (CompositeKey{1} << shift) - 1;
       high = high - low > rest ? low + rest : high;
       m_group.barrier();
     }
@@ -66,17 +68,18 @@ class KthLargest {
 
  private:
   template <class Read>
-  KOKKOS_FUNCTION void count_digits(std::int64_t count, Read const& read, Item low, Item span,
-                                    int shift) const {
+  KOKKOS_FUNCTION void count_digits(std::int64_t count, Read const& read, CompositeKey low,
+                                    CompositeKey span, int shift) const {
     each(m_group, 0, kth_bins, [&](std::int64_t b) { m_histogram[b] = 0; });
     m_group.barrier();
-    each_items<Item>(m_group, count, read, [&](auto const& items, std::uint32_t present) {
-      unrolled<items_at_once>([&](auto j) {
-        Item const above = items[j] - low;
-        if (above <= span && (present >> j & 1u) != 0)
-          m_group.fetch_add(&m_histogram[static_cast<int>(above >> shift)], 1u);
-      });
-    });
+    each_composites<CompositeKey>(
+        m_group, count, read, [&](auto const& composites, std::uint32_t present) {
+          unrolled<composites_at_once>([&](auto j) {
+            CompositeKey const above = composites[j] - low;
+            if (above <= span && (present >> j & 1u) != 0)
+              m_group.fetch_add(&m_histogram[static_cast<int>(above >> shift)], 1u);
+          });
+        });
     m_group.barrier();
   }
 

@@ -16,7 +16,7 @@ namespace ktopk::detail {
 struct RowPart {
   std::int64_t row;
   Range range;
-  std::int64_t wanted;  // how many of the part can be winners
+  std::int64_t wanted;  // how many of the part can be selected keys
   std::int64_t first;   // where in the list they go
   KOKKOS_FUNCTION std::int64_t length() const { return range.end - range.begin; }
   /// Counts one read of the part.
@@ -26,13 +26,13 @@ struct RowPart {
   }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct PartLists {
-  WinnerSink<Bits, Item> sink;
+  SelectedSink<Bits, CompositeKey> sink;
   std::int64_t parts;
-  Item* list;
-  Verdict* verdicts;
-  Verdict const* lengths = nullptr;  // of rows that are lists of items themselves
+  CompositeKey* list;
+  RowValidation* validations;
+  RowValidation const* lengths = nullptr;  // of rows that are lists of composite keys themselves
 
   KOKKOS_FUNCTION std::int64_t length(std::int64_t row) const {
     return lengths != nullptr ? static_cast<std::int64_t>(lengths[row].kept)
@@ -41,7 +41,7 @@ struct PartLists {
   KOKKOS_FUNCTION std::int64_t stride() const { return parts * sink.problem.shape.k; }
   /// How many composite keys each part of a row gives; only the last part can be shorter than the others.
   KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row, std::int64_t length) const {
-    std::int64_t const k = sink.problem.winners(row);
+    std::int64_t const k = sink.problem.selected_count(row);
     return length < k ? length : k;
   }
   KOKKOS_FUNCTION RowPart part(std::int64_t group) const {
@@ -50,18 +50,18 @@ struct PartLists {
     std::int64_t const before = part * wanted(row, part_of(n, 0, parts).end);
     return {row, range, wanted(row, range.end - range.begin), row * stride() + before};
   }
-  KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, Item item) const {
+  KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, CompositeKey composite) const {
     if (parts == 1)
-      sink.put(part.row, slot, item);
+      sink.put(part.row, slot, composite);
     else
-      list[part.first + slot] = item;
+      list[part.first + slot] = composite;
   }
   /// Says that the list of a row is complete.
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     std::int64_t const n = length(row), part = part_of(n, 0, parts).end;
     std::int64_t const whole = part > 0 ? n / part : 0;
     std::int64_t const kept = whole * wanted(row, part) + wanted(row, n - whole * part);
-    verdicts[row] = {static_cast<Count64>(kept), true};
+    validations[row] = {static_cast<Count64>(kept), true};
   }
 };
 
@@ -74,36 +74,39 @@ inline std::int64_t parts_for_lists(Device const& device, Shape const& shape, st
 }
 
 /// The memory of PartLists.
-template <class Item>
-struct PartListPieces {
-  PartListPieces() = default;
-  PartListPieces(Pieces& pieces, Device const& device, Shape const& shape, std::int64_t parts_)
+template <class CompositeKey>
+struct PartListLayout {
+  PartListLayout() = default;
+  PartListLayout(WorkspaceLayout& layout, Device const& device, Shape const& shape,
+                 std::int64_t parts_)
       : parts(parts_) {
     if (parts == 1) return;
-    list = pieces.take<Item>(shape.rows * parts * shape.k);
-    verdicts = pieces.take<Verdict>(shape.rows);
-    scratch = RadixScratch<Item>(pieces, device, shape.rows, parts * shape.k, 0, false);
+    list = layout.take<CompositeKey>(shape.rows * parts * shape.k);
+    validations = layout.take<RowValidation>(shape.rows);
+    scratch = RadixScratch<CompositeKey>(layout, device, shape.rows, parts * shape.k, 0, false);
   }
   template <class Bits>
-  PartLists<Bits, Item> lists(WinnerSink<Bits, Item> const& sink) const {
-    return {sink, parts, list, verdicts};
+  PartLists<Bits, CompositeKey> lists(SelectedSink<Bits, CompositeKey> const& sink) const {
+    return {sink, parts, list, validations};
   }
 
   std::int64_t parts = 0;
-  Item* list = nullptr;
-  Verdict* verdicts = nullptr;
-  RadixScratch<Item> scratch{};
+  CompositeKey* list = nullptr;
+  RowValidation* validations = nullptr;
+  RadixScratch<CompositeKey> scratch{};
 };
 
 /// Selects from the lists of rows that have several parts.
-template <class Exec, class Bits, class Item>
-void select_from_lists(char const* label, Exec const& exec, PartLists<Bits, Item> const& lists,
-                       RadixScratch<Item> const& scratch) {
+template <class Exec, class Bits, class CompositeKey>
+void select_from_lists(char const* label, Exec const& exec,
+                       PartLists<Bits, CompositeKey> const& lists,
+                       RadixScratch<CompositeKey> const& scratch) {
   if (lists.parts == 1) return;
   Problem<Bits> const& problem = lists.sink.problem;
   launch_each(label, exec, problem.shape.rows, lists);
-  radix_select(exec, ListSource<Bits, Item>{problem, lists.list, lists.stride(), lists.verdicts},
-               scratch, lists.sink);
+  radix_select(
+      exec, ListSource<Bits, CompositeKey>{problem, lists.list, lists.stride(), lists.validations},
+      scratch, lists.sink);
 }
 
 }  // namespace ktopk::detail

@@ -99,74 +99,79 @@ void refine(Exec const& exec, Work const& work, int most_passes, RefinementLabel
 }
 
 /// The memory of a refinement, and of radix, which may have to finish it.
-template <class Item>
+template <class CompositeKey>
 struct RefinementWork {
   RefinementWork() = default;
-  RefinementWork(Pieces& pieces, Device const& device, RefinementSizes const& sizes, int ways,
-                 RadixScratch<Item> const& of_source)
-      : scratch(pieces, device, sizes, ways),
-        finish(pieces, device, sizes.rows, scratch.capacity, 0, false),
+  RefinementWork(WorkspaceLayout& layout, Device const& device, RefinementSizes const& sizes,
+                 int ways, RadixScratch<CompositeKey> const& of_source)
+      : scratch(layout, device, sizes, ways),
+        finish(layout, device, sizes.rows, scratch.capacity, 0, false),
         fallback(of_source) {}
 
-  RefinementScratch<Item> scratch;
-  RadixScratch<Item> finish;
-  RadixScratch<Item> fallback;
+  RefinementScratch<CompositeKey> scratch;
+  RadixScratch<CompositeKey> finish;
+  RadixScratch<CompositeKey> fallback;
 };
 
 /// The rows of a source whose remaining composite keys still lie there.
-template <class Bits, class Item>
-KeySource<Bits, Item> unmoved(KeySource<Bits, Item> keys, RefinementScratch<Item> const& scratch) {
-  keys.verdicts = scratch.verdicts;
+template <class Bits, class CompositeKey>
+KeySource<Bits, CompositeKey> unmoved(KeySource<Bits, CompositeKey> keys,
+                                      RefinementScratch<CompositeKey> const& scratch) {
+  keys.validations = scratch.validations;
   return keys;
 }
-template <class Bits, class Item>
-ListSource<Bits, Item> unmoved(ListSource<Bits, Item> lists,
-                               RefinementScratch<Item> const& scratch) {
-  lists.verdicts = scratch.unmoved;
+template <class Bits, class CompositeKey>
+ListSource<Bits, CompositeKey> unmoved(ListSource<Bits, CompositeKey> lists,
+                                       RefinementScratch<CompositeKey> const& scratch) {
+  lists.validations = scratch.unmoved;
   return lists;
 }
 
 /// Puts the k best composite keys of every active row of `source` into `sink`, in any order. It refines, and leaves the
 /// rest to radix.
-template <class Splitters, class Exec, class Source, class Bits, class Item>
-void refine_and_select(Exec const& exec, Source const& source, RefinementWork<Item> const& work,
-                       WinnerSink<Bits, Item> const& sink) {
-  RefinementScratch<Item> const& scratch = work.scratch;
-  refine(exec, PartitionRefinement<Splitters, Source, Bits, Item>{source, scratch, sink},
+template <class Splitters, class Exec, class Source, class Bits, class CompositeKey>
+void refine_and_select(Exec const& exec, Source const& source,
+                       RefinementWork<CompositeKey> const& work,
+                       SelectedSink<Bits, CompositeKey> const& sink) {
+  RefinementScratch<CompositeKey> const& scratch = work.scratch;
+  refine(exec, PartitionRefinement<Splitters, Source, Bits, CompositeKey>{source, scratch, sink},
          Splitters::passes, Splitters::labels);
   Problem<Bits> rest = sink.problem;
   rest.wanted = {scratch.rest, 1, sizeof(std::int64_t)};
   radix_select(exec,
-               ListSource<Bits, Item>{rest, scratch.lists, 2 * scratch.capacity, scratch.verdicts},
+               ListSource<Bits, CompositeKey>{rest, scratch.lists, 2 * scratch.capacity,
+                                              scratch.validations},
                work.finish, sink);
   radix_select(exec, unmoved(source, scratch), work.fallback, sink);
 }
 
-template <class Item>
+template <class CompositeKey>
 struct RefinementLayout {
   RefinementLayout(void* workspace, Device const& device, Shape const& shape,
                    Options const& options, int ways)
-      : pieces(workspace),
-        selected(pieces, shape, options),
-        work(pieces, device, {shape.rows, shape.n, shape.keys() / shape.rows}, ways,
-             {pieces, device, shape, false}) {}
+      : layout(workspace),
+        selected(layout, shape, options),
+        work(layout, device, {shape.rows, shape.n, shape.keys() / shape.rows}, ways,
+             {layout, device, shape, false}) {}
 
-  Pieces pieces;
-  Winners<Item> selected;
-  RefinementWork<Item> work;
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
+  RefinementWork<CompositeKey> work;
 };
 
 /// A whole implementation: it selects and arranges.
 template <class Splitters, class Exec, class Bits>
 void select_by(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    RefinementLayout<Item> const layout(workspace, device_of(exec), problem.shape, options,
-                                        Splitters::ways);
-    refine_and_select<Splitters>(exec, KeySource<Bits, Item>{problem, map}, layout.work,
-                                 WinnerSink<Bits, Item>{problem, map, layout.selected.items});
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
+    auto const map =
+        make_composite_key_map<CompositeKey>(problem.rank, problem.shape.n, options.ties);
+    RefinementLayout<CompositeKey> const layout(workspace, device_of(exec), problem.shape, options,
+                                                Splitters::ways);
+    refine_and_select<Splitters>(
+        exec, KeySource<Bits, CompositeKey>{problem, map}, layout.work,
+        SelectedSink<Bits, CompositeKey>{problem, map, layout.selected.composites});
     arrange(exec, problem, map, layout.selected);
   });
 }

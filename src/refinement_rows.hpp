@@ -24,72 +24,76 @@ struct RefinementSizes {
 };
 
 /// The memory of a refinement.
-template <class Item>
+template <class CompositeKey>
 struct RefinementScratch {
   RefinementScratch() = default;
-  RefinementScratch(Pieces& pieces, Device const& device, RefinementSizes const& sizes, int ways_)
+  RefinementScratch(WorkspaceLayout& layout, Device const& device, RefinementSizes const& sizes,
+                    int ways_)
       : ways(ways_),
         parts(std::max(parts_of_row(device, sizes.rows, sizes.longest),
                        sizes.longest / most_counted + 1)),
         capacity(sizes.average / 8 + 64),
-        states(pieces.take<RefinementState<Item>>(sizes.rows)),
-        splitters(pieces.take<Item>(sizes.rows * ways)),
-        counts(pieces.take<Count64>(sizes.rows * ways)),
-        lists(pieces.take<Item>(sizes.rows * 2 * capacity)),
-        verdicts(pieces.take<Verdict>(sizes.rows)),
-        rest(pieces.take<std::int64_t>(sizes.rows)) {}
+        states(layout.take<RefinementState<CompositeKey>>(sizes.rows)),
+        splitters(layout.take<CompositeKey>(sizes.rows * ways)),
+        counts(layout.take<Count64>(sizes.rows * ways)),
+        lists(layout.take<CompositeKey>(sizes.rows * 2 * capacity)),
+        validations(layout.take<RowValidation>(sizes.rows)),
+        rest(layout.take<std::int64_t>(sizes.rows)) {}
 
   /// How a thread counts in a part: 32 bits take half the scratch memory of 64.
   static constexpr std::int64_t most_counted = std::int64_t{1} << 31;
 
-  KOKKOS_FUNCTION Item* list(std::int64_t row, int which) const {
+  KOKKOS_FUNCTION CompositeKey* list(std::int64_t row, int which) const {
     return lists + (2 * row + which) * capacity;
   }
 
   int ways = 0;
   std::int64_t parts = 0;
   std::int64_t capacity = 0;  // of each of a row's two lists
-  RefinementState<Item>* states = nullptr;
-  Item* splitters = nullptr;  // of each row: the first unused, then ways - 1, ascending
+  RefinementState<CompositeKey>* states = nullptr;
+  CompositeKey* splitters = nullptr;  // of each row: the first unused, then ways - 1, ascending
   Count64* counts = nullptr;  // of each row: composite keys from each splitter up to the next
-  Item* lists = nullptr;
-  Verdict* verdicts = nullptr;   // where what is left lies: proven in list 0, else in the source
-  std::int64_t* rest = nullptr;  // how many are still to be selected there
-  Verdict* unmoved = nullptr;    // of a source of lists: proven where what is left lies there
+  CompositeKey* lists = nullptr;
+  RowValidation* validations = nullptr;  // where what is left lies: proven in list 0, else in the
+                                         // source
+  std::int64_t* rest = nullptr;          // how many are still to be selected there
+  RowValidation* unmoved = nullptr;  // of a source of lists: proven where what is left lies there
 };
 
 /// Puts selected keys from the last slot on, so that the first slots are left to radix, if it finishes the row.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct PutFromEnd {
-  WinnerSink<Bits, Item> sink;
+  SelectedSink<Bits, CompositeKey> sink;
   std::int64_t row, k;
-  KOKKOS_FUNCTION void operator()(std::int64_t slot, Item item) const {
-    sink.put(row, k - 1 - slot, item);
+  KOKKOS_FUNCTION void operator()(std::int64_t slot, CompositeKey composite) const {
+    sink.put(row, k - 1 - slot, composite);
   }
 };
 
 /// Reads the composite keys of a list, as KeySource::Reader makes those of keys.
-template <class Item>
+template <class CompositeKey>
 struct ListReader {
-  Item const* items;
-  KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
+  CompositeKey const* composites;
+  KOKKOS_FORCEINLINE_FUNCTION CompositeKey operator()(std::int64_t i) const {
+    return composites[i];
+  }
 };
 
 /// The steps in a row, or in a part of it. Splitters::choose(group, ...) finds the splitters.
-template <class Splitters, class Source, class Bits, class Item>
+template <class Splitters, class Source, class Bits, class CompositeKey>
 struct PartitionRefinement {
   static constexpr int ways = Splitters::ways;
 
   Source source;
-  RefinementScratch<Item> scratch;
-  WinnerSink<Bits, Item> sink;
+  RefinementScratch<CompositeKey> scratch;
+  SelectedSink<Bits, CompositeKey> sink;
 
   // What a group shares: a count for each way and thread, a flag, then the samples of Splitters or the
   // buffers of two Appenders.
   static constexpr int shared_bytes =
       ways * team_size * static_cast<int>(sizeof(unsigned)) + 16 +
-      std::max(Splitters::most_samples * static_cast<int>(sizeof(Item)),
-               2 * appender_bytes<Item>());
+      std::max(Splitters::most_samples * static_cast<int>(sizeof(CompositeKey)),
+               2 * appender_bytes<CompositeKey>());
 
   template <class Group>
   KOKKOS_FUNCTION static int* flag(Group const& group) {
@@ -97,12 +101,12 @@ struct PartitionRefinement {
     return group.template shared<int>((counts + 15) / 16 * 16);
   }
   template <class Group>
-  KOKKOS_FUNCTION static Item* samples(Group const& group) {
-    return reinterpret_cast<Item*>(reinterpret_cast<std::byte*>(flag(group)) + 16);
+  KOKKOS_FUNCTION static CompositeKey* samples(Group const& group) {
+    return reinterpret_cast<CompositeKey*>(reinterpret_cast<std::byte*>(flag(group)) + 16);
   }
   template <class Group>
   KOKKOS_FUNCTION static std::byte* buffer(Group const& group, int which) {
-    return reinterpret_cast<std::byte*>(samples(group)) + which * appender_bytes<Item>();
+    return reinterpret_cast<std::byte*>(samples(group)) + which * appender_bytes<CompositeKey>();
   }
   /// A thread's count for way w is at [w * group.size()].
   template <class Group>
@@ -110,19 +114,21 @@ struct PartitionRefinement {
     return group.template shared<unsigned>() + group.rank();
   }
 
-  KOKKOS_FUNCTION RefinementState<Item>& state_of(std::int64_t row) const {
+  KOKKOS_FUNCTION RefinementState<CompositeKey>& state_of(std::int64_t row) const {
     return scratch.states[row];
   }
-  KOKKOS_FUNCTION Item* splitters_of(std::int64_t row) const {
+  KOKKOS_FUNCTION CompositeKey* splitters_of(std::int64_t row) const {
     return scratch.splitters + row * ways;
   }
-  KOKKOS_FUNCTION ItemMap<Bits, Item> const& map() const { return sink.map; }
+  KOKKOS_FUNCTION CompositeKeyMap<Bits, CompositeKey> const& map() const { return sink.map; }
 
   KOKKOS_FUNCTION void begin(std::int64_t row) const {
     std::int64_t const n = source.size(row), k = source.active(row) ? source.wanted(row) : 0;
-    Item const last = static_cast<Item>(map().join(std::numeric_limits<Bits>::max(), 0) |
-                                        static_cast<Item>(map().position_mask));
-    state_of(row) = {Item{0}, last, k, n, n, 0, -1, 0, k == 0 || k >= n, false, 0, 0, 0, ~0ull, 0};
+    CompositeKey const last =
+        static_cast<CompositeKey>(map().join(std::numeric_limits<Bits>::max(), 0) |
+                                  static_cast<CompositeKey>(map().position_mask));
+    state_of(row) = {CompositeKey{0},  last,  k, n, n, 0,     -1, 0,
+                     k == 0 || k >= n, false, 0, 0, 0, ~0ull, 0};
     for (int w = 0; w < ways; ++w) scratch.counts[row * ways + w] = 0;
   }
 
@@ -130,14 +136,14 @@ struct PartitionRefinement {
   template <class Group>
   KOKKOS_FUNCTION void find_extremes(Group const& group, std::int64_t row,
                                      std::int64_t part) const {
-    RefinementState<Item>& state = state_of(row);
+    RefinementState<CompositeKey>& state = state_of(row);
     if constexpr (Splitters::needs_extremes) {
       Range const range = part_of(state.size, part, scratch.parts);
       if (state.settled || range.begin == range.end) return;
       auto const read = source.reader(row);
       Bits least = std::numeric_limits<Bits>::max(), most = 0;
       each(group, range.begin, range.end, [&](std::int64_t i) {
-        Bits const bits = map().rank_of(read(i));
+        Bits const bits = map().ordered_bits_of(read(i));
         least = bits < least ? bits : least;
         most = bits > most ? bits : most;
       });
@@ -150,13 +156,13 @@ struct PartitionRefinement {
   /// Finds the first splitters. One group calls it, after the min/max pass.
   template <class Group>
   KOKKOS_FUNCTION void start(Group const& group, std::int64_t row) const {
-    RefinementState<Item>& state = state_of(row);
+    RefinementState<CompositeKey>& state = state_of(row);
     if (state.settled) return;
     if (Splitters::needs_extremes && group.rank() == 0) {
-      state.low =
-          map().join(static_cast<Bits>(state.least), 0) & ~static_cast<Item>(map().position_mask);
-      state.high =
-          map().join(static_cast<Bits>(state.most), 0) | static_cast<Item>(map().position_mask);
+      state.low = map().join(static_cast<Bits>(state.least), 0) &
+                  ~static_cast<CompositeKey>(map().position_mask);
+      state.high = map().join(static_cast<Bits>(state.most), 0) |
+                   static_cast<CompositeKey>(map().position_mask);
     }
     group.barrier();
     split(group, row);
@@ -164,7 +170,7 @@ struct PartitionRefinement {
 
   template <class Group>
   KOKKOS_FUNCTION void split(Group const& group, std::int64_t row) const {
-    RefinementState<Item> const& state = state_of(row);
+    RefinementState<CompositeKey> const& state = state_of(row);
     if (state.list < 0)
       Splitters::choose(group, state, source.reader(row), map(), splitters_of(row), samples(group));
     else
@@ -173,18 +179,20 @@ struct PartitionRefinement {
     group.barrier();
   }
 
-  KOKKOS_FUNCTION ListReader<Item> reader(std::int64_t row, int list) const {
+  KOKKOS_FUNCTION ListReader<CompositeKey> reader(std::int64_t row, int list) const {
     return {scratch.list(row, list)};
   }
 
-  KOKKOS_FUNCTION static Count reads(RefinementState<Item> const& state) {
-    return state.list < 0 && Source::Reader::reads_keys ? Count::keys_read : Count::items_read;
+  KOKKOS_FUNCTION static Count reads(RefinementState<CompositeKey> const& state) {
+    return state.list < 0 && Source::Reader::reads_keys ? Count::keys_read : Count::composites_read;
   }
 
   /// How many splitters a composite key reaches.
-  KOKKOS_FORCEINLINE_FUNCTION static int way_of(Item item, Item const* splitters) {
+  KOKKOS_FORCEINLINE_FUNCTION static int way_of(CompositeKey composite,
+                                                CompositeKey const* splitters) {
     int way = 0;
-    for (int half = ways / 2; half > 0; half /= 2) way += item >= splitters[way + half] ? half : 0;
+    for (int half = ways / 2; half > 0; half /= 2)
+      way += composite >= splitters[way + half] ? half : 0;
     return way;
   }
 
@@ -192,7 +200,7 @@ struct PartitionRefinement {
   template <class Group>
   KOKKOS_FUNCTION void pass(Group const& group, std::int64_t row, std::int64_t part,
                             std::int64_t parts) const {
-    RefinementState<Item>& state = state_of(row);
+    RefinementState<CompositeKey>& state = state_of(row);
     Range const range = part_of(state.size, part, parts);
     auto* const counts = own_counts(group);
     for (int w = 0; w < ways; ++w) counts[w * group.size()] = 0;
@@ -213,9 +221,11 @@ struct PartitionRefinement {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void read_part(Group const& group, std::int64_t row, Reader const& read,
                                  Range range, unsigned* counts) const {
-    Item splitters[ways] = {};
+    CompositeKey splitters[ways] = {};
     for (int w = 1; w < ways; ++w) splitters[w] = splitters_of(row)[w];
-    auto const count = [&](Item item) { ++counts[way_of(item, splitters) * group.size()]; };
+    auto const count = [&](CompositeKey composite) {
+      ++counts[way_of(composite, splitters) * group.size()];
+    };
     if (state_of(row).moves)
       move(group, row, read, range, count);
     else
@@ -226,18 +236,18 @@ struct PartitionRefinement {
   template <class Group, class Reader, class Visit>
   KOKKOS_FUNCTION void move(Group const& group, std::int64_t row, Reader const& read, Range range,
                             Visit const& count) const {
-    RefinementState<Item>& state = state_of(row);
-    Item const low = state.low, high = state.high;
-    Appender<Item, Group> list(group, buffer(group, 0),
-                               {scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
-                               scratch.capacity);
+    RefinementState<CompositeKey>& state = state_of(row);
+    CompositeKey const low = state.low, high = state.high;
+    Appender<CompositeKey, Group> list(group, buffer(group, 0),
+                                       {scratch.list(row, state.list == 0 ? 1 : 0)}, &state.moved,
+                                       scratch.capacity);
     Output<Group> selected(group, buffer(group, 1), {sink, row, source.wanted(row)}, &state.taken,
                            source.wanted(row));
-    auto const visit = [&](Item item) {
-      selected.add_if(item > high, item);
-      if (item < low || item > high) return;
-      list.add_if(true, item);
-      count(item);
+    auto const visit = [&](CompositeKey composite) {
+      selected.add_if(composite > high, composite);
+      if (composite < low || composite > high) return;
+      list.add_if(true, composite);
+      count(composite);
     };
     each_together(group, range, 0, read, visit, [&] { flush_fuller(group, list, selected); });
     list.flush();
@@ -245,12 +255,12 @@ struct PartitionRefinement {
   }
 
   template <class Group>
-  using Output = Appender<Item, Group, PutFromEnd<Bits, Item>>;
+  using Output = Appender<CompositeKey, Group, PutFromEnd<Bits, CompositeKey>>;
 
   /// Ends a pass: the way that holds the k-th composite key is the next interval.
   template <class Group>
   KOKKOS_FUNCTION void advance(Group const& group, std::int64_t row) const {
-    RefinementState<Item>& state = state_of(row);
+    RefinementState<CompositeKey>& state = state_of(row);
     group.barrier();
     if (group.rank() == 0) {
       if (state.moves) change_source(state);
@@ -266,18 +276,18 @@ struct PartitionRefinement {
     if (!state.settled) split(group, row);
   }
 
-  KOKKOS_FUNCTION static void change_source(RefinementState<Item>& state) {
+  KOKKOS_FUNCTION static void change_source(RefinementState<CompositeKey>& state) {
     state.list = state.list == 0 ? 1 : 0;
     state.size = state.reaching - state.above;
     state.want -= state.above;
     state.reaching = state.size;
     state.above = 0;
     state.moved = 0;
-    tally(Count::items_written, state.size);
+    tally(Count::composites_written, state.size);
   }
 
-  KOKKOS_FUNCTION static void choose_way(RefinementState<Item>& state, Item const* splitters,
-                                         Count64 const* counts) {
+  KOKKOS_FUNCTION static void choose_way(RefinementState<CompositeKey>& state,
+                                         CompositeKey const* splitters, Count64 const* counts) {
     std::int64_t reached = 0;
     int w = ways - 1;
     for (; w > 0; --w) {
@@ -298,12 +308,12 @@ struct PartitionRefinement {
   /// the source.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
-    RefinementState<Item>& state = state_of(row);
+    RefinementState<CompositeKey>& state = state_of(row);
     if (part == 0 && group.rank() == 0) {
       bool const in_list = state.list >= 0 || state.settled;
       bool const done = state.settled;
       auto const left = static_cast<Count64>(done ? 0 : state.size);
-      scratch.verdicts[row] = {left, in_list};
+      scratch.validations[row] = {left, in_list};
       if (scratch.unmoved != nullptr) scratch.unmoved[row] = {left, !in_list};
       scratch.rest[row] = done ? 0 : state.want;
     }
@@ -325,11 +335,12 @@ struct PartitionRefinement {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void take(Group const& group, std::int64_t row, Reader const& read,
                             Range range) const {
-    Item const low = state_of(row).low;
+    CompositeKey const low = state_of(row).low;
     Output<Group> selected(group, buffer(group, 0), {sink, row, source.wanted(row)},
                            &state_of(row).taken, source.wanted(row));
     each_together(
-        group, range, 0, read, [&](Item item) { selected.add_if(item >= low, item); },
+        group, range, 0, read,
+        [&](CompositeKey composite) { selected.add_if(composite >= low, composite); },
         [&] { flush_fuller(group, selected); });
     selected.flush();
   }

@@ -13,46 +13,47 @@
 namespace ktopk::detail {
 
 /// The state of a row. A pass reads the source, or one of two lists.
-template <class Item>
+template <class CompositeKey>
 struct RefinementState {
-  Item low, high;         // the k-th composite key is one of low .. high
-  std::int64_t want;      // how many of them are still to be selected
-  std::int64_t size;      // composite keys to read
-  std::int64_t reaching;  // how many of them reach low ...
-  std::int64_t above;     // ... and are above high
-  int list;               // 0 or 1: what a pass reads; -1: the source
-  int pass;               // how many are over
-  bool settled;           // all that reach low are selected
-  bool moves;             // the pass moves the interval to the other list
-  unsigned arrived;       // groups done with the pass
-  Count64 moved;          // composite keys in the other list
-  Count64 taken;          // selected keys stored
-  Count64 least, most;    // ordered bits of the row, where the splitters need them
+  CompositeKey low, high;  // the k-th composite key is one of low .. high
+  std::int64_t want;       // how many of them are still to be selected
+  std::int64_t size;       // composite keys to read
+  std::int64_t reaching;   // how many of them reach low ...
+  std::int64_t above;      // ... and are above high
+  int list;                // 0 or 1: what a pass reads; -1: the source
+  int pass;                // how many are over
+  bool settled;            // all that reach low are selected
+  bool moves;              // the pass moves the interval to the other list
+  unsigned arrived;        // groups done with the pass
+  Count64 moved;           // composite keys in the other list
+  Count64 taken;           // selected keys stored
+  Count64 least, most;     // ordered bits of the row, where the splitters need them
 };
 
 /// Divides low .. high into equal parts; some splitter is above `low` and none above `high`.
-template <class Item>
-KOKKOS_FUNCTION void split_equally(Item low, Item high, int ways, Item* splitters) {
-  Item const width = high - low;
-  auto const parts = static_cast<Item>(ways);
-  Item const step = width / parts, rest = width % parts;
+template <class CompositeKey>
+KOKKOS_FUNCTION void split_equally(CompositeKey low, CompositeKey high, int ways,
+                                   CompositeKey* splitters) {
+  CompositeKey const width = high - low;
+  auto const parts = static_cast<CompositeKey>(ways);
+  CompositeKey const step = width / parts, rest = width % parts;
   for (int s = 1; s < ways; ++s) {
-    auto const here = static_cast<Item>(s);
+    auto const here = static_cast<CompositeKey>(s);
     splitters[s] = low + step * here + (here < rest ? here : rest);
   }
 }
 
 /// Divides low .. high into equal parts of the numbers that its keys stand for; returns false if that is impossible.
-template <class Bits, class Item>
-KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Item high, int ways,
-                                   Item* splitters) {
+template <class Bits, class CompositeKey>
+KOKKOS_FUNCTION bool split_numbers(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey low,
+                                   CompositeKey high, int ways, CompositeKey* splitters) {
   KeyNumbers<Bits> const numbers{map.rank};
-  double const first = numbers(map.rank_of(low));
-  double const width = numbers(map.rank_of(high)) - first;
+  double const first = numbers(map.ordered_bits_of(low));
+  double const width = numbers(map.ordered_bits_of(high)) - first;
   if (!numbers.floating() || !KeyNumbers<Bits>::is_finite(width)) return false;
   for (int s = 1; s < ways; ++s) {
-    Bits const bits = numbers.rank_of(first + width * s / ways);
-    Item const splitter = static_cast<Item>(bits) << map.position_bits;
+    Bits const bits = numbers.ordered_bits_of(first + width * s / ways);
+    CompositeKey const splitter = static_cast<CompositeKey>(bits) << map.position_bits;
     splitters[s] = splitter < low ? low : splitter > high ? high : splitter;
   }
   return splitters[ways - 1] > low;
@@ -60,10 +61,10 @@ KOKKOS_FUNCTION bool split_numbers(ItemMap<Bits, Item> const& map, Item low, Ite
 
 /// Makes quantiles of those samples that are not 0 the splitters; returns false if all are 0.
 /// \param samples  `length` of them, a power of two, in the group's shared memory
-template <class Group, class Item>
-KOKKOS_FUNCTION bool split_at_samples(Group const& group, Item* samples, int length, int ways,
-                                      Item* splitters) {
-  local_sort(TeamSteps<Group>{group}, Runs<Item>{samples, length, 1});
+template <class Group, class CompositeKey>
+KOKKOS_FUNCTION bool split_at_samples(Group const& group, CompositeKey* samples, int length,
+                                      int ways, CompositeKey* splitters) {
+  local_sort(TeamSteps<Group>{group}, Runs<CompositeKey>{samples, length, 1});
   int valid = 0;
   for (int half = length; half > 0; half /= 2)
     if (valid + half <= length && samples[valid + half - 1] != 0) valid += half;
@@ -89,10 +90,10 @@ struct EqualParts {
                                            "ktopk::bucket::pass", "ktopk::bucket::finish",
                                            "ktopk::bucket::rows"};
 
-  template <class Group, class Reader, class Bits, class Item>
-  KOKKOS_FUNCTION static void choose(Group const& group, RefinementState<Item> const& state,
-                                     Reader const&, ItemMap<Bits, Item> const& map, Item* splitters,
-                                     Item*) {
+  template <class Group, class Reader, class Bits, class CompositeKey>
+  KOKKOS_FUNCTION static void choose(Group const& group, RefinementState<CompositeKey> const& state,
+                                     Reader const&, CompositeKeyMap<Bits, CompositeKey> const& map,
+                                     CompositeKey* splitters, CompositeKey*) {
     if (group.rank() != 0) return;
     bool const stuck = state.pass > 0 && 2 * (state.reaching - state.above) > state.size;
     bool const by_numbers = !stuck && state.pass < 5;
@@ -109,17 +110,17 @@ struct SplittersFromSample {
   static_assert((MostSamples & (MostSamples - 1)) == 0);
   static constexpr bool needs_extremes = false;
 
-  template <class Group, class Reader, class Bits, class Item>
-  KOKKOS_FUNCTION static void choose(Group const& group, RefinementState<Item> const& state,
-                                     Reader const& read, ItemMap<Bits, Item> const&,
-                                     Item* splitters, Item* samples) {
+  template <class Group, class Reader, class Bits, class CompositeKey>
+  KOKKOS_FUNCTION static void choose(Group const& group, RefinementState<CompositeKey> const& state,
+                                     Reader const& read, CompositeKeyMap<Bits, CompositeKey> const&,
+                                     CompositeKey* splitters, CompositeKey* samples) {
     int const count = sample_count(state.size);
     Strata const strata(state.size, count);
     int length = 1;
     while (length < count) length *= 2;
     each(group, 0, length, [&](std::int64_t i) {
-      Item const sample = i < count ? read(strata.place(i, state.pass)) : Item{0};
-      samples[i] = sample > state.low && sample <= state.high ? sample : Item{0};
+      CompositeKey const sample = i < count ? read(strata.place(i, state.pass)) : CompositeKey{0};
+      samples[i] = sample > state.low && sample <= state.high ? sample : CompositeKey{0};
     });
     group.barrier();
     if (!split_at_samples(group, samples, length, ways, splitters) && group.rank() == 0)

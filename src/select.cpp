@@ -186,7 +186,7 @@ inline std::int64_t wanted_bytes(Shape const& shape) {
 template <class Exec>
 std::size_t layout_bytes(char const* function, Exec const& exec, Shape const& shape,
                          Options const& options) {
-  Pieces total;
+  WorkspaceLayout total;
   total.take<std::byte>(wanted_bytes(shape));
   HostMemory const memory(total, device_of(exec), shape);
   total.take<std::byte>(static_cast<std::int64_t>(select_bytes(function, exec, shape, options)));
@@ -232,12 +232,12 @@ template <class Exec, class Bits>
 void select_with(Exec const& exec, Call<Bits> const& call, Options const& options,
                  std::byte* buffer) {
   Problem<Bits> problem = call.problem;
-  Pieces pieces(buffer);
-  auto* const wanted = pieces.take<std::byte>(wanted_bytes(problem.shape));
+  WorkspaceLayout layout(buffer);
+  auto* const wanted = layout.take<std::byte>(wanted_bytes(problem.shape));
   if (call.host_wanted)
     problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
-  UseHostMemory const use(HostMemory(pieces, device_of(exec), problem.shape));
-  select(call.function, exec, problem, options, pieces.take<std::byte>(1));
+  UseHostMemory const use(HostMemory(layout, device_of(exec), problem.shape));
+  select(call.function, exec, problem, options, layout.take<std::byte>(1));
 }
 
 template <class Exec, class Bits>

@@ -33,7 +33,7 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
   return *value;
 }
 
-[[gnu::noipa]] double value_after_put(host::BulkSink<std::uint64_t, Item128> const& sink,
+[[gnu::noipa]] double value_after_put(host::BulkSink<std::uint64_t, CompositeKey128> const& sink,
                                       double* value, std::uint16_t const* hits) {
   *value = 0;
   std::uint64_t const key = 0x3ff0000000000000u;
@@ -41,7 +41,7 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
   return *value;
 }
 
-[[gnu::noipa]] long long index_after_put(host::BulkSink<std::uint32_t, Item64> const& sink,
+[[gnu::noipa]] long long index_after_put(host::BulkSink<std::uint32_t, CompositeKey64> const& sink,
                                          long long* index, std::uint16_t const* hits) {
   *index = -1;
   std::uint32_t const key = 0;
@@ -68,8 +68,8 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
 }
 
 /// Sums the bits of keys that are `step` apart, before and after a change.
-[[gnu::noipa]] std::uint64_t blocks_after_change(KeyScan<std::uint64_t, Item128> const& scan,
-                                                 double* key) {
+[[gnu::noipa]] std::uint64_t blocks_after_change(
+    KeyScan<std::uint64_t, CompositeKey128> const& scan, double* key) {
   std::uint64_t sum = 0;
   auto const add = [&](Stored<std::uint64_t> const* from, std::int64_t, int) { sum += from[0]; };
   scan.blocks(0, 1, add);
@@ -78,7 +78,7 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
   return sum;
 }
 
-[[gnu::noipa]] bool is_in_order_after_change(RankMap<std::uint32_t> const& rank,
+[[gnu::noipa]] bool is_in_order_after_change(OrderedBitsMap<std::uint32_t> const& rank,
                                              Stored<std::uint32_t> const* bits, float* keys) {
   bool const before = are_in_order(rank, bits, 3, 1);
   keys[1] = 5;

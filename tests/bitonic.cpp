@@ -35,7 +35,7 @@ struct BestRun {
         best_run(TeamSteps<Group>{group}, count, best.data(), next.data(), length, columns,
                  [&](std::int64_t first, Runs<Bits> const& runs) {
                    each(group, 0, runs.size(), [&](std::int64_t i) {
-                     runs.items[i] =
+                     runs.composites[i] =
                          first + i < count ? ranks[static_cast<std::size_t>(first + i)] : Bits{0};
                    });
                    group.barrier();

@@ -15,14 +15,14 @@ class Placed {
  public:
   explicit Placed(Placement const& where) : m_where(where), m_buffer(where.size() * sizeof(T)) {}
 
-  void write(std::vector<T> const& items) { m_buffer.upload(lay_out(m_where, items)); }
+  void write(std::vector<T> const& composites) { m_buffer.upload(lay_out(m_where, composites)); }
 
   std::vector<T> read() {
     auto const all = m_buffer.template download<T>(m_where.size());
     bool touched = !m_buffer.untouched_from(all.size() * sizeof(T));
-    auto items = take_out(m_where, all, touched);
+    auto composites = take_out(m_where, all, touched);
     CHECK_FALSE(touched);
-    return items;
+    return composites;
   }
 
   template <class Layout>

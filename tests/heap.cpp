@@ -21,37 +21,42 @@ namespace {
 using namespace ktopk::testing;
 
 /// Composite keys in no particular order, including the smallest and the largest possible.
-template <class Item>
-std::vector<Item> some_items(int count, std::uint64_t seed) {
-  std::vector<Item> items{Item{0}, static_cast<Item>(~Item{0})};
-  while (static_cast<int>(items.size()) < count) {
-    auto const i = static_cast<std::uint64_t>(items.size());
-    Item item = static_cast<Item>(random_bits(seed, i));
-    if constexpr (sizeof(Item) == 16) item = item << 64 | random_bits(seed + 1, i);
-    items.push_back(item);
+template <class CompositeKey>
+std::vector<CompositeKey> some_composites(int count, std::uint64_t seed) {
+  std::vector<CompositeKey> composites{CompositeKey{0},
+                                       static_cast<CompositeKey>(~CompositeKey{0})};
+  while (static_cast<int>(composites.size()) < count) {
+    auto const i = static_cast<std::uint64_t>(composites.size());
+    CompositeKey composite = static_cast<CompositeKey>(random_bits(seed, i));
+    if constexpr (sizeof(CompositeKey) == 16)
+      composite = composite << 64 | random_bits(seed + 1, i);
+    composites.push_back(composite);
   }
-  std::rotate(items.begin(), items.begin() + 1, items.end());
-  return items;
+  std::rotate(composites.begin(), composites.begin() + 1, composites.end());
+  return composites;
 }
 
-template <class Item>
-std::vector<Item> best_of(std::vector<Item> items, std::int64_t k) {
-  std::sort(items.begin(), items.end(), std::greater<Item>());
-  items.resize(static_cast<std::size_t>(k));
-  return items;
+template <class CompositeKey>
+std::vector<CompositeKey> best_of(std::vector<CompositeKey> composites, std::int64_t k) {
+  std::sort(composites.begin(), composites.end(), std::greater<CompositeKey>());
+  composites.resize(static_cast<std::size_t>(k));
+  return composites;
 }
 
-template <class Item, int Room>
+template <class CompositeKey, int Capacity>
 void check_register_list() {
-  for (int k = 1; k <= Room; ++k)
+  for (int k = 1; k <= Capacity; ++k)
     for (int count : {k, k + 1, 100}) {
-      auto const items = some_items<Item>(std::max(count, 2), static_cast<std::uint64_t>(k));
-      RegisterList<Item, Room> list(k);
-      for (Item item : items) list.offer(item);
-      std::vector<Item> kept(static_cast<std::size_t>(k));
-      list.visit([&](int slot, Item item) { kept.at(static_cast<std::size_t>(slot)) = item; });
-      CAPTURE(Room, k, count);
-      CHECK((kept == best_of(items, k)));
+      auto const composites =
+          some_composites<CompositeKey>(std::max(count, 2), static_cast<std::uint64_t>(k));
+      RegisterList<CompositeKey, Capacity> list(k);
+      for (CompositeKey composite : composites) list.offer(composite);
+      std::vector<CompositeKey> kept(static_cast<std::size_t>(k));
+      list.visit([&](int slot, CompositeKey composite) {
+        kept.at(static_cast<std::size_t>(slot)) = composite;
+      });
+      CAPTURE(Capacity, k, count);
+      CHECK((kept == best_of(composites, k)));
       CHECK((list.threshold() == kept.back()));
     }
 }
@@ -85,64 +90,65 @@ class CrewGroup {
 };
 
 /// Keys distributed over a team: the k best begin at the third.
-template <class Item, class Bits>
+template <class CompositeKey, class Bits>
 void check_team(std::vector<Bits> const& keys, std::int64_t k) {
   auto const n = static_cast<std::int64_t>(keys.size());
   Options const options{.ties = Ties::highest_index};
-  auto const map = make_item_map<Item>(make_rank_map<Bits>(options), n, options.ties);
-  std::vector<Item> items, kept(static_cast<std::size_t>(k));
+  auto const map =
+      make_composite_key_map<CompositeKey>(make_ordered_bits_map<Bits>(options), n, options.ties);
+  std::vector<CompositeKey> composites, kept(static_cast<std::size_t>(k));
   for (std::int64_t i = 2; i < n; ++i)
-    items.push_back(map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)));
+    composites.push_back(map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)));
   Crew crew;
-  crew.memory.resize(static_cast<std::size_t>(TeamHeaps<CrewGroup, Item>::shared_bytes(k)));
+  crew.memory.resize(static_cast<std::size_t>(TeamHeaps<CrewGroup, CompositeKey>::shared_bytes(k)));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < team_size; ++rank)
     threads.emplace_back([&, rank] {
       CrewGroup const group(crew, rank);
-      TeamHeaps<CrewGroup, Item> const heaps(group, k);
-      Item const* const best = heaps.best_of(map, keys.data(), 1, {2, n});
+      TeamHeaps<CrewGroup, CompositeKey> const heaps(group, k);
+      CompositeKey const* const best = heaps.best_of(map, keys.data(), 1, {2, n});
       each(group, 0, k, [&](std::int64_t i) { kept[static_cast<std::size_t>(i)] = best[i]; });
     });
   for (auto& thread : threads) thread.join();
   CAPTURE(k, n);
-  CHECK((kept == best_of(items, k)));
+  CHECK((kept == best_of(composites, k)));
 }
 
 }  // namespace
 
 TEST_CASE("a list in registers keeps the best, in order", "[heap]") {
-  check_register_list<Item64, 4>();
-  check_register_list<Item64, 8>();
-  check_register_list<Item64, 16>();
-  check_register_list<Item128, 4>();
-  check_register_list<Item128, 8>();
+  check_register_list<CompositeKey64, 4>();
+  check_register_list<CompositeKey64, 8>();
+  check_register_list<CompositeKey64, 16>();
+  check_register_list<CompositeKey128, 4>();
+  check_register_list<CompositeKey128, 8>();
 }
 
 TEST_CASE("the list in registers is the shortest that holds k", "[heap]") {
-  auto const room = []<class Item>(Item, std::int64_t k) {
+  auto const capacity = []<class CompositeKey>(CompositeKey, std::int64_t k) {
     int found = 0;
-    with_register_room<Item>(k, [&](auto room) { found = room; });
+    with_register_capacity<CompositeKey>(k, [&](auto capacity) { found = capacity; });
     return found;
   };
   for (int k = 1; k <= 16; ++k) {
-    CHECK(room(Item64{}, k) == (k <= 4 ? 4 : k <= 8 ? 8 : 16));
-    if (k <= 8) CHECK(room(Item128{}, k) == (k <= 4 ? 4 : 8));
+    CHECK(capacity(CompositeKey64{}, k) == (k <= 4 ? 4 : k <= 8 ? 8 : 16));
+    if (k <= 8) CHECK(capacity(CompositeKey128{}, k) == (k <= 4 ? 4 : 8));
   }
 }
 
-TEST_CASE("a heap keeps the best, wherever its items lie", "[heap]") {
+TEST_CASE("a heap keeps the best, wherever its composite keys lie", "[heap]") {
   for (std::int64_t k : {1, 2, 3, 17, 64})
     for (std::int64_t held : {std::int64_t{0}, k}) {
-      auto const items = some_items<Item64>(300, static_cast<std::uint64_t>(k));
-      std::vector<Item64> places(static_cast<std::size_t>(3 * k), 0);
-      Column<Item64> const column{places.data() + 1, 3};
-      MinHeap<Item64, Column<Item64>> heap(column, k, held);
-      for (Item64 item : items) heap.offer(item);
-      std::vector<Item64> kept;
+      auto const composites = some_composites<CompositeKey64>(300, static_cast<std::uint64_t>(k));
+      std::vector<CompositeKey64> places(static_cast<std::size_t>(3 * k), 0);
+      Column<CompositeKey64> const column{places.data() + 1, 3};
+      MinHeap<CompositeKey64, Column<CompositeKey64>> heap(column, k, held);
+      for (CompositeKey64 composite : composites) heap.offer(composite);
+      std::vector<CompositeKey64> kept;
       for (std::int64_t i = 0; i < k; ++i) kept.push_back(column[i]);
       CAPTURE(k, held);
       CHECK(heap.threshold() == *std::min_element(kept.begin(), kept.end()));
-      CHECK(best_of(kept, k) == best_of(items, k));
+      CHECK(best_of(kept, k) == best_of(composites, k));
       for (std::int64_t i = 0; i < 3 * k; ++i)
         if (i % 3 != 1) CHECK(places[static_cast<std::size_t>(i)] == 0);
     }
@@ -150,16 +156,17 @@ TEST_CASE("a heap keeps the best, wherever its items lie", "[heap]") {
 
 TEST_CASE("lists of a team lie side by side, each place once", "[heap]") {
   for (std::int64_t k : {1, 5, 16, 17, 100, 2048}) {
-    TeamLists<Item128> const lists(k);
-    std::vector<Item128> items(static_cast<std::size_t>(lists.size()));
+    TeamLists<CompositeKey128> const lists(k);
+    std::vector<CompositeKey128> composites(static_cast<std::size_t>(lists.size()));
     for (int t = 0; t < lists.count; ++t)
-      for (int j = 0; j < lists.length; ++j) ++lists.list(items.data(), t)[j];
+      for (int j = 0; j < lists.length; ++j) ++lists.list(composites.data(), t)[j];
     CAPTURE(k, lists.count, lists.length);
     CHECK(lists.length >= k);
-    CHECK(std::all_of(items.begin(), items.end(), [](Item128 visits) { return visits == 1; }));
+    CHECK(std::all_of(composites.begin(), composites.end(),
+                      [](CompositeKey128 visits) { return visits == 1; }));
     if (lists.half() > 1)
-      CHECK(&lists.list(items.data(), 1)[0] == &lists.list(items.data(), 0)[0] + 1);
-    if (k <= most_in_registers<Item128>) CHECK(lists.count == team_size);
+      CHECK(&lists.list(composites.data(), 1)[0] == &lists.list(composites.data(), 0)[0] + 1);
+    if (k <= most_in_registers<CompositeKey128>) CHECK(lists.count == team_size);
   }
 }
 
@@ -167,10 +174,10 @@ TEST_CASE("a team keeps the best in registers, in heaps of its own and in shared
   auto const rising = make_keys<std::uint32_t>(Input::ascending, 1500, 3);
   auto const few = make_keys<std::uint32_t>(Input::few_values, 1500, 3);
   for (std::int64_t k : {1, 4, 7, 16, 17, 200}) {
-    check_team<Item64>(rising, k);
-    check_team<Item64>(few, k);
+    check_team<CompositeKey64>(rising, k);
+    check_team<CompositeKey64>(few, k);
   }
-  for (std::int64_t k : {8, 9, 1000}) check_team<Item128>(rising, k);
+  for (std::int64_t k : {8, 9, 1000}) check_team<CompositeKey128>(rising, k);
 }
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;

@@ -26,17 +26,17 @@ using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
 using ktopk::detail::filter_block;
 using ktopk::detail::HostLoops;
-using ktopk::detail::make_rank_map;
+using ktopk::detail::make_ordered_bits_map;
+using ktopk::detail::OrderedBitsDigits;
+using ktopk::detail::OrderedBitsMap;
+using ktopk::detail::OrderedBitsRange;
 using ktopk::detail::Prefilter;
-using ktopk::detail::RankDigits;
-using ktopk::detail::RankMap;
-using ktopk::detail::RankRange;
 using ktopk::detail::streams;
 
-#define KTOPK_TUPLE_ITEM(T) std::tuple<T>{},
-using Keys =
-    decltype(std::tuple_cat(KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TUPLE_ITEM) std::tuple<>{}));
-#undef KTOPK_TUPLE_ITEM
+#define KTOPK_TUPLE_COMPOSITE_KEY(T) std::tuple<T>{},
+using Keys = decltype(std::tuple_cat(KTOPK_TESTS_FOR_EACH_KEY_TYPE(KTOPK_TUPLE_COMPOSITE_KEY)
+                                         std::tuple<>{}));
+#undef KTOPK_TUPLE_COMPOSITE_KEY
 
 /// All patterns of narrow keys; the hostile inputs of wide ones.
 template <class T>
@@ -55,7 +55,7 @@ std::vector<bits_of<T>> patterns() {
 
 /// The ordered bits, with their neighbors, at which the bits of a key change their meaning, and some between.
 template <class T>
-std::vector<bits_of<T>> landmarks(RankMap<bits_of<T>> const& map) {
+std::vector<bits_of<T>> landmarks(OrderedBitsMap<bits_of<T>> const& map) {
   using Bits = bits_of<T>;
   constexpr Bits all = static_cast<Bits>(~Bits{0}), sign = static_cast<Bits>(all - (all >> 1));
   std::vector<Bits> const borders{0, map.infinity, sign / 2, sign - 1};
@@ -77,17 +77,18 @@ template <class T, class Body>
 void for_ranges(Body const& body) {
   using Bits = bits_of<T>;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<T>(options);
+    auto const map = make_ordered_bits_map<T>(options);
     auto const ranks = landmarks<T>(map);
     for (auto least = ranks.begin(); least != ranks.end(); ++least)
       for (auto most = least; most != ranks.end(); ++most)
-        body(map, RankRange<Bits>{*least, static_cast<Bits>(*most - *least)});
+        body(map, OrderedBitsRange<Bits>{*least, static_cast<Bits>(*most - *least)});
   }
 }
 
 template <class Bits>
-std::vector<std::uint16_t> places_in_range(Bits const* keys, int count, RankMap<Bits> const& map,
-                                           RankRange<Bits> range) {
+std::vector<std::uint16_t> places_in_range(Bits const* keys, int count,
+                                           OrderedBitsMap<Bits> const& map,
+                                           OrderedBitsRange<Bits> range) {
   std::vector<std::uint16_t> places;
   for (int i = 0; i < count; ++i)
     if (map(keys[i]) >= range.least && map(keys[i]) - range.least <= range.span)
@@ -97,8 +98,8 @@ std::vector<std::uint16_t> places_in_range(Bits const* keys, int count, RankMap<
 
 /// Whether a filter finds exactly the keys in the range, and writes nothing behind its output.
 template <class Bits>
-bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count, RankMap<Bits> const& map,
-           RankRange<Bits> range) {
+bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count,
+           OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
   constexpr std::uint16_t untouched = 0xffff;
   std::vector<std::uint16_t> hits(static_cast<std::size_t>(count) + 2, untouched);
   int const found = loops.filter(keys, count, map, range, hits.data());
@@ -111,7 +112,7 @@ bool finds(HostLoops<Bits> const& loops, Bits const* keys, int count, RankMap<Bi
 template <class T>
 std::vector<bits_of<T>> some_ranks(int count, int apart) {
   auto const keys = patterns<T>();
-  auto const map = make_rank_map<T>({});
+  auto const map = make_ordered_bits_map<T>({});
   std::vector<bits_of<T>> ranks;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
     ranks.push_back(map(keys[i / 3 * static_cast<std::size_t>(apart) % keys.size()]));
@@ -137,7 +138,7 @@ TEMPLATE_LIST_TEST_CASE("every filter finds the keys in a range", "[host_loops]"
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int wrong = 0;
-  for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
+  for_ranges<TestType>([&](OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
     for (auto const& loops : all_host_loops<Bits>())
       for (std::size_t first = 0; first < keys.size(); first += filter_block) {
         auto const count =
@@ -150,7 +151,7 @@ TEMPLATE_LIST_TEST_CASE("every filter finds the keys in a range", "[host_loops]"
 
 TEMPLATE_LIST_TEST_CASE("every filter takes blocks of any length", "[host_loops]", Keys) {
   using Bits = bits_of<TestType>;
-  auto const map = make_rank_map<TestType>({});
+  auto const map = make_ordered_bits_map<TestType>({});
   auto keys = patterns<TestType>();
   keys.resize(ktopk::detail::long_block, keys[0]);
   std::reverse(keys.begin(), keys.end());
@@ -170,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("every filter of streams finds what it would find block 
   auto keys = patterns<TestType>();
   keys.resize(streams * apart, keys[0]);
   int wrong = 0;
-  for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
+  for_ranges<TestType>([&](OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
     std::vector<std::uint16_t> wanted;
     for (int s = 0; s < streams; ++s)
       for (std::uint16_t place : places_in_range(&keys[s * apart], filter_block, map, range))
@@ -189,7 +190,7 @@ TEMPLATE_LIST_TEST_CASE("a prefilter passes every key of its range", "[host_loop
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int missed = 0;
-  for_ranges<TestType>([&](RankMap<Bits> const& map, RankRange<Bits> range) {
+  for_ranges<TestType>([&](OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
     Prefilter<Bits> const prefilter(map, range);
     for (Bits key : keys) missed += range.has(map(key)) && !prefilter.passes(key);
   });
@@ -202,7 +203,7 @@ TEMPLATE_LIST_TEST_CASE("a prefilter up to the best rank passes only NaN and zer
   auto const keys = patterns<TestType>();
   int idle = 0;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<TestType>(options);
+    auto const map = make_ordered_bits_map<TestType>(options);
     auto const is_plain = [&](Bits key) { return map.has_one_key(map(key)); };
     for (Bits least : landmarks<TestType>(map)) {
       auto const range = ktopk::detail::ranks_from(least);
@@ -220,7 +221,7 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops know ranks and their digits", "
   auto const count = static_cast<int>(std::min<std::size_t>(filter_block, keys.size()));
   int wrong = 0;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<TestType>(options);
+    auto const map = make_ordered_bits_map<TestType>(options);
     for (auto const& loops : all_host_loops<Bits>()) {
       std::vector<Bits> ranks(filter_block);
       loops.ranks(keys.data(), count, map, ranks.data());
@@ -228,7 +229,7 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops know ranks and their digits", "
       for (Bits base : {Bits{0}, map(keys[3]), map(keys[70])})
         for (int shift : {0, 3, static_cast<int>(8 * sizeof(Bits)) - 6})
           for (unsigned last : {1u, 63u, 255u, 2047u}) {
-            RankDigits<Bits> const digit{base, shift, last};
+            OrderedBitsDigits<Bits> const digit{base, shift, last};
             std::vector<std::uint16_t> digits(filter_block);
             loops.digits(keys.data(), count, map, digit, digits.data());
             for (int i = 0; i < count; ++i) wrong += digits[i] != digit(map(keys[i]));
@@ -279,8 +280,8 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops count what reaches a rank", "[h
     auto const [least, most] = std::minmax_element(ranks.begin(), ranks.end());
     auto const count = static_cast<int>(ranks.size());
     for (auto const& loops : all_host_loops<Bits>()) {
-      for (Bits bar : {Bits{0}, *least, ranks.back(), *most})
-        wrong += loops.reaching(ranks.data(), count, bar) != reaching(ranks, bar);
+      for (Bits threshold : {Bits{0}, *least, ranks.back(), *most})
+        wrong += loops.reaching(ranks.data(), count, threshold) != reaching(ranks, threshold);
     }
   });
   CHECK(wrong == 0);
@@ -292,19 +293,20 @@ namespace {
 template <class T>
 struct LongRow {
   using Bits = bits_of<T>;
-  using Item = ktopk::detail::Item128;
+  using CompositeKey = ktopk::detail::CompositeKey128;
 
   LongRow(Input input, Options const& options)
-      : map(ktopk::detail::make_item_map<Item>(make_rank_map<T>(options), length, options.ties)) {
+      : map(ktopk::detail::make_composite_key_map<CompositeKey>(make_ordered_bits_map<T>(options),
+                                                                length, options.ties)) {
     for (T key : make_keys<T>(input, length, 3)) keys.push_back(std::bit_cast<Bits>(key));
-    for (std::size_t i = 0; i < length; ++i) items.push_back(map(keys[i], i));
-    std::sort(items.begin(), items.end(), std::greater<Item>());
+    for (std::size_t i = 0; i < length; ++i) composites.push_back(map(keys[i], i));
+    std::sort(composites.begin(), composites.end(), std::greater<CompositeKey>());
   }
 
   static constexpr std::size_t length = (1u << 17) + streams * filter_block + 1234;
-  ktopk::detail::ItemMap<Bits, Item> map;
+  ktopk::detail::CompositeKeyMap<Bits, CompositeKey> map;
   std::vector<Bits> keys;
-  std::vector<Item> items;  // the best first
+  std::vector<CompositeKey> composites;  // the best first
 };
 
 template <class T, class Body>
@@ -321,8 +323,8 @@ using FewKeys = std::tuple<std::uint8_t, std::int16_t, float, double>;
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once", "[host_loops]",
-                        FewKeys) {
+TEMPLATE_LIST_TEST_CASE("streams visit every composite key that reaches a threshold, once",
+                        "[host_loops]", FewKeys) {
   using Row = LongRow<TestType>;
   auto loops = ktopk::detail::pick_host_loops<typename Row::Bits>();
   loops.by_streams = GENERATE(true, false);
@@ -330,18 +332,18 @@ TEMPLATE_LIST_TEST_CASE("streams visit every item that reaches a threshold, once
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t count : {std::size_t{1}, std::size_t{500}, Row::length / 2, Row::length}) {
-      auto const threshold = row.items[count - 1];
-      std::vector<typename Row::Item> visited;
+      auto const threshold = row.composites[count - 1];
+      std::vector<typename Row::CompositeKey> visited;
       ktopk::detail::for_each_reaching_in_streams(
           loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length),
           [&] { return threshold; },
-          [&](int found, auto const& item) {
+          [&](int found, auto const& composite) {
             for (int h = 0; h < found; ++h)
-              if (item(h) >= threshold) visited.push_back(item(h));
+              if (composite(h) >= threshold) visited.push_back(composite(h));
           });
-      std::sort(visited.begin(), visited.end(), std::greater<typename Row::Item>());
-      wrong +=
-          visited.size() != count || !std::equal(visited.begin(), visited.end(), row.items.begin());
+      std::sort(visited.begin(), visited.end(), std::greater<typename Row::CompositeKey>());
+      wrong += visited.size() != count ||
+               !std::equal(visited.begin(), visited.end(), row.composites.begin());
     }
   });
   CHECK(wrong == 0);
@@ -356,16 +358,16 @@ TEMPLATE_LIST_TEST_CASE("a threshold that rises with what was visited keeps the 
   int wrong = 0;
   for_long_rows<TestType>([&](Row const& row) {
     for (std::size_t k : {1, 20, 100}) {
-      std::vector<typename Row::Item> best(k, 0);  // the worst first
+      std::vector<typename Row::CompositeKey> best(k, 0);  // the worst first
       ktopk::detail::for_each_reaching_best_end_first(
           loops, row.keys.data(), 1, row.map, 0, static_cast<std::int64_t>(Row::length), 64,
           static_cast<int>(k), [&] { return best[0]; },
-          [&](typename Row::Item item) {
-            if (item <= best[0]) return;
-            best[0] = item;
+          [&](typename Row::CompositeKey composite) {
+            if (composite <= best[0]) return;
+            best[0] = composite;
             std::sort(best.begin(), best.end());
           });
-      wrong += !std::equal(best.rbegin(), best.rend(), row.items.begin());
+      wrong += !std::equal(best.rbegin(), best.rend(), row.composites.begin());
     }
   });
   CHECK(wrong == 0);

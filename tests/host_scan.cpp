@@ -22,10 +22,10 @@ using ktopk::detail::filter_block;
 using ktopk::detail::HostLoops;
 using ktopk::detail::KeyScan;
 using ktopk::detail::long_block;
-using ktopk::detail::make_rank_map;
+using ktopk::detail::make_ordered_bits_map;
+using ktopk::detail::OrderedBitsDigits;
+using ktopk::detail::OrderedBitsMap;
 using ktopk::detail::Pivot;
-using ktopk::detail::RankDigits;
-using ktopk::detail::RankMap;
 using ktopk::detail::Samples;
 using ktopk::detail::TieSplitter;
 
@@ -33,7 +33,7 @@ using Widths = std::tuple<std::uint8_t, bfloat16, float, double>;
 
 template <class T>
 std::vector<bits_of<T>> ranks_of(Input input, int count) {
-  auto const map = make_rank_map<T>({});
+  auto const map = make_ordered_bits_map<T>({});
   std::vector<bits_of<T>> ranks;
   for (T key : make_keys<T>(input, count, 4)) ranks.push_back(map(std::bit_cast<bits_of<T>>(key)));
   return ranks;
@@ -52,7 +52,7 @@ bool is_pivot(Pivot<Bits> const& pivot, std::vector<Bits> const& ranks, int k) {
 }
 
 template <class Bits>
-int wrong_edges(std::vector<Bits> const& ranks) {
+int wrong_pivots(std::vector<Bits> const& ranks) {
   auto const count = static_cast<int>(ranks.size());
   int wrong = 0;
   for (auto const& loops : all_host_loops<Bits>())
@@ -67,8 +67,8 @@ int wrong_edges(std::vector<Bits> const& ranks) {
 
 /// Searches a range between two of the ranks, for every kind of k: k-th best above, inside and below the range.
 template <class Bits>
-int wrong_edges_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks, Bits one,
-                   Bits other) {
+int wrong_pivots_in(HostLoops<Bits> const& loops, std::vector<Bits> const& ranks, Bits one,
+                    Bits other) {
   Bits const least = std::min(one, other), most = std::max(one, other);
   auto const count_if = [&](auto const& is) {
     return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), is));
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("the pivot of a row is right whatever its keys are", "[h
   int wrong = 0;
   for (Input input : inputs_for<TestType>())
     for (int count : {511, 512, 513, 2049, long_block - 1, long_block, 4 * long_block})
-      wrong += wrong_edges(ranks_of<TestType>(input, count));
+      wrong += wrong_pivots(ranks_of<TestType>(input, count));
   CHECK(wrong == 0);
 }
 
@@ -134,7 +134,7 @@ namespace {
 
 /// How often a processor's loops return another position for the best of some keys.
 template <class Bits>
-int wrong_bests(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
+int wrong_bests(OrderedBitsMap<Bits> const& map, std::vector<Bits> const& keys) {
   std::vector<Bits> ranks;
   for (Bits key : keys) ranks.push_back(map(key));
   auto const first = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
@@ -156,7 +156,7 @@ TEMPLATE_LIST_TEST_CASE("the best key is the first or the last of its rank", "[h
   using Bits = bits_of<TestType>;
   int wrong = 0;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<TestType>(options);
+    auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int count : {1, 2, 63, 64, 65, 127, 511, 512, 513, 1100}) {
         std::vector<Bits> keys;
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("the best key is found where two differ from all others"
   constexpr auto top = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
   int wrong = 0;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<TestType>(options);
+    auto const map = make_ordered_bits_map<TestType>(options);
     std::vector<Bits> special;  // zero, the least number, infinity and NaNs, of either sign
     for (int bits : {0, 1, 64}) special.push_back(static_cast<Bits>(bits));
     for (int beyond : {0, 1}) special.push_back(static_cast<Bits>(map.infinity + beyond));
@@ -204,7 +204,7 @@ TEMPLATE_LIST_TEST_CASE("the pivot of a row is found in any range that holds it"
       for (auto const& loops : all_host_loops<bits_of<TestType>>())
         for (int i : {0, count / 3, count / 50})
           for (int j : {0, count / 2, count - 1})
-            wrong += wrong_edges_in(loops, ranks, at(i), at(j));
+            wrong += wrong_pivots_in(loops, ranks, at(i), at(j));
     }
   CHECK(wrong == 0);
 }
@@ -219,7 +219,7 @@ TEMPLATE_LIST_TEST_CASE("the pivot of a row is right where a sample misleads", "
       Samples const samples(Samples::most * apart, 1);
       for (int i = 0; i < samples.count; ++i)
         ranks[static_cast<std::size_t>(samples.place(i))] = seen;
-      wrong += wrong_edges(ranks);
+      wrong += wrong_pivots(ranks);
     }
   CHECK(wrong == 0);
 }
@@ -264,9 +264,10 @@ TEST_CASE("a tie splitter selects as many ties as are wanted, the first or the l
 
 TEMPLATE_LIST_TEST_CASE("digits are counted of the ranks in a range alone", "[host_scan]", Widths) {
   using Bits = bits_of<TestType>;
-  using Item = ktopk::detail::Item128;
+  using CompositeKey = ktopk::detail::CompositeKey128;
   constexpr int count = 3 * filter_block + 77;
-  auto const map = ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, {});
+  auto const map = ktopk::detail::make_composite_key_map<CompositeKey>(
+      make_ordered_bits_map<TestType>({}), count, {});
   for (Input input : {Input::uniform, Input::all_equal, Input::bucket_killer, Input::few_values}) {
     auto const ranks = ranks_of<TestType>(input, count);
     std::vector<Bits> keys(ranks.size());
@@ -281,11 +282,11 @@ TEMPLATE_LIST_TEST_CASE("digits are counted of the ranks in a range alone", "[ho
           Bits const least = ordered[first], most = ordered[last];
           auto const bits = static_cast<int>(std::bit_width(static_cast<Bits>(most - least)));
           int const shift = std::max(0, bits - 5);
-          RankDigits<Bits> const digit{least, shift, 31};
+          OrderedBitsDigits<Bits> const digit{least, shift, 31};
           std::vector<unsigned> expected(32), counted(32);
           for (Bits rank : ranks)
             if (rank >= least && rank <= most) ++expected[digit(rank)];
-          KeyScan<Bits, Item>{loops, keys.data(), 1, map}.count_digits_in(
+          KeyScan<Bits, CompositeKey>{loops, keys.data(), 1, map}.count_digits_in(
               0, count, digit, {least, static_cast<Bits>(most - least)}, counted.data());
           REQUIRE(counted == expected);
         }
@@ -295,8 +296,8 @@ TEMPLATE_LIST_TEST_CASE("digits are counted of the ranks in a range alone", "[ho
 TEST_CASE("on each side of a threshold's place all ties reach it, or none", "[host_scan]") {
   std::int64_t const n = 1000;
   for (Ties ties : {Ties::lowest_index, Ties::highest_index}) {
-    auto const map =
-        ktopk::detail::make_item_map<ktopk::detail::Item64>(make_rank_map<float>({}), n, ties);
+    auto const map = ktopk::detail::make_composite_key_map<ktopk::detail::CompositeKey64>(
+        make_ordered_bits_map<float>({}), n, ties);
     for (std::uint64_t place : {0, 1, 499, 998, 999}) {
       auto const threshold = map.join(77, place);
       std::int64_t next = 100, intervals = 0;

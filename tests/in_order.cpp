@@ -19,11 +19,11 @@ namespace {
 
 using ktopk::detail::all_host_loops;
 using ktopk::detail::bits_of;
-using ktopk::detail::make_rank_map;
+using ktopk::detail::make_ordered_bits_map;
 using ktopk::detail::Monotonicity;
+using ktopk::detail::OrderedBitsMap;
 using ktopk::detail::PlaceInterval;
 using ktopk::detail::PlaceIntervals;
-using ktopk::detail::RankMap;
 using ktopk::detail::StridedMaxima;
 
 using Widths = std::tuple<std::uint8_t, bfloat16, float, double, std::int32_t>;
@@ -42,7 +42,7 @@ bool is_in_order(Monotonicity monotonicity, std::vector<Bits> const& ranks) {
 }
 
 template <class Bits>
-std::vector<Bits> ranks_of(RankMap<Bits> const& map, std::vector<Bits> const& keys) {
+std::vector<Bits> ranks_of(OrderedBitsMap<Bits> const& map, std::vector<Bits> const& keys) {
   std::vector<Bits> ranks;
   for (Bits key : keys) ranks.push_back(map(key));
   return ranks;
@@ -77,7 +77,7 @@ TEMPLATE_LIST_TEST_CASE("no row is reported in order that is not", "[in_order]",
   using Bits = bits_of<TestType>;
   int wrong = 0;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<TestType>(options);
+    auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int count : lengths) {
         auto const keys = bits_in<TestType>(input, count);
@@ -93,7 +93,7 @@ TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands
                         Widths) {
   using Bits = bits_of<TestType>;
   constexpr auto top = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
-  auto const map = make_rank_map<TestType>({});
+  auto const map = make_ordered_bits_map<TestType>({});
   for (int count : lengths)
     for (auto const& loops : all_host_loops<Bits>()) {
       auto const rising = bits_in<TestType>(Input::ascending, count);
@@ -122,7 +122,7 @@ TEMPLATE_LIST_TEST_CASE("rows of numbers in order are known, wherever one stands
 
 TEMPLATE_LIST_TEST_CASE("a row in order wins by its end and by ties", "[in_order]", Widths) {
   using Bits = bits_of<TestType>;
-  RankMap<Bits> const map = make_rank_map<TestType>({});
+  OrderedBitsMap<Bits> const map = make_ordered_bits_map<TestType>({});
   int wrong = 0;
   for (Input input : {Input::uniform, Input::few_values, Input::all_equal, Input::nans})
     for (int count : {2, 3, 17, 300}) {
@@ -146,7 +146,7 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
   using Bits = bits_of<TestType>;
   int wrong = 0;
   for (Options const& options : orders()) {
-    auto const map = make_rank_map<TestType>(options);
+    auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int k : {1, 2, 63, 64, 65, 200, StridedMaxima::most_k}) {
         StridedMaxima const classes(k);
@@ -171,7 +171,7 @@ int wrong_promises(bits_of<T> common, bits_of<T> other) {
   int wrong = 0;
   for (Options const& options : orders())
     for (int k : {2, 64, StridedMaxima::most_k}) {
-      auto const map = make_rank_map<T>(options);
+      auto const map = make_ordered_bits_map<T>(options);
       StridedMaxima const classes(k);
       std::vector<Bits> keys(static_cast<std::size_t>(8 * classes.count), common);
       keys[100] = other;
@@ -196,7 +196,7 @@ TEMPLATE_TEST_CASE("classes of NaNs of one sign, or of minus zeros, promise no m
 }
 
 TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]") {
-  auto const map = make_rank_map<float>({});
+  auto const map = make_ordered_bits_map<float>({});
   for (Input input : {Input::uniform, Input::ascending, Input::descending, Input::normal})
     for (int k : {1, 32, 64, 100, StridedMaxima::most_k}) {
       constexpr int count = 8192;
@@ -214,26 +214,28 @@ TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]
 TEMPLATE_LIST_TEST_CASE("a threshold by strided maxima rejects none of the k best", "[in_order]",
                         Widths) {
   using Bits = bits_of<TestType>;
-  using Item = ktopk::detail::Item128;
+  using CompositeKey = ktopk::detail::CompositeKey128;
   auto const loops = ktopk::detail::pick_host_loops<Bits>();
   constexpr int first = 100;
   for (Ties ties : {Ties::lowest_index, Ties::highest_index})
     for (int k : {1, 40, 100}) {
       auto const count =
           static_cast<int>(first + StridedMaxima::most_in_class * StridedMaxima(k).count);
-      auto const map = ktopk::detail::make_item_map<Item>(make_rank_map<TestType>({}), count, ties);
-      auto const bar_of = [&](std::vector<Bits> const& keys, int begin) {
+      auto const map = ktopk::detail::make_composite_key_map<CompositeKey>(
+          make_ordered_bits_map<TestType>({}), count, ties);
+      auto const threshold_of = [&](std::vector<Bits> const& keys, int begin) {
         return threshold_by_classes(loops, keys.data(), 1, map, begin, count, k);
       };
       auto const uniform = bits_in<TestType>(Input::uniform, count);
-      CHECK(bar_of(uniform, first) != 0);
-      CHECK(bar_of(uniform, first + 1) == 0);  // too short a range
+      CHECK(threshold_of(uniform, first) != 0);
+      CHECK(threshold_of(uniform, first + 1) == 0);  // too short a range
       for (Input input : inputs_for<TestType>()) {
         auto const keys = bits_in<TestType>(input, count);
-        Item const bar = bar_of(keys, first);
+        CompositeKey const threshold = threshold_of(keys, first);
         int reaching = 0;
         for (int i = first; i < count; ++i)
-          reaching += map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)) >= bar;
+          reaching +=
+              map(keys[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(i)) >= threshold;
         CAPTURE(name(input), k);
         CHECK(reaching >= k);
       }

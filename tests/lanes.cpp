@@ -65,14 +65,14 @@ template <class T>
 Answer<T> solve_by_lanes(Question<T> const& question, Options const& options, LaneCase const& c,
                          LaneLayout layout) {
   using Bits = bits_of<T>;
-  using Item = std::conditional_t<sizeof(T) == 8, Item128, Item64>;
+  using CompositeKey = std::conditional_t<sizeof(T) == 8, CompositeKey128, CompositeKey64>;
   std::int64_t const rows = question.rows();
   Answer<T> answer;
   answer.values.resize(static_cast<std::size_t>(rows * c.k));
   answer.indices.resize(static_cast<std::size_t>(rows * c.k));
   Problem<Bits> problem{};
   problem.shape = make_shape<T>(rows, c.n, c.k);
-  problem.rank = make_rank_map<T>(options);
+  problem.rank = make_ordered_bits_map<T>(options);
   problem.keys = reinterpret_cast<Bits const*>(question.keys.data());
   problem.key_row = c.n;
   problem.values = reinterpret_cast<Bits*>(answer.values.data());
@@ -81,13 +81,14 @@ Answer<T> solve_by_lanes(Question<T> const& question, Options const& options, La
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.keys) % 16 == 0;
   KeyLoads const loads =
       is_aligned && c.n % most_in_chunk<Bits> == 0 ? KeyLoads::chunks : KeyLoads::keys;
-  using Body = BisectHeldRows<Bits, Item, 8>;
+  using Body = BisectHeldRows<Bits, CompositeKey, 8>;
   layout.own_bytes = c.memory.template bytes<Bits>(c.lanes);
   OnLanes<Body> const on_lanes{
-      Body{{problem, make_item_map<Item>(problem.rank, c.n, options.ties), nullptr},
-           {options.max_iterations, options.epsilon},
-           loads,
-           c.memory},
+      Body{
+          {problem, make_composite_key_map<CompositeKey>(problem.rank, c.n, options.ties), nullptr},
+          {options.max_iterations, options.epsilon},
+          loads,
+          c.memory},
       layout};
   for (int league = 0; league * layout.groups < rows; ++league) run_team(league, layout, on_lanes);
   return answer;

@@ -222,9 +222,9 @@ TEST_CASE("inputs of float at large", "[inputs]") {
 }
 
 TEST_CASE("the digest sees every byte", "[digest]") {
-  auto const digest = [](auto... items) {
+  auto const digest = [](auto... composites) {
     Digest sum;
-    (sum.add(items), ...);
+    (sum.add(composites), ...);
     return sum.value();
   };
   CHECK(digest() == UINT64_C(0xcbf29ce484222325));

@@ -15,18 +15,18 @@
 namespace ktopk::detail {
 using namespace ktopk::testing;
 
-TEST_CASE("items sort on one thread, whatever their number", "[queue]") {
+TEST_CASE("composite keys sort on one thread, whatever their number", "[queue]") {
   for (std::int64_t count : {0, 1, 2, 3, 127, 128, 129, 2047, 2048, 5000}) {
-    std::vector<Item64> items, spare(static_cast<std::size_t>(count));
+    std::vector<CompositeKey64> composites, spare(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i)
-      items.push_back(random_bits(5, static_cast<std::uint64_t>(i)) & 0xff0000ff00ffffffull);
-    auto sorted = items;
-    std::sort(sorted.begin(), sorted.end(), std::greater<Item64>());
-    sort_alone(items.data(), spare.data(), count);
+      composites.push_back(random_bits(5, static_cast<std::uint64_t>(i)) & 0xff0000ff00ffffffull);
+    auto sorted = composites;
+    std::sort(sorted.begin(), sorted.end(), std::greater<CompositeKey64>());
+    sort_alone(composites.data(), spare.data(), count);
     CAPTURE(count);
-    CHECK(items == sorted);
-    sort_alone(items.data(), spare.data(), count);
-    CHECK(items == sorted);
+    CHECK(composites == sorted);
+    sort_alone(composites.data(), spare.data(), count);
+    CHECK(composites == sorted);
   }
 }
 

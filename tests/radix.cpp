@@ -24,23 +24,23 @@ using namespace ktopk::testing;
 using Widths = std::tuple<bfloat16, std::int32_t, float, double>;
 
 /// Every third of 0 .. n into one list, the others into another that is too short.
-template <class Item>
+template <class CompositeKey>
 struct Sort3 {
   std::int64_t n, capacity;
-  Item *thirds, *others;
+  CompositeKey *thirds, *others;
   Count64* counts;
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     auto* const shared = group.template shared<std::byte>();
-    Appender<Item, Group> third(group, shared, {thirds}, &counts[0], n);
-    Appender<Item, Group> other(group, shared + appender_bytes<Item>(), {others}, &counts[1],
-                                capacity);
+    Appender<CompositeKey, Group> third(group, shared, {thirds}, &counts[0], n);
+    Appender<CompositeKey, Group> other(group, shared + appender_bytes<CompositeKey>(), {others},
+                                        &counts[1], capacity);
     Range const range = part_of(n, group.index(), 3);
     each_together(
-        group, range, range.begin % 7, [](std::int64_t i) { return static_cast<Item>(i); },
-        [&](Item item) {
-          third.add_if(item % 3 == 0, item);
-          other.add_if(item % 3 != 0, item);
+        group, range, range.begin % 7, [](std::int64_t i) { return static_cast<CompositeKey>(i); },
+        [&](CompositeKey composite) {
+          third.add_if(composite % 3 == 0, composite);
+          other.add_if(composite % 3 != 0, composite);
         },
         [&] { flush_fuller(group, third, other); });
     third.flush();
@@ -49,19 +49,19 @@ struct Sort3 {
 };
 
 /// By teams, which on a host are small enough to fill their buffers many times.
-template <class Item, class Exec>
+template <class CompositeKey, class Exec>
 void append_by_teams(Exec const& exec, std::int64_t n) {
   using Memory = typename Exec::memory_space;
   std::int64_t const capacity = n / 2;
-  Kokkos::View<Item*, Memory> const thirds("test::thirds", n / 3 + 1);
-  Kokkos::View<Item*, Memory> const others("test::others", capacity + 1);
+  Kokkos::View<CompositeKey*, Memory> const thirds("test::thirds", n / 3 + 1);
+  Kokkos::View<CompositeKey*, Memory> const others("test::others", capacity + 1);
   Kokkos::View<Count64*, Memory> const counts("test::counts", 2);
   int const threads =
       is_host_space<Exec> ? std::min(2, static_cast<int>(exec.concurrency())) : team_size;
-  int const shared = 2 * appender_bytes<Item>();
+  int const shared = 2 * appender_bytes<CompositeKey>();
   Kokkos::TeamPolicy<Exec> policy(exec, 3, threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(shared + 16));
-  using Body = Sort3<Item>;
+  using Body = Sort3<CompositeKey>;
   Kokkos::parallel_for(
       "test::append", policy,
       OnTeams<Body>{{n, capacity, thirds.data(), others.data(), counts.data()}, shared});
@@ -82,7 +82,7 @@ void append_by_teams(Exec const& exec, std::int64_t n) {
   std::sort(kept.begin(), kept.end());
   CHECK(std::adjacent_find(kept.begin(), kept.end()) == kept.end());
   CHECK(std::none_of(kept.begin(), kept.end(), [](std::int64_t i) { return i % 3 == 0; }));
-  CHECK(rest(capacity) == Item{0});
+  CHECK(rest(capacity) == CompositeKey{0});
 }
 
 [[maybe_unused]] std::int64_t digit_passes(Recorder const& record) {
@@ -151,21 +151,21 @@ class ListedSelection {
     shape.ragged = ragged;
     Problem<Bits> problem{};
     problem.shape = shape;
-    problem.rank = make_rank_map<float>(options);
+    problem.rank = make_ordered_bits_map<float>(options);
     problem.keys = reinterpret_cast<Bits const*>(m_keys.data());
     problem.key_row = shape.n;
     problem.indices = m_positions.data();
     problem.index_row = m_k;
     if (ragged) problem.offsets = {m_begins.data(), 1, 8};
-    Pieces sizes;
-    host::RadixScratch<Item64>(sizes, device_of(exec), shape, true);
+    WorkspaceLayout sizes;
+    host::RadixScratch<CompositeKey64>(sizes, device_of(exec), shape, true);
     m_memory.resize(sizes.bytes());
-    Pieces pieces(m_memory.data());
-    m_scratch = host::RadixScratch<Item64>(pieces, device_of(exec), shape, true);
-    auto const map = make_item_map<Item64>(problem.rank, shape.n, options.ties);
+    WorkspaceLayout layout(m_memory.data());
+    m_scratch = host::RadixScratch<CompositeKey64>(layout, device_of(exec), shape, true);
+    auto const map = make_composite_key_map<CompositeKey64>(problem.rank, shape.n, options.ties);
     host::radix_select(
-        exec, host::KeySource<Bits, Item64>{problem, map, nullptr, pick_host_loops<Bits>()},
-        m_scratch, host::BulkSink<Bits, Item64>{problem, map, nullptr});
+        exec, host::KeySource<Bits, CompositeKey64>{problem, map, nullptr, pick_host_loops<Bits>()},
+        m_scratch, host::BulkSink<Bits, CompositeKey64>{problem, map, nullptr});
   }
 
   RadixShares pass(int number) const { return m_scratch.schedule.of_pass(number).shares(); }
@@ -179,7 +179,7 @@ class ListedSelection {
   std::vector<std::int64_t> m_begins, m_positions;
   std::int64_t m_k;
   std::vector<std::byte> m_memory;
-  host::RadixScratch<Item64> m_scratch;
+  host::RadixScratch<CompositeKey64> m_scratch;
 };
 #endif
 
@@ -291,7 +291,7 @@ TEST_CASE("a team's buffer loses nothing and invents nothing", "[algorithms]") {
   for_each_space([](auto const& exec) {
     for (std::int64_t n : {2, 100, 5003, 20'000}) {
       append_by_teams<std::uint64_t>(exec, n);
-      append_by_teams<Item128>(exec, n);
+      append_by_teams<CompositeKey128>(exec, n);
     }
   });
 }
@@ -318,12 +318,15 @@ TEST_CASE("pieces of a row begin where lines do", "[algorithms]") {
 TEST_CASE("there are lists for the most passes that there can be", "[algorithms]") {
   int most = 0;
   auto const visit = [&]<class Bits, bool OfKeys>(std::int64_t n) {
-    with_item_type<Bits>(n, [&](auto item) {
-      auto const map = make_item_map<decltype(item)>(RankMap<Bits>{}, n, Ties::any);
-      using Item = decltype(item);
+    with_composite_key_type<Bits>(n, [&](auto composite) {
+      auto const map =
+          make_composite_key_map<decltype(composite)>(OrderedBitsMap<Bits>{}, n, Ties::any);
+      using CompositeKey = decltype(composite);
       for (int digit_bits : {8, 11}) {
-        most = std::max(most, RadixDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(1));
-        most = std::max(most, host::HostDigits<Bits, Item, OfKeys>{map, digit_bits}.most_passes(1));
+        most =
+            std::max(most, RadixDigits<Bits, CompositeKey, OfKeys>{map, digit_bits}.most_passes(1));
+        most = std::max(
+            most, host::HostDigits<Bits, CompositeKey, OfKeys>{map, digit_bits}.most_passes(1));
       }
     });
   };
@@ -634,7 +637,7 @@ TEST_CASE("a sample that misleads for small k only costs time", "[algorithms]") 
   for (std::int64_t k : {300, 8333})
     for (float seen : {-1.0f, 2.0f}) {
       Samples const samples(static_cast<int>(n), static_cast<int>(k),
-                            RowsInCache<std::uint32_t, Item64>::keys_of_few_per_sample);
+                            RowsInCache<std::uint32_t, CompositeKey64>::keys_of_few_per_sample);
       auto keys = make_rows<float>(Input::uniform, rows, n);
       for (std::int64_t row = 0; row < rows; ++row)
         for (int i = 0; i < samples.count; ++i)

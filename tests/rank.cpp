@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -28,7 +28,7 @@ ktopk::detail::bits_of<T> bits_of_key(T key) {
 template <class T>
 void check_order(std::vector<T> keys, Options const& options) {
   auto const better = [&](T a, T b) { return is_better(number(a), number(b), options); };
-  auto const rank = ktopk::detail::make_rank_map<T>(options);
+  auto const rank = ktopk::detail::make_ordered_bits_map<T>(options);
   std::sort(keys.begin(), keys.end(), better);
   int wrong = 0;
   for (std::size_t i = 1; i < keys.size(); ++i) {
@@ -68,12 +68,14 @@ TEMPLATE_LIST_TEST_CASE("the worst key is the contract's, wide", "[rank]", Wide)
     CHECK(ktopk::detail::worst_key<TestType>(order) == bits_of_key(worst_key<TestType>(order)));
 }
 
-TEST_CASE("items put the position behind the rank", "[rank]") {
-  auto const rank = ktopk::detail::make_rank_map<float>({});
+TEST_CASE("composite keys put the position behind the rank", "[rank]") {
+  auto const rank = ktopk::detail::make_ordered_bits_map<float>({});
   float const low = 1.0F, high = 2.0F;
   for (std::int64_t n : {1, 2, 3, 4, 5, 1024, 1025}) {
-    auto const first = ktopk::detail::make_item_map<std::uint64_t>(rank, n, Ties::lowest_index);
-    auto const last = ktopk::detail::make_item_map<std::uint64_t>(rank, n, Ties::highest_index);
+    auto const first =
+        ktopk::detail::make_composite_key_map<std::uint64_t>(rank, n, Ties::lowest_index);
+    auto const last =
+        ktopk::detail::make_composite_key_map<std::uint64_t>(rank, n, Ties::highest_index);
     auto const end = static_cast<std::uint64_t>(n - 1);
     CHECK(first(bits_of_key(high), end) > first(bits_of_key(low), 0));
     CHECK(last(bits_of_key(high), 0) > last(bits_of_key(low), end));
@@ -83,7 +85,7 @@ TEST_CASE("items put the position behind the rank", "[rank]") {
     }
     CHECK(first.position(first(bits_of_key(low), end)) == end);
     CHECK(last.position(last(bits_of_key(low), end)) == end);
-    CHECK(first.rank_of(first(bits_of_key(low), end)) == rank(bits_of_key(low)));
+    CHECK(first.ordered_bits_of(first(bits_of_key(low), end)) == rank(bits_of_key(low)));
   }
 }
 
@@ -94,8 +96,8 @@ TEST_CASE("positions need no more bits than the row", "[rank]") {
   CHECK(ktopk::detail::position_bits_for(256) == 8);
   CHECK(ktopk::detail::position_bits_for(257) == 9);
   CHECK(ktopk::detail::position_bits_for(std::int64_t{1} << 40) == 40);
-  CHECK(ktopk::detail::item_bytes(4, std::int64_t{1} << 32) == 8);
-  CHECK(ktopk::detail::item_bytes(4, (std::int64_t{1} << 32) + 1) == 16);
+  CHECK(ktopk::detail::composite_key_bytes(4, std::int64_t{1} << 32) == 8);
+  CHECK(ktopk::detail::composite_key_bytes(4, (std::int64_t{1} << 32) + 1) == 16);
 }
 
 }  // namespace ktopk::testing

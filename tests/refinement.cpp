@@ -71,23 +71,24 @@ class OneRow {
   using Bits = std::uint32_t;
 
  public:
-  using Work = PartitionRefinement<Splitters, KeySource<Bits, Item64>, Bits, Item64>;
+  using Work =
+      PartitionRefinement<Splitters, KeySource<Bits, CompositeKey64>, Bits, CompositeKey64>;
 
   OneRow(std::vector<float> keys, std::int64_t k, Device const& device)
       : m_keys(std::move(keys)), m_positions(static_cast<std::size_t>(k)) {
     std::int64_t const n = std::ssize(m_keys);
     Problem<Bits> problem{};
     problem.shape = make_shape<float>(1, n, k);
-    problem.rank = make_rank_map<float>(m_options);
+    problem.rank = make_ordered_bits_map<float>(m_options);
     problem.keys = reinterpret_cast<Bits const*>(m_keys.data());
     problem.indices = m_positions.data();
     m_source.problem = problem;
-    m_source.map = make_item_map<Item64>(problem.rank, n, m_options.ties);
-    Pieces sizes;
-    RefinementScratch<Item64>(sizes, device, {1, n, n}, Splitters::ways);
+    m_source.map = make_composite_key_map<CompositeKey64>(problem.rank, n, m_options.ties);
+    WorkspaceLayout sizes;
+    RefinementScratch<CompositeKey64>(sizes, device, {1, n, n}, Splitters::ways);
     m_memory.resize(sizes.bytes());
-    Pieces pieces(m_memory.data());
-    m_scratch = RefinementScratch<Item64>(pieces, device, {1, n, n}, Splitters::ways);
+    WorkspaceLayout layout(m_memory.data());
+    m_scratch = RefinementScratch<CompositeKey64>(layout, device, {1, n, n}, Splitters::ways);
   }
 
   Work work() const { return {m_source, m_scratch, {m_source.problem, m_source.map, nullptr}}; }
@@ -105,8 +106,8 @@ class OneRow {
   std::vector<float> m_keys;
   std::vector<std::int64_t> m_positions;
   std::vector<std::byte> m_memory;
-  KeySource<Bits, Item64> m_source{};
-  RefinementScratch<Item64> m_scratch;
+  KeySource<Bits, CompositeKey64> m_source{};
+  RefinementScratch<CompositeKey64> m_scratch;
 };
 
 /// On which a fixed number of passes suffices; others may be left to radix.
@@ -154,8 +155,8 @@ TEST_CASE("a thread counts no more keys of a part than 32 bits hold", "[refineme
   for (int threads : {1, 64})
     for (std::int64_t rows : {1, 1000})
       for (std::int64_t n : {std::int64_t{1} << 20, std::int64_t{1} << 33, std::int64_t{1} << 40}) {
-        Pieces pieces;
-        RefinementScratch<Item64> const scratch(pieces, {true, threads}, {rows, n, n}, 16);
+        WorkspaceLayout layout;
+        RefinementScratch<CompositeKey64> const scratch(layout, {true, threads}, {rows, n, n}, 16);
         CHECK(part_of(n, 0, scratch.parts).end < std::int64_t{1} << 32);
       }
 }

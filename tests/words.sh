@@ -21,12 +21,11 @@ declare -A instead=(
   [winner]='selected element'
 )
 
-# Names that src/ declares, and names of stored measurements and their inputs.
-allowed='WinnerSink'
-allowed+='|winners_last|-(few|many)-winners'
+# Names of stored measurements and their inputs.
+allowed='winners_last|-(few|many)-winners'
 
-# Layers with words of their own so far, measurements, and this file.
-skipped='src/|backends/|include/|perf/results/|docs/cuda[.]md$|tests/words[.]sh$'
+# Measurements, and this file.
+skipped='perf/results/|tests/words[.]sh$'
 
 # A word alone or as a part of a name: peer, Peers, peer_name, is_peer, isPeer, PEERS; but not appear.
 pattern() {

@@ -14,7 +14,7 @@ namespace ktopk::detail::cuda {
 namespace {
 
 template <class Bits>
-using ItemOf = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+using CompositeKeyOf = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
 
 /// Of shared memory, beside what a block asks for.
 constexpr std::size_t fixed_bytes = 2048;
@@ -30,7 +30,7 @@ int round_up_to_power_of_two(std::int64_t k) {
   return power;
 }
 
-/// Rows that differ in length are taken to be as long as gives the most items to keep.
+/// Rows that differ in length are taken to be as long as gives the most composite keys to keep.
 int capacity_of(Shape const& shape, int threads) {
   std::int64_t const longest = std::int64_t{threads} * sample_neighbors * tuning.keys_a_sample;
   std::int64_t const n = shape.ragged && shape.n > longest ? longest : shape.n;
@@ -44,11 +44,12 @@ int ordered_of(Shape const& shape, Sorted sorted) {
 }
 
 /// \param groups  of a row each, or of several interleaved ones
-/// \param inbox  items behind those that a block keeps
-template <class Bits, class Item>
-void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, Item>), int threads,
-            std::int64_t groups, Batch<Bits, Item> const& batch, int inbox = 0) {
-  std::size_t const bytes = shared_bytes<Item>(batch.lists, batch.capacity + inbox, batch.ordered);
+/// \param inbox  composite keys behind those that a block keeps
+template <class Bits, class CompositeKey>
+void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, CompositeKey>), int threads,
+            std::int64_t groups, Batch<Bits, CompositeKey> const& batch, int inbox = 0) {
+  std::size_t const bytes =
+      shared_bytes<CompositeKey>(batch.lists, batch.capacity + inbox, batch.ordered);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),
         "shared memory");

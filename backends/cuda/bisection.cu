@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bisection_winners.cuh"
+#include "bisection_selected.cuh"
 #include "device.hpp"
 #include "key_widths.hpp"
 #include "one_pass_batch_launch.hpp"
@@ -28,18 +28,19 @@ __device__ __forceinline__ void select_batch(Work<Bits> const& w, WarpMemory<Bit
   if (row < problem.shape.rows) {
     if constexpr (form == Form::ragged) {
       n = held_length<Lanes * Keys>(problem, row);
-      k = n > 0 ? static_cast<int>(problem.winners(row)) : 0;
+      k = n > 0 ? static_cast<int>(problem.selected_count(row)) : 0;
     } else {
-      k = form != Form::regular && problem.wanted ? static_cast<int>(problem.winners(row)) : w.k();
+      k = form != Form::regular && problem.wanted ? static_cast<int>(problem.selected_count(row))
+                                                  : w.k();
     }
     if (problem.counts && threadIdx.x % Lanes == 0) problem.counts.store(row, k);
   }
   RowSearch<Bits, Lanes, Keys, form> search(w, memory.row(place), n, k);
   search.run();
-  RowWinners<Bits, Lanes, Keys, form> winners(memory, n, k);
-  winners.list(search);
-  if (w.sorted == Sorted::yes) winners.sort();
-  winners.store(first);
+  WarpSelection<Bits, Lanes, Keys, form> selected(memory, n, k);
+  selected.list(search);
+  if (w.sorted == Sorted::yes) selected.sort();
+  selected.store(first);
 }
 
 template <class Bits, int Lanes, int Keys>
@@ -209,8 +210,8 @@ Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& op
   Work<Bits> w{};
   w.problem = problem;
   int const n = w.n(), k = w.k();
-  w.map =
-      make_item_map<typename Work<Bits>::Item>(problem.rank, std::int64_t{1} << 16, options.ties);
+  w.map = make_composite_key_map<typename Work<Bits>::CompositeKey>(
+      problem.rank, std::int64_t{1} << 16, options.ties);
   w.padding = problem.worst;
   w.sorted = options.sorted;
   w.loading = loading_for(device, problem);

@@ -49,27 +49,32 @@ struct FloatReader {
 };
 
 template <class Bits>
-using RankOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
+using OrderedBitsOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
 
-template <class Rank>
-struct RankComparison {
-  using T = Rank;
-  __device__ __forceinline__ static Rank none() { return ~Rank{0}; }
-  __device__ __forceinline__ static Rank max(Rank a, Rank b) { return a > b ? a : b; }
-  __device__ __forceinline__ static Rank min(Rank a, Rank b) { return a < b ? a : b; }
-  __device__ __forceinline__ static bool is_stretched(Rank low, Rank best, Rank next) {
+template <class OrderedBits>
+struct OrderedBitsComparison {
+  using T = OrderedBits;
+  __device__ __forceinline__ static OrderedBits none() { return ~OrderedBits{0}; }
+  __device__ __forceinline__ static OrderedBits max(OrderedBits a, OrderedBits b) {
+    return a > b ? a : b;
+  }
+  __device__ __forceinline__ static OrderedBits min(OrderedBits a, OrderedBits b) {
+    return a < b ? a : b;
+  }
+  __device__ __forceinline__ static bool is_stretched(OrderedBits low, OrderedBits best,
+                                                      OrderedBits next) {
     return next > low && (best - low) / bisection_tuning.stretch > next - low;
   }
 };
 
 /// Ranks of any keys.
 template <class Bits>
-struct RankReader : RankComparison<RankOf<Bits>> {
-  RankMap<Bits> const& map;
-  __device__ explicit RankReader(RankMap<Bits> const& map_) : map(map_) {}
-  __device__ __forceinline__ RankOf<Bits> rank(Bits key) const { return map(key); }
+struct OrderedBitsReader : OrderedBitsComparison<OrderedBitsOf<Bits>> {
+  OrderedBitsMap<Bits> const& map;
+  __device__ explicit OrderedBitsReader(OrderedBitsMap<Bits> const& map_) : map(map_) {}
+  __device__ __forceinline__ OrderedBitsOf<Bits> rank(Bits key) const { return map(key); }
   __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk,
-                                             RankOf<Bits> (&out)[4]) const {
+                                             OrderedBitsOf<Bits> (&out)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) out[i] = rank(chunk.keys[i]);
   }
@@ -77,22 +82,22 @@ struct RankReader : RankComparison<RankOf<Bits>> {
 
 /// Ranks of integers.
 template <class Bits>
-struct FlipReader : RankComparison<RankOf<Bits>> {
+struct FlipReader : OrderedBitsComparison<OrderedBitsOf<Bits>> {
   Bits always;
-  __device__ explicit FlipReader(RankMap<Bits> const& map) : always(map.always) {}
+  __device__ explicit FlipReader(OrderedBitsMap<Bits> const& map) : always(map.always) {}
   __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk,
-                                             RankOf<Bits> (&out)[4]) const {
+                                             OrderedBitsOf<Bits> (&out)[4]) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) out[i] = chunk.keys[i] ^ always;
   }
 };
 
 /// The high words of doubles' ranks.
-struct HighWordReader : RankComparison<std::uint32_t> {
+struct HighWordReader : OrderedBitsComparison<std::uint32_t> {
   unsigned always, of_nan;
-  __device__ explicit HighWordReader(RankMap<std::uint64_t> const& map)
+  __device__ explicit HighWordReader(OrderedBitsMap<std::uint64_t> const& map)
       : always(static_cast<unsigned>(map.always >> 32)),
-        of_nan(static_cast<unsigned>(map.nan_rank >> 32)) {}
+        of_nan(static_cast<unsigned>(map.ordered_nan >> 32)) {}
   __device__ __forceinline__ unsigned rank(std::uint64_t key) const {
     auto const high = static_cast<unsigned>(key >> 32), low = static_cast<unsigned>(key);
     unsigned const magnitude = high & 0x7fffffffu, sticky = magnitude + (low != 0 ? 1 : 0);
@@ -112,13 +117,13 @@ enum class PairKind { integer, half, bfloat };
 /// Ranks of keys of 8 and 16 bits, two in a register.
 template <class Bits, PairKind Kind>
 struct PairReader {
-  RankMap<Bits> const& map;
+  OrderedBitsMap<Bits> const& map;
   unsigned always, turn = 0;
 
-  __device__ explicit PairReader(RankMap<Bits> const& map_)
+  __device__ explicit PairReader(OrderedBitsMap<Bits> const& map_)
       : map(map_), always(map_.always * (sizeof(Bits) == 1 ? 0x01010101u : 0x00010001u)) {
     auto const usual = static_cast<Bits>(map.magnitude ^ map.always);
-    if (Kind != PairKind::integer && usual != map.nan_rank)
+    if (Kind != PairKind::integer && usual != map.ordered_nan)
       turn = usual == 0 ? 0xffffffffu : 0x00010001u;
   }
   __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk, unsigned (&out)[2]) const {
@@ -207,25 +212,25 @@ struct LinearScale {
 };
 
 /// Maps ranks to codes, in order: 0 below the bracket, 1 to `most` from its low end up.
-template <class Rank>
-struct RankScale {
+template <class OrderedBits>
+struct OrderedBitsScale {
   static constexpr unsigned most = greatest_code;
 
-  Rank base = 0, top = 0;
+  OrderedBits base = 0, top = 0;
   int shift = 0;
   unsigned lift = 0;
 
-  __device__ __forceinline__ RankScale(Rank low, Rank high) {
-    int const bits = high == low ? 0 : highest_bit(Item64{high - low}) + 1;
+  __device__ __forceinline__ OrderedBitsScale(OrderedBits low, OrderedBits high) {
+    int const bits = high == low ? 0 : highest_bit(CompositeKey64{high - low}) + 1;
     shift = bits > 15 ? bits - 15 : 0;
     if (((high - low) >> shift) > most - 2) ++shift;
-    Rank const unit = Rank{1} << shift;
+    OrderedBits const unit = OrderedBits{1} << shift;
     lift = low < unit ? 1 : 0;
     base = low < unit ? 0 : low - unit;
-    top = high + unit < high ? ~Rank{0} : high + unit;
+    top = high + unit < high ? ~OrderedBits{0} : high + unit;
   }
-  __device__ __forceinline__ unsigned operator()(Rank rank) const {
-    Rank const capped = rank < top ? rank : top;
+  __device__ __forceinline__ unsigned operator()(OrderedBits rank) const {
+    OrderedBits const capped = rank < top ? rank : top;
     return static_cast<unsigned>(((capped > base ? capped : base) - base) >> shift) + lift;
   }
 };
@@ -247,7 +252,7 @@ class PairScale {
   /// The bracket's keys and better ones get codes above all others'.
   __device__ __forceinline__ PairScale(unsigned low, unsigned high, bool first_wins, int lane) {
     unsigned const base = low > 0 ? low - 1 : 0, range = high - base;
-    int const used = highest_bit(Item64{range | 1}) + 1;
+    int const used = highest_bit(CompositeKey64{range | 1}) + 1;
     m_shift = range > 2 * most ? 2 : range > most ? 1 : 0;
     m_bits = m_shift > 0 ? 0 : min(max(14 - used, 0), column_bits);
     if (column_bits - m_bits > log2_up(4 * Lanes)) m_bits = 0;

@@ -23,7 +23,7 @@ __device__ __forceinline__ unsigned twice(unsigned code) { return code * 0x10001
 template <class Bits, int Lanes, int Keys, Form form>
 class RowSearch {
  public:
-  using Rank = RankOf<Bits>;
+  using OrderedBits = OrderedBitsOf<Bits>;
   static constexpr int chunks = Keys / 4, length = Lanes * Keys;
   static constexpr int ties = bisection_tuning.ties(Lanes);
 
@@ -53,7 +53,7 @@ class RowSearch {
     }
   }
 
-  /// Keys above the k-th key's ties, all of them winners, unless the cut is exact.
+  /// Keys above the k-th key's ties, all of them selected, unless the cut is exact.
   __device__ __forceinline__ Cut sure() const {
     bool const exact = is_exact();
     return {
@@ -150,11 +150,11 @@ class RowSearch {
       if constexpr (form == Form::regular)
         set_float_codes();
       else if (rank.magnitude == 0)
-        set_rank_codes(FlipReader<Bits>(rank));
+        set_ordered_codes(FlipReader<Bits>(rank));
       else if constexpr (sizeof(Bits) == 4)
         set_float_codes();
       else
-        set_rank_codes(HighWordReader(rank));
+        set_ordered_codes(HighWordReader(rank));
     }
   }
 
@@ -240,7 +240,7 @@ class RowSearch {
     Bracket<float> bracket =
         smallest ? find_bracket(FloatReader<true>{}) : find_bracket(FloatReader<false>{});
     if (m_k == 0) bracket = {0, 1, INFINITY};
-    bool const nan_first = m_work.map.rank.nan_rank != 0;
+    bool const nan_first = m_work.map.rank.ordered_nan != 0;
     bool const is_nan = bracket.low != bracket.low && nan_first;
     bool const known = bracket.low == bracket.high || is_nan;
     bool const finite = fabsf(bracket.low) < INFINITY && fabsf(bracket.high) < INFINITY;
@@ -282,7 +282,7 @@ class RowSearch {
   __device__ __forceinline__ void set_careful_codes(LinearScale const& scale, float sign,
                                                     float high, bool known) {
     constexpr float greatest = 1.0009765625f;  // nan_code
-    float const of_nan = m_work.map.rank.nan_rank != 0 ? greatest : 0;
+    float const of_nan = m_work.map.rank.ordered_nan != 0 ? greatest : 0;
     each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
       float numbers[4];
 #pragma unroll
@@ -326,14 +326,14 @@ class RowSearch {
   }
 
   template <class Reader>
-  __device__ __forceinline__ void set_rank_codes(Reader const& read) {
+  __device__ __forceinline__ void set_ordered_codes(Reader const& read) {
     auto const bracket = find_bracket(read);
-    set_rank_codes(read, bracket.low, bracket.high);
+    set_ordered_codes(read, bracket.low, bracket.high);
   }
   template <class Reader>
-  __device__ __forceinline__ void set_rank_codes(Reader const& read, typename Reader::T low,
-                                                 typename Reader::T high) {
-    RankScale<typename Reader::T> const scale(low, high);
+  __device__ __forceinline__ void set_ordered_codes(Reader const& read, typename Reader::T low,
+                                                    typename Reader::T high) {
+    OrderedBitsScale<typename Reader::T> const scale(low, high);
     each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
       typename Reader::T keys[4];
       read(chunk, keys);
@@ -356,7 +356,7 @@ class RowSearch {
       m_codes[2 * j + 1] = scale(pairs[1], j, 1);
     });
     auto const& rank = m_work.map.rank;
-    bool const pads_may_win = !first_wins() || (rank.magnitude != 0 && rank.nan_rank == 0);
+    bool const pads_may_win = !first_wins() || (rank.magnitude != 0 && rank.ordered_nan == 0);
     if (n() < length && pads_may_win) clear_padding();
     begin(scale.least(), scale.end());
   }
@@ -536,8 +536,8 @@ class RowSearch {
   /// \param lanes  those that come here, whole rows
   /// \return false if the ranks are equal
   __device__ __forceinline__ bool spread_ranks(unsigned lanes) {
-    RankReader<Bits> const read(m_work.map.rank);
-    Rank low = ~Rank{0}, high = 0;
+    OrderedBitsReader<Bits> const read(m_work.map.rank);
+    OrderedBits low = ~OrderedBits{0}, high = 0;
     each_in_interval([&](Bits key, int) {
       low = min(low, read.rank(key));
       high = max(high, read.rank(key));
@@ -548,7 +548,7 @@ class RowSearch {
       high = max(high, __shfl_xor_sync(lanes, high, mask));
     }
     if (low == high) return false;
-    set_rank_codes(read, low, high);
+    set_ordered_codes(read, low, high);
     return true;
   }
 

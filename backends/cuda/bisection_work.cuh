@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 #include <ktopk/problem.hpp>
 
 #include "bisection_tuning.hpp"
@@ -60,17 +60,18 @@ KTOPK_FUNCTION constexpr int fold_for(int n, int k, int lanes, int most) {
 
 template <class Bits>
 struct Work {
-  using Item = std::conditional_t<(sizeof(Bits) < 4), std::uint32_t,
-                                  std::conditional_t<sizeof(Bits) == 4, Item64, Item128>>;
+  using CompositeKey =
+      std::conditional_t<(sizeof(Bits) < 4), std::uint32_t,
+                         std::conditional_t<sizeof(Bits) == 4, CompositeKey64, CompositeKey128>>;
 
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   Bits padding;  // behind a row's end
   Sorted sorted;
   Loading loading;
   Form form;
   int row_bytes;   // from one row to the next in shared memory
-  int warp_bytes;  // of a warp's shared memory: keys, ties, the list of winners
+  int warp_bytes;  // of a warp's shared memory: keys, ties, the list of selected keys
   int ties_begin, list_begin;
   int fold;                  // where all rows have the same k
   bool stores_quads;         // outputs can be stored four at a time
@@ -94,7 +95,7 @@ struct WarpMemory {
   __device__ std::uint16_t* ties(int r, int most) const {
     return reinterpret_cast<std::uint16_t*>(base + work.ties_begin) + r * most;
   }
-  /// The columns of winners, k places a row.
+  /// The columns of selected keys, k places a row.
   __device__ std::uint16_t* list() const {
     return reinterpret_cast<std::uint16_t*>(base + work.list_begin);
   }

@@ -43,16 +43,16 @@ struct Split {
   }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct Work {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   Sorted sorted;
   int level = 0;                // 0 reads keys, others the list that the one before left
   int parts[most_levels] = {};  // of a row, on every level
-  Item const* from = nullptr;
-  std::int64_t from_row = 0;  // items of a row at most
-  Item* to = nullptr;         // none where a block has a row
+  CompositeKey const* from = nullptr;
+  std::int64_t from_row = 0;   // composite keys of a row at most
+  CompositeKey* to = nullptr;  // none where a block has a row
   std::int64_t to_row = 0;
 };
 
@@ -70,14 +70,14 @@ __device__ __forceinline__ void load_lines(T const* from, std::int64_t step, int
   }
 }
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct KeySource {
   Stored<Bits> const* keys;
   std::int64_t step;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
 
   using Loaded = Bits;
-  __device__ KeySource(Work<Bits, Item> const& work, std::int64_t row)
+  __device__ KeySource(Work<Bits, CompositeKey> const& work, std::int64_t row)
       : keys(work.problem.row_keys(row)), step(work.problem.key_step), map(work.map) {}
   /// Key i and those 32, 64, ... behind it, of those before `count`.
   template <bool Whole>
@@ -86,7 +86,7 @@ struct KeySource {
     load_lines<Whole>(keys + i * step, 32 * step, count, loaded);
   }
   __device__ Bits rank(Bits key) const { return map.rank(key); }
-  __device__ Item item(std::int64_t i, Bits rank) const {
+  __device__ CompositeKey composite(std::int64_t i, Bits rank) const {
     return map.join(rank, static_cast<std::uint64_t>(i));
   }
   /// Asks for keys that will be loaded; those with gaps between them are not worth it.
@@ -97,31 +97,31 @@ struct KeySource {
   }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct ListSource {
-  Item const* items;
-  ItemMap<Bits, Item> map;
+  CompositeKey const* composites;
+  CompositeKeyMap<Bits, CompositeKey> map;
 
-  using Loaded = Item;
-  __device__ ListSource(Work<Bits, Item> const& work, std::int64_t row)
-      : items(work.from + row * work.from_row), map(work.map) {}
+  using Loaded = CompositeKey;
+  __device__ ListSource(Work<Bits, CompositeKey> const& work, std::int64_t row)
+      : composites(work.from + row * work.from_row), map(work.map) {}
   template <bool Whole>
-  __device__ void load(std::int64_t i, int count, Item (&loaded)[each]) const {
-    load_lines<Whole>(items + i, 32, count, loaded);
+  __device__ void load(std::int64_t i, int count, CompositeKey (&loaded)[each]) const {
+    load_lines<Whole>(composites + i, 32, count, loaded);
   }
-  __device__ Bits rank(Item item) const { return map.rank_of(item); }
-  __device__ Item item(std::int64_t i, Bits) const { return items[i]; }
+  __device__ Bits rank(CompositeKey composite) const { return map.ordered_bits_of(composite); }
+  __device__ CompositeKey composite(std::int64_t i, Bits) const { return composites[i]; }
   __device__ void prefetch(std::int64_t, std::int64_t) const {}
 };
 
-/// Of a block: words of a tile, the items that it keeps, and which of the tile's keys these are.
-template <class Word, class Item, class Tuning>
+/// Of a block: words of a tile, the composite keys that it keeps, and which of the tile's keys these are.
+template <class Word, class CompositeKey, class Tuning>
 struct Memory {
   __host__ __device__ static constexpr int words(int threads) {
     return BitonicPlaces<Word, Tuning::placement>::words(each * threads);
   }
   static constexpr int bytes(int threads, int run) {
-    return run * static_cast<int>(sizeof(Item) + sizeof(std::uint16_t)) +
+    return run * static_cast<int>(sizeof(CompositeKey) + sizeof(std::uint16_t)) +
            words(threads) * static_cast<int>(sizeof(Word));
   }
 };
@@ -152,25 +152,26 @@ struct BlockSums {
   }
 };
 
-template <class Tuning, int LogRun, class Bits, class Item, class Source>
+template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source>
 class Reduction {
  public:
   using Word = WordOf<Bits>;
   using Network = BitonicNetwork<Word, LogRun, Tuning>;
   static constexpr int run = Network::run;
 
-  __device__ Reduction(Work<Bits, Item> const& work, std::int64_t row, char* memory)
+  __device__ Reduction(Work<Bits, CompositeKey> const& work, std::int64_t row, char* memory)
       : m_source(work, row),
         m_lowest_wins(work.map.flip != 0),
-        m_items(reinterpret_cast<Item*>(memory)),
-        m_network(reinterpret_cast<Word*>(m_items + run)),
+        m_composites(reinterpret_cast<CompositeKey*>(memory)),
+        m_network(reinterpret_cast<Word*>(m_composites + run)),
         m_taken(reinterpret_cast<std::uint16_t*>(
-            m_network.words() + Memory<Word, Item, Tuning>::words(static_cast<int>(blockDim.x)))) {}
+            m_network.words() +
+            Memory<Word, CompositeKey, Tuning>::words(static_cast<int>(blockDim.x)))) {}
 
-  __device__ Item* items() const { return m_items; }
+  __device__ CompositeKey* composites() const { return m_composites; }
   __device__ int kept() const { return m_kept; }
 
-  /// Leaves the best `wanted` of the source's items from begin to end - 1, in the order of positions.
+  /// Leaves the best `wanted` of the source's composite keys from begin to end - 1, in the order of positions.
   __device__ void operator()(std::int64_t begin, std::int64_t end, int wanted) {
     int const tile = each * static_cast<int>(blockDim.x);
 #pragma unroll 1
@@ -206,12 +207,12 @@ class Reduction {
     else
       share<false>(first);
     for (int e = first; e < min(m_reserved, end); e += 32)
-      put(e, e < m_kept ? m_source.map.rank_of(m_items[e]) : Bits{0});
+      put(e, e < m_kept ? m_source.map.ordered_bits_of(m_composites[e]) : Bits{0});
     __syncwarp();
     m_network.load_own(ranks);
   }
-  /// Brings every 32nd key, and the worst rank for what is none. Where items are kept, the keys before the fresh ones
-  /// are read for nothing.
+  /// Brings every 32nd key, and the worst rank for what is none. Where composite keys are kept, the keys before the
+  /// fresh ones are read for nothing.
   template <bool Whole>
   __device__ void share(int first) const {
     typename Source::Loaded loaded[each];
@@ -261,21 +262,22 @@ class Reduction {
     __syncthreads();
   }
 
-  /// Brings the items of what was taken to the front. None stands before where it goes, so that those of later turns
-  /// are still where they were.
+  /// Brings the composite keys of what was taken to the front. None stands before where it goes, so that those of later
+  /// turns are still where they were.
   __device__ void keep(int wanted) {
     for (int begin = 0; begin < wanted; begin += static_cast<int>(blockDim.x)) {
       int const slot = begin + static_cast<int>(threadIdx.x);
-      Item item{};
+      CompositeKey composite{};
       if (slot < wanted) {
         int const e = m_taken[slot];
-        item = e < m_reserved
-                   ? m_items[e]
-                   : m_source.item(m_first + e,
-                                   static_cast<Bits>(m_network.words()[Network::Places::of(e)]));
+        composite =
+            e < m_reserved
+                ? m_composites[e]
+                : m_source.composite(m_first + e,
+                                     static_cast<Bits>(m_network.words()[Network::Places::of(e)]));
       }
       __syncthreads();
-      if (slot < wanted) m_items[slot] = item;
+      if (slot < wanted) m_composites[slot] = composite;
     }
     m_kept = wanted;
     __syncthreads();
@@ -283,7 +285,7 @@ class Reduction {
 
   Source m_source;
   bool m_lowest_wins;
-  Item* m_items;
+  CompositeKey* m_composites;
   Network m_network;
   std::uint16_t* m_taken;
   int m_kept = 0;
@@ -292,30 +294,31 @@ class Reduction {
   std::int64_t m_first = 0;  // of the source, what key 0 of the tile would be
 };
 
-template <class Item>
-__device__ void sort_items(Item* items, int size) {
+template <class CompositeKey>
+__device__ void sort_composite_keys(CompositeKey* composites, int size) {
   switch (blockDim.x) {
-    case 32: return block_sort<32>(items, size);
-    case 64: return block_sort<64>(items, size);
-    case 128: return block_sort<128>(items, size);
-    case 256: return block_sort<256>(items, size);
-    default: return block_sort<512>(items, size);
+    case 32: return block_sort<32>(composites, size);
+    case 64: return block_sort<64>(composites, size);
+    case 128: return block_sort<128>(composites, size);
+    case 256: return block_sort<256>(composites, size);
+    default: return block_sort<512>(composites, size);
   }
 }
 
 /// Stores what is kept of a row, and fills what is open.
-template <class Bits, class Item>
-__device__ void store_row(Work<Bits, Item> const& work, std::int64_t row, Item* items, int kept) {
+template <class Bits, class CompositeKey>
+__device__ void store_row(Work<Bits, CompositeKey> const& work, std::int64_t row,
+                          CompositeKey* composites, int kept) {
   Problem<Bits> const& problem = work.problem;
   if (work.sorted == Sorted::yes && kept > 1) {
     int size = 2;
     while (size < kept) size *= 2;
     for (int i = kept + static_cast<int>(threadIdx.x); i < size; i += static_cast<int>(blockDim.x))
-      items[i] = 0;
-    sort_items(items, size);
+      composites[i] = 0;
+    sort_composite_keys(composites, size);
   }
   for (int i = threadIdx.x; i < kept; i += static_cast<int>(blockDim.x))
-    store_item(problem, work.map, row, i, items[i]);
+    store_composite_key(problem, work.map, row, i, composites[i]);
   for (std::int64_t i = kept + static_cast<int>(threadIdx.x); i < problem.shape.k; i += blockDim.x)
     problem.store_missing(row, i);
   if (threadIdx.x == 0 && problem.counts) problem.counts.store(row, kept);
@@ -326,8 +329,8 @@ struct Range {
 };
 
 /// What a block reads of a row, or of the list that the level before has left of it.
-template <class Bits, class Item>
-__device__ Range range_of(Work<Bits, Item> const& work, std::int64_t row, int part,
+template <class Bits, class CompositeKey>
+__device__ Range range_of(Work<Bits, CompositeKey> const& work, std::int64_t row, int part,
                           std::int64_t wanted) {
   std::int64_t const tile = each * std::int64_t{blockDim.x};
   std::int64_t length = work.problem.length(row);
@@ -340,24 +343,24 @@ __device__ Range range_of(Work<Bits, Item> const& work, std::int64_t row, int pa
   return {begin, min(begin + share, length)};
 }
 
-template <class Tuning, int LogRun, class Bits, class Item, class Source>
+template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source>
 __global__ void __launch_bounds__(Tuning::threads(LogRun, sizeof(Bits)),
-                                  Tuning::resident_threads / (sizeof(Item) < 16 ? 1 : 2) /
+                                  Tuning::resident_threads / (sizeof(CompositeKey) < 16 ? 1 : 2) /
                                       Tuning::threads(LogRun, sizeof(Bits)))
-    reduce_parts(__grid_constant__ Work<Bits, Item> const work) {
+    reduce_parts(__grid_constant__ Work<Bits, CompositeKey> const work) {
   extern __shared__ __align__(16) char memory[];
   if (work.to != nullptr) let_next_kernel_start();
   int const parts = work.parts[work.level], part = static_cast<int>(blockIdx.x) % parts;
   std::int64_t const row = blockIdx.x / parts;
-  std::int64_t const wanted = work.problem.winners(row);
+  std::int64_t const wanted = work.problem.selected_count(row);
   Range const range = range_of(work, row, part, wanted);
-  Reduction<Tuning, LogRun, Bits, Item, Source> reduction(work, row, memory);
+  Reduction<Tuning, LogRun, Bits, CompositeKey, Source> reduction(work, row, memory);
   wait_for_previous_kernel();
   if (wanted > 0) reduction(range.begin, range.end, static_cast<int>(wanted));
-  if (work.to == nullptr) return store_row(work, row, reduction.items(), reduction.kept());
-  Item* const to = work.to + row * work.to_row + part * wanted;
+  if (work.to == nullptr) return store_row(work, row, reduction.composites(), reduction.kept());
+  CompositeKey* const to = work.to + row * work.to_row + part * wanted;
   for (int i = threadIdx.x; i < reduction.kept(); i += static_cast<int>(blockDim.x))
-    to[i] = reduction.items()[i];
+    to[i] = reduction.composites()[i];
 }
 
 // ---- host side
@@ -391,20 +394,20 @@ std::int64_t next_parts(std::int64_t parts, std::int64_t k, int threads) {
   return (parts * k + each * threads - 1) / (each * threads);
 }
 
-template <class Item>
+template <class CompositeKey>
 struct Lists {
-  Item* lists[2] = {nullptr, nullptr};  // by turns
-  std::int64_t items[2] = {0, 0};       // of a row at most
+  CompositeKey* lists[2] = {nullptr, nullptr};  // by turns
+  std::int64_t composites[2] = {0, 0};          // of a row at most
   std::size_t bytes = 0;
 
   Lists(void* workspace, Shape const& shape, std::int64_t parts, int threads) {
-    Pieces pieces(workspace);
+    WorkspaceLayout layout(workspace);
     for (int i = 0; i < 2 && parts > 1; ++i) {
-      items[i] = parts * shape.k;
-      lists[i] = pieces.take<Item>(shape.rows * items[i]);
+      composites[i] = parts * shape.k;
+      lists[i] = layout.take<CompositeKey>(shape.rows * composites[i]);
       parts = next_parts(parts, shape.k, threads);
     }
-    bytes = pieces.bytes();
+    bytes = layout.bytes();
   }
 };
 
@@ -412,12 +415,12 @@ std::int64_t most_parts(int concurrency, Shape const& shape, int threads) {
   return first_parts(shape, concurrency / threads, threads);
 }
 
-template <class Tuning, int LogRun, class Bits, class Item, class Source>
+template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source>
 struct Kernel {
-  static constexpr auto kernel = reduce_parts<Tuning, LogRun, Bits, Item, Source>;
+  static constexpr auto kernel = reduce_parts<Tuning, LogRun, Bits, CompositeKey, Source>;
 
   static int bytes(int threads) {
-    return Memory<WordOf<Bits>, Item, Tuning>::bytes(threads, 1 << LogRun);
+    return Memory<WordOf<Bits>, CompositeKey, Tuning>::bytes(threads, 1 << LogRun);
   }
   static void prepare(int threads) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes(threads)),
@@ -430,7 +433,7 @@ struct Kernel {
     return std::int64_t{blocks} * processors(device);
   }
   /// A list's kernel may start while the one before it still runs, and waits for it itself.
-  static void launch(cudaStream_t stream, int threads, Work<Bits, Item> const& work) {
+  static void launch(cudaStream_t stream, int threads, Work<Bits, CompositeKey> const& work) {
     cudaLaunchAttribute early = early_launch();
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(work.problem.shape.rows * work.parts[work.level]));
@@ -443,28 +446,29 @@ struct Kernel {
   }
 };
 
-template <class Tuning, int LogRun, class Bits, class Item>
+template <class Tuning, int LogRun, class Bits, class CompositeKey>
 void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
                 Options const& options, void* workspace) {
-  using OfKeys = Kernel<Tuning, LogRun, Bits, Item, KeySource<Bits, Item>>;
-  using OfLists = Kernel<Tuning, LogRun, Bits, Item, ListSource<Bits, Item>>;
+  using OfKeys = Kernel<Tuning, LogRun, Bits, CompositeKey, KeySource<Bits, CompositeKey>>;
+  using OfLists = Kernel<Tuning, LogRun, Bits, CompositeKey, ListSource<Bits, CompositeKey>>;
   Shape const& shape = problem.shape;
   int const threads = threads_for<Tuning>(shape, LogRun);
   OfKeys::prepare(threads);
   OfLists::prepare(threads);
   std::int64_t const most = most_parts(concurrency, shape, threads);
-  Lists<Item> const lists(workspace, shape, most, threads);
+  Lists<CompositeKey> const lists(workspace, shape, most, threads);
   std::int64_t parts =
       std::min(most, first_parts(shape, OfKeys::resident_blocks(device, threads), threads));
-  Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
-                        options.sorted};
+  Work<Bits, CompositeKey> work{
+      problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
+      options.sorted};
   for (work.level = 0; work.level < most_levels; ++work.level) {
     int const turn = work.level % 2;
     work.parts[work.level] = static_cast<int>(parts);
     work.from = lists.lists[1 - turn];
-    work.from_row = lists.items[1 - turn];
+    work.from_row = lists.composites[1 - turn];
     work.to = parts > 1 ? lists.lists[turn] : nullptr;
-    work.to_row = lists.items[turn];
+    work.to_row = lists.composites[turn];
     if (work.level == 0)
       OfKeys::launch(stream, threads, work);
     else
@@ -474,14 +478,15 @@ void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   }
 }
 
-template <class Tuning, class Bits, class Item, int LogRun = bitonic_shortest_run>
+template <class Tuning, class Bits, class CompositeKey, int LogRun = bitonic_shortest_run>
 void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
          Options const& options, void* workspace) {
   if constexpr (LogRun < bitonic_longest_run)
     if (log_run_of(problem.shape.k) > LogRun)
-      return run<Tuning, Bits, Item, LogRun + 1>(device, concurrency, stream, problem, options,
+      return run<Tuning, Bits, CompositeKey, LogRun + 1>(device, concurrency, stream, problem,
+                                                         options, workspace);
+  run_levels<Tuning, LogRun, Bits, CompositeKey>(device, concurrency, stream, problem, options,
                                                  workspace);
-  run_levels<Tuning, LogRun, Bits, Item>(device, concurrency, stream, problem, options, workspace);
 }
 
 }  // namespace
@@ -491,18 +496,18 @@ bool bitonic_supports(Shape const& shape) { return shape.k <= bitonic_largest_k;
 std::size_t bitonic_workspace_bytes(int concurrency, Shape const& shape) {
   int const threads = threads_for<BitonicTuning>(shape, log_run_of(shape.k));
   std::int64_t const parts = most_parts(concurrency, shape, threads);
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64))
-    return Lists<Item64>(nullptr, shape, parts, threads).bytes;
-  return Lists<Item128>(nullptr, shape, parts, threads).bytes;
+  if (composite_key_bytes(shape.key_bytes, shape.n) == sizeof(CompositeKey64))
+    return Lists<CompositeKey64>(nullptr, shape, parts, threads).bytes;
+  return Lists<CompositeKey128>(nullptr, shape, parts, threads).bytes;
 }
 
 template <class Bits>
 void bitonic(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
              Options const& options, void* workspace) {
   OnDevice const here(device);
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    run<BitonicTuning, Bits, decltype(item)>(device, concurrency, stream, problem, options,
-                                             workspace);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    run<BitonicTuning, Bits, decltype(composite)>(device, concurrency, stream, problem, options,
+                                                  workspace);
   });
 }
 

@@ -19,7 +19,7 @@ struct BitonicTuning {
   static constexpr BitonicPlacement placement = BitonicPlacement::padded;
   /// After a merge fewer threads have work, each with as many keys as before.
   static constexpr bool reassigned_partitions = true;
-  /// Of a processor, for which registers are left: half as many where items have 128 bits.
+  /// Of a processor, for which registers are left: half as many where composite keys have 128 bits.
   static constexpr int resident_threads = 1024;
   /// Of a block; a row that fewer hold gets fewer.
   static constexpr int threads(int log_run, int key_bytes) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 // What the tuned implementations share on the level of a warp and of a block.
 
@@ -11,13 +11,13 @@ namespace ktopk::detail::cuda {
 
 inline constexpr unsigned full_warp = 0xffffffffu;
 
-__device__ inline Item64 shuffle_xor(Item64 item, int mask) {
-  return __shfl_xor_sync(full_warp, static_cast<unsigned long long>(item), mask);
+__device__ inline CompositeKey64 shuffle_xor(CompositeKey64 composite, int mask) {
+  return __shfl_xor_sync(full_warp, static_cast<unsigned long long>(composite), mask);
 }
 
-__device__ inline Item128 shuffle_xor(Item128 item, int mask) {
-  Item128 const high = shuffle_xor(static_cast<Item64>(item >> 64), mask);
-  return (high << 64) | shuffle_xor(static_cast<Item64>(item), mask);
+__device__ inline CompositeKey128 shuffle_xor(CompositeKey128 composite, int mask) {
+  CompositeKey128 const high = shuffle_xor(static_cast<CompositeKey64>(composite >> 64), mask);
+  return (high << 64) | shuffle_xor(static_cast<CompositeKey64>(composite), mask);
 }
 
 /// Asks for the 128-byte line at `address` to be brought to L2, and does not wait for it.
@@ -39,25 +39,25 @@ __device__ inline void wait_for_previous_kernel() {
 #endif
 }
 
-template <class Item>
-__device__ Item warp_max(Item item) {
+template <class CompositeKey>
+__device__ CompositeKey warp_max(CompositeKey composite) {
   for (int mask = 16; mask > 0; mask /= 2) {
-    Item const other = shuffle_xor(item, mask);
-    item = other > item ? other : item;
+    CompositeKey const other = shuffle_xor(composite, mask);
+    composite = other > composite ? other : composite;
   }
-  return item;
+  return composite;
 }
 
 /// The greatest of a warp's keys.
 template <class Bits>
 __device__ Bits warp_greatest(Bits key) {
   if constexpr (sizeof(Bits) == 8) {
-    return warp_max(static_cast<Item64>(key));
+    return warp_max(static_cast<CompositeKey64>(key));
   } else {
 #if __CUDA_ARCH__ >= 800
     return static_cast<Bits>(__reduce_max_sync(full_warp, key));
 #else
-    return static_cast<Bits>(warp_max(static_cast<Item64>(key)));
+    return static_cast<Bits>(warp_max(static_cast<CompositeKey64>(key)));
 #endif
   }
 }
@@ -77,16 +77,18 @@ __device__ inline unsigned warp_total(unsigned mine) {
 #endif
 }
 
-__device__ inline int highest_bit(unsigned item) { return 31 - __clz(static_cast<int>(item)); }
+__device__ inline int highest_bit(unsigned composite) {
+  return 31 - __clz(static_cast<int>(composite));
+}
 
-__device__ inline int highest_bit(Item64 item) {
-  return 63 - __clzll(static_cast<long long>(item));
+__device__ inline int highest_bit(CompositeKey64 composite) {
+  return 63 - __clzll(static_cast<long long>(composite));
 }
 
 /// The place of the highest bit set; -1 if none is.
-__device__ inline int highest_bit(Item128 item) {
-  auto const high = static_cast<Item64>(item >> 64);
-  return high != 0 ? 64 + highest_bit(high) : highest_bit(static_cast<Item64>(item));
+__device__ inline int highest_bit(CompositeKey128 composite) {
+  auto const high = static_cast<CompositeKey64>(composite >> 64);
+  return high != 0 ? 64 + highest_bit(high) : highest_bit(static_cast<CompositeKey64>(composite));
 }
 
 /// A slot of its own for every calling thread of a warp, with one atomic for all of them.
@@ -115,15 +117,15 @@ __device__ inline unsigned long long block_claim(unsigned long long* counter, bo
   return base + slot;
 }
 
-/// The greatest of all threads' items.
-/// \param scratch  32 items of shared memory, free again after the caller's next barrier
-template <int Threads, class Item>
-__device__ Item block_max(Item item, Item* scratch) {
+/// The greatest of all threads' composite keys.
+/// \param scratch  32 composite keys of shared memory, free again after the caller's next barrier
+template <int Threads, class CompositeKey>
+__device__ CompositeKey block_max(CompositeKey composite, CompositeKey* scratch) {
   static_assert(Threads % 32 == 0 && Threads <= 1024);
-  Item const mine = warp_max(item);
+  CompositeKey const mine = warp_max(composite);
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = mine;
   __syncthreads();
-  Item best = scratch[0];
+  CompositeKey best = scratch[0];
 #pragma unroll
   for (int w = 1; w < Threads / 32; ++w) best = scratch[w] > best ? scratch[w] : best;
   return best;
@@ -141,19 +143,19 @@ __device__ Sum warp_sum_to(Sum mine) {
   return inclusive;
 }
 
-/// Sorts `size` items of shared memory, a power of two, descending, by a bitonic network. All threads of the block call
-/// it.
-template <int Threads, class Item>
-__device__ void block_sort(Item* items, int size) {
+/// Sorts `size` composite keys of shared memory, a power of two, descending, by a bitonic network. All threads of the
+/// block call it.
+template <int Threads, class CompositeKey>
+__device__ void block_sort(CompositeKey* composites, int size) {
   for (int run = 2; run <= size; run *= 2)
     for (int distance = run / 2; distance > 0; distance /= 2) {
       __syncthreads();
       for (int pair = threadIdx.x; pair < size / 2; pair += Threads) {
         int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
-        Item const a = items[i], b = items[j];
+        CompositeKey const a = composites[i], b = composites[j];
         if ((a < b) == ((i & run) == 0)) {
-          items[i] = b;
-          items[j] = a;
+          composites[i] = b;
+          composites[j] = a;
         }
       }
     }

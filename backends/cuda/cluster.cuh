@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 // Blocks of a cluster (sm_90 and newer), which see each other's shared memory.
 
@@ -71,13 +71,14 @@ __device__ inline unsigned cluster_address(void const* mine, int rank) {
   return theirs;
 }
 
-/// Stores an item at what block `rank` has at `mine`, and counts its bytes at that block's barrier.
-__device__ inline void send(Item64 item, Item64* mine, std::uint64_t* barrier, int rank) {
+/// Stores a composite key at what block `rank` has at `mine`, and counts its bytes at that block's barrier.
+__device__ inline void send(CompositeKey64 composite, CompositeKey64* mine, std::uint64_t* barrier,
+                            int rank) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
           cluster_address(mine, rank)),
-      "l"(item), "r"(cluster_address(barrier, rank))
+      "l"(composite), "r"(cluster_address(barrier, rank))
       : "memory");
 #endif
 }
@@ -90,13 +91,14 @@ __device__ inline void send(uint4 words, uint4* mine, std::uint64_t* barrier, in
       : "memory");
 #endif
 }
-__device__ inline void send(Item128 item, Item128* mine, std::uint64_t* barrier, int rank) {
+__device__ inline void send(CompositeKey128 composite, CompositeKey128* mine,
+                            std::uint64_t* barrier, int rank) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%0], {%1, %2}, [%3];" ::
           "r"(cluster_address(mine, rank)),
-      "l"(static_cast<Item64>(item)), "l"(static_cast<Item64>(item >> 64)),
-      "r"(cluster_address(barrier, rank))
+      "l"(static_cast<CompositeKey64>(composite)),
+      "l"(static_cast<CompositeKey64>(composite >> 64)), "r"(cluster_address(barrier, rank))
       : "memory");
 #endif
 }

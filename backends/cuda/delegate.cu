@@ -19,9 +19,9 @@
 // first top-k:  the k best delegates, of which a tie is decided as in the row, since subranges lie side by side;
 // concatenate:  what may be selected of their subranges, in the order of the row;
 // second top-k: among that. What it selects is then stored, as keys and positions of the row.
-// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k items
-// are better than its best: so the answer is exact whatever the keys, and of at most k subranges anything is
-// concatenated.
+// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k
+// composite keys are better than its best: so the answer is exact whatever the keys, and of at most k subranges
+// anything is concatenated.
 
 namespace ktopk::detail::cuda {
 
@@ -95,30 +95,30 @@ constexpr std::int64_t most_blocks = 4096;
 template <class Bits>
 struct Workspace {
   Workspace(void* workspace, int concurrency, Shape const& shape, Options const& options)
-      : pieces(workspace) {
+      : layout(workspace) {
     std::int64_t const subranges = plan_of(shape).subranges, k = shape.k;
     std::int64_t const candidates = second_shape(shape).n;
     int const chunk_words = chunk_words_of(subranges);
     std::int64_t const chunks = (subranges + chunk_words * 32 - 1) / (chunk_words * 32);
-    lists.delegates = pieces.take<Bits>(subranges);
-    lists.chosen = pieces.take<unsigned>(k);
-    lists.chosen_ranks = pieces.take<Bits>(k);
-    lists.in_order = pieces.take<unsigned>(k);
-    lists.is_chosen = pieces.take<unsigned>(chunks * chunk_words);
-    lists.chunk_sums = pieces.take<unsigned>(chunks);
-    lists.counters = pieces.take<DelegateCounters>(1);
-    lists.block_sums = pieces.take<unsigned long long>(most_blocks);
-    lists.candidates = pieces.take<Bits>(candidates);
+    lists.delegates = layout.take<Bits>(subranges);
+    lists.chosen = layout.take<unsigned>(k);
+    lists.chosen_ranks = layout.take<Bits>(k);
+    lists.in_order = layout.take<unsigned>(k);
+    lists.is_chosen = layout.take<unsigned>(chunks * chunk_words);
+    lists.chunk_sums = layout.take<unsigned>(chunks);
+    lists.counters = layout.take<DelegateCounters>(1);
+    lists.block_sums = layout.take<unsigned long long>(most_blocks);
+    lists.candidates = layout.take<Bits>(candidates);
     int const position_bytes = shape.n >> 31 == 0 ? 4 : 8;
-    lists.positions = {pieces.take<std::byte>(candidates * position_bytes), 1, position_bytes};
-    lists.candidate_offsets = pieces.take<std::int64_t>(2);
-    lists.selected = pieces.take<std::int64_t>(k);
-    selection = pieces.take<std::byte>(static_cast<std::int64_t>(
+    lists.positions = {layout.take<std::byte>(candidates * position_bytes), 1, position_bytes};
+    lists.candidate_offsets = layout.take<std::int64_t>(2);
+    lists.selected = layout.take<std::int64_t>(k);
+    selection = layout.take<std::byte>(static_cast<std::int64_t>(
         std::max(selector_bytes(concurrency, first_shape(shape), first_options(options)),
                  selector_bytes(concurrency, second_shape(shape), options))));
   }
 
-  Pieces pieces;
+  WorkspaceLayout layout;
   DelegateLists<Bits> lists;
   std::byte* selection;
 };
@@ -163,7 +163,7 @@ template <class Bits>
 Problem<Bits> rank_problem(Shape const& shape, Bits const* ranks) {
   Problem<Bits> problem{};
   problem.shape = shape;
-  problem.rank = make_rank_map<Bits>(Options{});
+  problem.rank = make_ordered_bits_map<Bits>(Options{});
   problem.keys = ranks;
   return problem;
 }
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(delegate_tuning.threads)
   wait_for_previous_kernel();
   std::int64_t const slot = std::int64_t{blockIdx.x} * delegate_tuning.threads + threadIdx.x;
   if (slot >= problem.shape.k) return;
-  if (slot >= problem.winners(row)) return problem.store_missing(row, slot);
+  if (slot >= problem.selected_count(row)) return problem.store_missing(row, slot);
   std::int64_t const position = positions[selected[slot]];
   problem.store(row, slot, problem.row_keys(row)[position * problem.key_step],
                 static_cast<std::uint64_t>(position));
@@ -262,7 +262,7 @@ bool delegate_supports(Shape const& shape, Options const& options) {
 
 std::size_t delegate_workspace_bytes(int concurrency, Shape const& shape, Options const& options) {
   auto const bytes_of = [&]<class Bits>(Bits) {
-    return Workspace<Bits>(nullptr, concurrency, shape, options).pieces.bytes();
+    return Workspace<Bits>(nullptr, concurrency, shape, options).layout.bytes();
   };
   switch (shape.key_bytes) {
     case 1: return bytes_of(std::uint8_t{});

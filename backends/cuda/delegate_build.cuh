@@ -15,18 +15,18 @@ namespace ktopk::detail::cuda {
 /// Numbers for keys that are ordered as their ranks are, for less work: a rank is made only of the greatest.
 template <class Bits>
 struct KeyCodes {
-  RankMap<Bits> rank;
+  OrderedBitsMap<Bits> rank;
   Bits
       base;  // of ordered keys: what precedes it comes last, so that NaNs of both signs are on one side
 
-  __device__ explicit KeyCodes(RankMap<Bits> const& rank_) : rank(rank_), base(0) {
+  __device__ explicit KeyCodes(OrderedBitsMap<Bits> const& rank_) : rank(rank_), base(0) {
     if (rank.magnitude == 0) return;
     Bits const one = rank.ordered(rank.infinity);
     Bits const other = rank.ordered(static_cast<Bits>(rank.infinity | rank.minus_zero));
-    base = static_cast<Bits>(rank.nan_rank != 0 ? min(one, other) : max(one, other) + 1);
+    base = static_cast<Bits>(rank.ordered_nan != 0 ? min(one, other) : max(one, other) + 1);
   }
 
-  __device__ Bits rank_of(Bits code) const {
+  __device__ Bits ordered_bits_of(Bits code) const {
     return rank(rank.key_of(static_cast<Bits>(code + base)));
   }
 
@@ -115,7 +115,7 @@ class DelegateBuilder {
   }
 
  private:
-  using Shuffled = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
+  using Shuffled = std::conditional_t<sizeof(Bits) == 8, CompositeKey64, unsigned>;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
@@ -171,7 +171,7 @@ class DelegateBuilder {
           (tile << log_tile_vectors) + (part % (1 << log_parts()) << m_log_part);
       if (is_part && part % parts == 0 && vector < m_end)
         m_row.lists.delegates[vector >> m_row.log_vectors] =
-            m_codes.rank_of(static_cast<Bits>(code));
+            m_codes.ordered_bits_of(static_cast<Bits>(code));
     }
     __syncthreads();
   }

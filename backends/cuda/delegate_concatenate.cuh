@@ -15,13 +15,13 @@ namespace ktopk::detail::cuda {
 
 /// Ranks from the k-th delegate's on, spread over all of their bits: digits tell them apart sooner.
 template <class Bits>
-struct SpreadRanks {
+struct SpreadOrderedBits {
   Bits least;
   int shift;
 
-  __device__ static SpreadRanks of(DelegateCounters const* counters) {
+  __device__ static SpreadOrderedBits of(DelegateCounters const* counters) {
     auto const least = static_cast<Bits>(~__ldcg(&counters->rank_below));
-    Item64 const spread = __ldcg(&counters->rank_above) - least;
+    CompositeKey64 const spread = __ldcg(&counters->rank_above) - least;
     return {least, spread == 0 ? 0 : std::numeric_limits<Bits>::digits - 1 - highest_bit(spread)};
   }
   __device__ Bits operator()(Bits rank) const {
@@ -58,7 +58,7 @@ class Concatenation {
     Line lines[warps];
     unsigned long long sums[warps];
     unsigned long long base;
-    Item64 scratch[2][32];
+    CompositeKey64 scratch[2][32];
   };
 
   __device__ Concatenation(Row const& row, Shared& shared)
@@ -69,7 +69,7 @@ class Concatenation {
     mark();
     grid.sync();
     put_in_order();
-    m_spread = SpreadRanks<Bits>::of(m_lists.counters);
+    m_spread = SpreadOrderedBits<Bits>::of(m_lists.counters);
     unsigned const mine = count();
     grid.sync();
     write(mine, first_slot(mine));
@@ -89,12 +89,12 @@ class Concatenation {
   __device__ void mark() const {
     std::int64_t const stride = std::int64_t{gridDim.x} * tuning.threads;
     std::int64_t const thread = std::int64_t{blockIdx.x} * tuning.threads + threadIdx.x;
-    Item64 below = 0, above = 0;
+    CompositeKey64 below = 0, above = 0;
     for (std::int64_t i = thread; i < m_row.k; i += stride) {
       unsigned const subrange = m_lists.chosen[i];
       atomicOr(&m_lists.is_chosen[subrange / 32], 1u << subrange % 32);
       atomicAdd(&m_lists.chunk_sums[subrange / 32 / static_cast<unsigned>(m_row.chunk_words)], 1u);
-      Item64 const rank = m_lists.chosen_ranks[i];
+      CompositeKey64 const rank = m_lists.chosen_ranks[i];
       below = max(below, ~rank);
       above = max(above, rank);
     }
@@ -107,7 +107,7 @@ class Concatenation {
     atomicMax(&m_lists.counters->rank_below, static_cast<unsigned long long>(below));
     atomicMax(&m_lists.counters->rank_above, static_cast<unsigned long long>(above));
   }
-  __device__ Item64 rank_at(std::int64_t position) const {
+  __device__ CompositeKey64 rank_at(std::int64_t position) const {
     return m_row.rank(m_row.keys[position * m_row.step]);
   }
 
@@ -321,7 +321,7 @@ class Concatenation {
   Row const& m_row;
   DelegateLists<Bits> const& m_lists;
   Shared& m_shared;
-  SpreadRanks<Bits> m_spread{};
+  SpreadOrderedBits<Bits> m_spread{};
 };
 
 /// All blocks must be on the device at once.

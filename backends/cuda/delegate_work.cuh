@@ -41,7 +41,7 @@ struct DelegateLists {
 template <class Bits>
 struct DelegateRow {
   static constexpr int width = Vector<Bits>::size;
-  RankMap<Bits> rank;
+  OrderedBitsMap<Bits> rank;
   Bits const* keys;
   std::int64_t step, n, k;
   std::int64_t head;  // keys before the first vector

@@ -8,34 +8,39 @@ namespace ktopk::detail::cuda {
 inline constexpr int digit_bits = 11;
 inline constexpr int digits = 1 << digit_bits;
 
-/// A digit of items, bits low to high - 1, of those that agree in all bits above.
-template <class Item>
+/// A digit of composite keys, bits low to high - 1, of those that agree in all bits above.
+template <class CompositeKey>
 struct Digit {
-  static constexpr int item_bits = 8 * sizeof(Item);
-  Item prefix;
+  static constexpr int composite_bits = 8 * sizeof(CompositeKey);
+  CompositeKey prefix;
   int high, low;
 
-  __device__ Digit(Item prefix_, int high_)
+  __device__ Digit(CompositeKey prefix_, int high_)
       : prefix(prefix_), high(high_), low(high_ > digit_bits ? high_ - digit_bits : 0) {}
 
-  __device__ bool agrees(Item item) const { return high == item_bits || (item >> high) == prefix; }
-  __device__ unsigned of(Item item) const {
-    return static_cast<unsigned>(item >> low) & ((1u << (high - low)) - 1);
+  __device__ bool agrees(CompositeKey composite) const {
+    return high == composite_bits || (composite >> high) == prefix;
   }
-  /// The next digit of the items that have `value` here.
+  __device__ unsigned of(CompositeKey composite) const {
+    return static_cast<unsigned>(composite >> low) & ((1u << (high - low)) - 1);
+  }
+  /// The next digit of the composite keys that have `value` here.
   __device__ Digit next(int value) const {
-    return {static_cast<Item>(prefix << (high - low) | static_cast<Item>(value)), low};
+    return {static_cast<CompositeKey>(prefix << (high - low) | static_cast<CompositeKey>(value)),
+            low};
   }
-  /// The least of the items that agree.
-  __device__ Item floor() const { return high < item_bits ? prefix << high : Item{0}; }
+  /// The least of the composite keys that agree.
+  __device__ CompositeKey least() const {
+    return high < composite_bits ? prefix << high : CompositeKey{0};
+  }
 
-  /// Counts the items that each(visit) visits; all threads of the block call it.
+  /// Counts the composite keys that each(visit) visits; all threads of the block call it.
   template <class Each>
   __device__ void count(unsigned* histogram, Each const& each) const {
     for (int i = threadIdx.x; i < digits; i += blockDim.x) histogram[i] = 0;
     __syncthreads();
-    each([&](Item item) {
-      if (agrees(item)) atomicAdd(&histogram[of(item)], 1u);
+    each([&](CompositeKey composite) {
+      if (agrees(composite)) atomicAdd(&histogram[of(composite)], 1u);
     });
     __syncthreads();
   }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 // Letters between blocks through global memory: no barrier, no fence. A word is zero until it is written, and has its
 // highest bit then; the reader looks at it until it has come. What the words say fits in the other bits.
@@ -27,25 +27,26 @@ __device__ inline unsigned load_acquire(unsigned const* address) {
   return word;
 }
 /// What another block may have written, be it before a barrier.
-__device__ inline Item64 load_written(Item64 const* address) {
+__device__ inline CompositeKey64 load_written(CompositeKey64 const* address) {
   return __ldcg(reinterpret_cast<unsigned long long const*>(address));
 }
-__device__ inline Item128 load_written(Item128 const* address) {
+__device__ inline CompositeKey128 load_written(CompositeKey128 const* address) {
   ulonglong2 const words = __ldcg(reinterpret_cast<ulonglong2 const*>(address));
-  return static_cast<Item128>(words.y) << 64 | words.x;
+  return static_cast<CompositeKey128>(words.y) << 64 | words.x;
 }
 
 /// What a block tells the owner of a range.
 struct LetterHead {
   static constexpr unsigned most = 0x3fff;  // of each number
-  unsigned own;                             // items for it
-  unsigned above;                           // items for owners of higher ranges
-  unsigned all;                             // items kept
-  unsigned spilled;                         // items of all owners for which there was no room
+  unsigned own;                             // composite keys for it
+  unsigned above;                           // composite keys for owners of higher ranges
+  unsigned all;                             // composite keys kept
+  unsigned spilled;                         // composite keys of all owners for which there was no
+                                            // room
   bool overflow;                            // whether there was no room for those either
 };
 
-/// What letters of all items have in common: the head is the first word, and a unit has two.
+/// What letters of all composite keys have in common: the head is the first word, and a unit has two.
 struct MailWords {
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
 
@@ -66,52 +67,53 @@ struct MailWords {
   }
 };
 
-template <class Item>
+template <class CompositeKey>
 struct Mail;
 
-/// Of items of at most 63 bits: a word each, behind the head.
+/// Of composite keys of at most 63 bits: a word each, behind the head.
 template <>
-struct Mail<Item64> : MailWords {
+struct Mail<CompositeKey64> : MailWords {
   __device__ static unsigned room(unsigned units) { return 2 * units - 1; }
-  __device__ static void write(uint4* letter, unsigned slot, Item64 item) {
-    store_relaxed(reinterpret_cast<std::uint64_t*>(letter) + slot + 1, written | item);
+  __device__ static void write(uint4* letter, unsigned slot, CompositeKey64 composite) {
+    store_relaxed(reinterpret_cast<std::uint64_t*>(letter) + slot + 1, written | composite);
   }
-  /// How many of a letter's `all` items are in a unit: in the first one the second word has one.
-  __device__ static unsigned items_in(unsigned unit, unsigned all) {
+  /// How many of a letter's `all` composite keys are in a unit: in the first one the second word has one.
+  __device__ static unsigned composites_in(unsigned unit, unsigned all) {
     if (unit == 0) return all > 0 ? 1 : 0;
     unsigned const before = 2 * unit - 1;
     return all > before ? min(all - before, 2u) : 0;
   }
-  __device__ static bool have_come(ulonglong2 const& words, unsigned unit, unsigned items) {
-    if (unit == 0) return items == 0 || has_come(words.y);
-    return (items < 1 || has_come(words.x)) && (items < 2 || has_come(words.y));
+  __device__ static bool have_come(ulonglong2 const& words, unsigned unit, unsigned composites) {
+    if (unit == 0) return composites == 0 || has_come(words.y);
+    return (composites < 1 || has_come(words.x)) && (composites < 2 || has_come(words.y));
   }
   template <class Visit>
-  __device__ static void items(ulonglong2 const& words, unsigned unit, unsigned items,
-                               Visit const& visit) {
+  __device__ static void composites(ulonglong2 const& words, unsigned unit, unsigned composites,
+                                    Visit const& visit) {
     if (unit != 0) visit(words.x & ~written);
-    if (unit == 0 || items > 1) visit(words.y & ~written);
+    if (unit == 0 || composites > 1) visit(words.y & ~written);
   }
 };
 
-/// Of items of at most 126 bits: a unit each, behind that of the head.
+/// Of composite keys of at most 126 bits: a unit each, behind that of the head.
 template <>
-struct Mail<Item128> : MailWords {
+struct Mail<CompositeKey128> : MailWords {
   __device__ static unsigned room(unsigned units) { return units - 1; }
-  __device__ static void write(uint4* letter, unsigned slot, Item128 item) {
+  __device__ static void write(uint4* letter, unsigned slot, CompositeKey128 composite) {
     auto* const words = reinterpret_cast<std::uint64_t*>(letter + slot + 1);
-    store_relaxed(words, written | static_cast<std::uint64_t>(item));
-    store_relaxed(words + 1, written | static_cast<std::uint64_t>(item >> 63));
+    store_relaxed(words, written | static_cast<std::uint64_t>(composite));
+    store_relaxed(words + 1, written | static_cast<std::uint64_t>(composite >> 63));
   }
-  __device__ static unsigned items_in(unsigned unit, unsigned all) {
+  __device__ static unsigned composites_in(unsigned unit, unsigned all) {
     return unit > 0 && unit <= all ? 1 : 0;
   }
-  __device__ static bool have_come(ulonglong2 const& words, unsigned, unsigned items) {
-    return items == 0 || (has_come(words.x) && has_come(words.y));
+  __device__ static bool have_come(ulonglong2 const& words, unsigned, unsigned composites) {
+    return composites == 0 || (has_come(words.x) && has_come(words.y));
   }
   template <class Visit>
-  __device__ static void items(ulonglong2 const& words, unsigned, unsigned, Visit const& visit) {
-    visit(static_cast<Item128>(words.y & ~written) << 63 | (words.x & ~written));
+  __device__ static void composites(ulonglong2 const& words, unsigned, unsigned,
+                                    Visit const& visit) {
+    visit(static_cast<CompositeKey128>(words.y & ~written) << 63 | (words.x & ~written));
   }
 };
 

@@ -18,7 +18,7 @@
 // sample: a warp's best sample competes.
 // stream: every block finds the order-th best of the warps, which is the threshold; one read of the
 //         input keeps what reaches it and histograms it.
-// finish: what lies above the k-th item's bin has won, one block settles the bin itself. Where the count
+// finish: what lies above the k-th composite key's bin has won, one block settles the bin itself. Where the count
 //         of the kept does not prove them to hold the k best, or the bin is crowded, the same kernel
 //         selects by digits instead, the whole device together: so it is launched cooperatively.
 // sort:   only where the output is to be sorted.
@@ -28,24 +28,24 @@ namespace ktopk::detail::cuda {
 namespace {
 
 constexpr OnePassTuning tuning = one_pass_tuning;
-template <class Item>
-constexpr int held_items = tuning.held_bytes / static_cast<int>(sizeof(Item));
-template <class Item>
-constexpr int boundary_items = tuning.boundary_bytes / static_cast<int>(sizeof(Item));
+template <class CompositeKey>
+constexpr int held_composites = tuning.held_bytes / static_cast<int>(sizeof(CompositeKey));
+template <class CompositeKey>
+constexpr int boundary_composites = tuning.boundary_bytes / static_cast<int>(sizeof(CompositeKey));
 static_assert((tuning.sort_tile & (tuning.sort_tile - 1)) == 0);
 template <class Bits>
 using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
 
 /// What a run counts of a row, from zero.
 struct Counters {
-  unsigned long long kept;     // items that reached the threshold, stored or not
-  unsigned long long emitted;  // winners found
+  unsigned long long kept;     // composite keys that reached the threshold, stored or not
+  unsigned long long emitted;  // selected keys found
   unsigned settled;            // blocks done with finishing
-  unsigned boundary;           // items in the k-th item's bin
+  unsigned boundary;           // composite keys in the k-th composite key's bin
   unsigned histogram[tuning.bins];
 };
 
-/// The histogram of kept items. Neighboring bins, which are hot together, lie in different lines of the L2
+/// The histogram of kept composite keys. Neighboring bins, which are hot together, lie in different lines of the L2
 /// cache.
 struct BinOrder {
   static constexpr unsigned in_line = 128 / sizeof(unsigned);
@@ -56,48 +56,48 @@ struct BinOrder {
   }
 };
 
-/// What an item must reach to be kept.
-template <class Item>
-struct Bar {
-  Item item;
+/// What a composite key must reach to be kept.
+template <class CompositeKey>
+struct KeptThreshold {
+  CompositeKey composite;
   int bin_shift;  // of the histogram of what is kept
 };
 
-template <class Item>
+template <class CompositeKey>
 struct Row {
   Counters counters;
-  Bar<Item> bar;
+  KeptThreshold<CompositeKey> threshold;
   unsigned long long digit_counts[3][digits];
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct Work {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   OnePassPlan plan;
   Threshold forced;
-  Row<Item>* rows = nullptr;
-  Item* groups = nullptr;  // the best sample of each
-  Item* kept = nullptr;
-  Item* boundary = nullptr;
-  Item* winners = nullptr;  // none where the output need not be sorted
-  Item* spare = nullptr;
+  Row<CompositeKey>* rows = nullptr;
+  CompositeKey* groups = nullptr;  // the best sample of each
+  CompositeKey* kept = nullptr;
+  CompositeKey* boundary = nullptr;
+  CompositeKey* selected = nullptr;  // none where the output need not be sorted
+  CompositeKey* spare = nullptr;
 
-  __device__ Item* row_groups(unsigned row) const { return groups + row * plan.groups; }
-  __device__ Item* row_kept(unsigned row) const { return kept + row * plan.capacity; }
-  __device__ Item* row_boundary(unsigned row) const {
-    return boundary + row * std::int64_t{boundary_items<Item>};
+  __device__ CompositeKey* row_groups(unsigned row) const { return groups + row * plan.groups; }
+  __device__ CompositeKey* row_kept(unsigned row) const { return kept + row * plan.capacity; }
+  __device__ CompositeKey* row_boundary(unsigned row) const {
+    return boundary + row * std::int64_t{boundary_composites<CompositeKey>};
   }
-  __device__ void emit(unsigned row, unsigned long long slot, Item item) const {
+  __device__ void emit(unsigned row, unsigned long long slot, CompositeKey composite) const {
     auto const at = static_cast<std::int64_t>(slot);
-    if (winners != nullptr)
-      winners[row * problem.shape.k + at] = item;
+    if (selected != nullptr)
+      selected[row * problem.shape.k + at] = composite;
     else
-      store(row, at, item);
+      store(row, at, composite);
   }
-  __device__ void store(unsigned row, std::int64_t slot, Item item) const {
-    std::uint64_t const position = map.position(item);
-    Bits const rank = map.rank_of(item);
+  __device__ void store(unsigned row, std::int64_t slot, CompositeKey composite) const {
+    std::uint64_t const position = map.position(composite);
+    Bits const rank = map.ordered_bits_of(composite);
     Bits const key =
         map.rank.has_one_key(rank) ? map.rank.key_of(rank) : problem.row_keys(row)[position];
     problem.store(row, slot, key, position);
@@ -108,8 +108,9 @@ struct Work {
 
 /// The best of a thread's samples: a few neighbors at a scattered place of a stratum. Neighboring strata
 /// go to different groups, so that a row in which position and rank go together is sampled as well as any.
-template <class Bits, class Item>
-__device__ Item best_sample(Work<Bits, Item> const& w, unsigned row, std::int64_t group) {
+template <class Bits, class CompositeKey>
+__device__ CompositeKey best_sample(Work<Bits, CompositeKey> const& w, unsigned row,
+                                    std::int64_t group) {
   constexpr int neighbors = tuning.neighbors;
   std::int64_t const strata = w.plan.groups * 32;
   auto const stratum = static_cast<std::uint64_t>(w.problem.shape.n / strata);
@@ -117,22 +118,22 @@ __device__ Item best_sample(Work<Bits, Item> const& w, unsigned row, std::int64_
   std::uint64_t const place =
       s * stratum + __umul64hi(scatter(s + 0x9e3779b97f4a7c15ull), stratum - neighbors + 1);
   Bits const* const keys = w.problem.row_keys(row) + place;
-  Item best = 0;
+  CompositeKey best = 0;
   for (int i = 0; i < neighbors; ++i) {
-    Item const item = w.map(__ldg(keys + i), place + static_cast<unsigned>(i));
-    best = item > best ? item : best;
+    CompositeKey const composite = w.map(__ldg(keys + i), place + static_cast<unsigned>(i));
+    best = composite > best ? composite : best;
   }
   return best;
 }
 
-template <class Bits, class Item>
-__global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, Item> const w) {
+template <class Bits, class CompositeKey>
+__global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, CompositeKey> const w) {
   let_next_kernel_start();
   unsigned const row = blockIdx.y;
   unsigned const thread = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned const threads = gridDim.x * blockDim.x;
   for (unsigned group = thread / 32; group < w.plan.groups; group += threads / 32) {
-    Item const best = warp_max(best_sample(w, row, group));
+    CompositeKey const best = warp_max(best_sample(w, row, group));
     if (thread % 32 == 0) w.row_groups(row)[group] = best;
   }
   auto* const counters = reinterpret_cast<unsigned*>(&w.rows[row].counters);
@@ -142,9 +143,9 @@ __global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, Item> const 
 // ---- threshold
 
 /// The bins spread from the threshold to once or twice as far above it as the best sample, and further for
-/// few winners, which may stand in a tail far above all samples: the last bin takes all the rest.
-template <class Item>
-__device__ int shift_for(Item threshold, Item best, std::int64_t order) {
+/// few selected keys, which may stand in a tail far above all samples: the last bin takes all the rest.
+template <class CompositeKey>
+__device__ int shift_for(CompositeKey threshold, CompositeKey best, std::int64_t order) {
   static_assert(tuning.bins == digits);
   int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
   int const spread = highest_bit(best - threshold) + 1 + further;
@@ -152,117 +153,120 @@ __device__ int shift_for(Item threshold, Item best, std::int64_t order) {
 }
 
 /// A thread's share of the groups, in registers.
-template <class Item>
+template <class CompositeKey>
 struct GroupShare {
   static constexpr int each = OnePassPlan::most_groups / tuning.threads;
-  Item items[each];
+  CompositeKey composites[each];
   std::int64_t groups;
 
-  __device__ GroupShare(Item const* from, std::int64_t groups_) : groups(groups_) {
-    for (int i = 0; i < each; ++i) items[i] = has(i) ? from[place(i)] : Item{0};
+  __device__ GroupShare(CompositeKey const* from, std::int64_t groups_) : groups(groups_) {
+    for (int i = 0; i < each; ++i) composites[i] = has(i) ? from[place(i)] : CompositeKey{0};
   }
   __device__ static int place(int i) { return i * tuning.threads + static_cast<int>(threadIdx.x); }
   __device__ bool has(int i) const { return place(i) < groups; }
   template <class Visit>
   __device__ void visit(Visit const& visit) const {
     for (int i = 0; i < each; ++i)
-      if (has(i)) visit(items[i]);
+      if (has(i)) visit(composites[i]);
   }
 };
 
-/// An item at or a little below the order-th best of the groups: by digits of what they are above the
+/// A composite key at or a little below the order-th best of the groups: by digits of what they are above the
 /// least of them, until few share the order-th best's digits.
-template <class Item>
-__device__ Bar<Item> find_threshold(Item const* groups, OnePassPlan const& plan) {
-  __shared__ Item scratch[2][32];
+template <class CompositeKey>
+__device__ KeptThreshold<CompositeKey> find_threshold(CompositeKey const* groups,
+                                                      OnePassPlan const& plan) {
+  __shared__ CompositeKey scratch[2][32];
   __shared__ unsigned histogram[digits];
-  GroupShare<Item> const share(groups, plan.groups);
-  Item best = 0, lowest = 0;  // the latter as the complement of the least
-  share.visit([&](Item group) {
+  GroupShare<CompositeKey> const share(groups, plan.groups);
+  CompositeKey best = 0, lowest = 0;  // the latter as the complement of the least
+  share.visit([&](CompositeKey group) {
     best = group > best ? group : best;
     lowest = ~group > lowest ? ~group : lowest;
   });
   best = block_max<tuning.threads>(best, scratch[0]);
-  Item const least = ~block_max<tuning.threads>(lowest, scratch[1]);
-  Digit<Item> digit(0, highest_bit(best - least) + 1);
+  CompositeKey const least = ~block_max<tuning.threads>(lowest, scratch[1]);
+  Digit<CompositeKey> digit(0, highest_bit(best - least) + 1);
   auto need = static_cast<unsigned long long>(plan.order);
   unsigned long long const few = need / 8 + 2;
   while (digit.high > 0) {
-    digit.count(histogram,
-                [&](auto const& visit) { share.visit([&](Item group) { visit(group - least); }); });
+    digit.count(histogram, [&](auto const& visit) {
+      share.visit([&](CompositeKey group) { visit(group - least); });
+    });
     Place const place =
         block_find<digits, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
     need -= place.above;
     digit = digit.next(place.bin);
     if (place.here <= few) break;
   }
-  Item const threshold = least + digit.floor();
+  CompositeKey const threshold = least + digit.least();
   return {threshold, shift_for(threshold, best, plan.order)};
 }
 
 // ---- stream
 
-/// What a block finds, and what an item must reach to be kept. The stream itself needs all registers, so
+/// What a block finds, and what a composite key must reach to be kept. The stream itself needs all registers, so
 /// whatever only a hit needs is here.
-template <class Item>
+template <class CompositeKey>
 struct Held {
   unsigned count;
   unsigned hits;
-  Bar<Item> bar;
-  Item items[held_items<Item>];
+  KeptThreshold<CompositeKey> threshold;
+  CompositeKey composites[held_composites<CompositeKey>];
   std::int64_t hit_vectors[tuning.held_hits];
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 class Keeper {
  public:
-  __device__ Keeper(Work<Bits, Item> const& work, unsigned row, Held<Item>& held)
+  __device__ Keeper(Work<Bits, CompositeKey> const& work, unsigned row, Held<CompositeKey>& held)
       : m_work(work), m_row(row), m_held(held) {}
 
   __device__ void offer(Bits key, std::int64_t position) {
-    Item const item = m_work.map(key, static_cast<std::uint64_t>(position));
-    Bar<Item> const& bar = m_held.bar;
-    if (item < bar.item) return;
-    Item const bin = (item - bar.item) >> bar.bin_shift;
+    CompositeKey const composite = m_work.map(key, static_cast<std::uint64_t>(position));
+    KeptThreshold<CompositeKey> const& threshold = m_held.threshold;
+    if (composite < threshold.composite) return;
+    CompositeKey const bin = (composite - threshold.composite) >> threshold.bin_shift;
     unsigned const last = tuning.bins - 1;
     atomicAdd(
         &counters().histogram[BinOrder::place(bin < last ? static_cast<unsigned>(bin) : last)], 1u);
     unsigned const slot = claim(&m_held.count);
-    if (slot < held_items<Item>)
-      m_held.items[slot] = item;
+    if (slot < held_composites<CompositeKey>)
+      m_held.composites[slot] = composite;
     else
-      keep(claim(&counters().kept), item);
+      keep(claim(&counters().kept), composite);
   }
 
   /// Writes what the block has gathered; all threads call it.
   __device__ void flush() {
     __shared__ unsigned long long base;
     __syncthreads();
-    unsigned const count = m_held.count < held_items<Item> ? m_held.count : held_items<Item>;
+    unsigned const count =
+        m_held.count < held_composites<CompositeKey> ? m_held.count : held_composites<CompositeKey>;
     if (threadIdx.x == 0)
       base = atomicAdd(&counters().kept, static_cast<unsigned long long>(count));
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) keep(base + i, m_held.items[i]);
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) keep(base + i, m_held.composites[i]);
   }
 
  private:
   __device__ Counters& counters() const { return m_work.rows[m_row].counters; }
-  __device__ void keep(unsigned long long slot, Item item) {
+  __device__ void keep(unsigned long long slot, CompositeKey composite) {
     if (slot < static_cast<unsigned long long>(m_work.plan.capacity))
-      m_work.row_kept(m_row)[slot] = item;
+      m_work.row_kept(m_row)[slot] = composite;
   }
 
-  Work<Bits, Item> const& m_work;
+  Work<Bits, CompositeKey> const& m_work;
   unsigned m_row;
-  Held<Item>& m_held;
+  Held<CompositeKey>& m_held;
 };
 
 /// Notes where a key passes, to look at it when the block has read its share: a warp that looked at once
 /// would have no load in flight meanwhile. The keys are read again then: to keep them would take registers
 /// that the stream needs. Only what there is no room for is looked at now.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 __device__ void note_hits(AlignedRow<Bits> const& row, std::int64_t first, unsigned hits,
-                          Held<Item>& held, Keeper<Bits, Item>& keeper) {
+                          Held<CompositeKey>& held, Keeper<Bits, CompositeKey>& keeper) {
   constexpr int width = Vector<Bits>::size;
 #pragma unroll 1
   for (; hits != 0; hits &= hits - 1) {
@@ -280,9 +284,9 @@ __device__ void note_hits(AlignedRow<Bits> const& row, std::int64_t first, unsig
 }
 
 /// Offers what was noted; all threads of the block call it.
-template <class Bits, class Item>
-__device__ void offer_noted(AlignedRow<Bits> const& row, Held<Item>& held,
-                            Keeper<Bits, Item>& keeper) {
+template <class Bits, class CompositeKey>
+__device__ void offer_noted(AlignedRow<Bits> const& row, Held<CompositeKey>& held,
+                            Keeper<Bits, CompositeKey>& keeper) {
   constexpr unsigned width = Vector<Bits>::size;
   __syncthreads();
   unsigned const noted = min(held.hits, static_cast<unsigned>(tuning.held_hits));
@@ -292,18 +296,18 @@ __device__ void offer_noted(AlignedRow<Bits> const& row, Held<Item>& held,
   }
 }
 
-template <bool NanWins, class Bits, class Item>
-__device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& row, Held<Item>& held,
-                           Keeper<Bits, Item>& keeper) {
+template <bool NanWins, class Bits, class CompositeKey>
+__device__ void stream_row(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> const& row,
+                           Held<CompositeKey>& held, Keeper<Bits, CompositeKey>& keeper) {
   constexpr std::int64_t size = RowTile<Bits>::size;
   constexpr int width = RowTile<Bits>::width;
-  Item const threshold = held.bar.item;
-  Bits const least = w.map.rank_of(threshold);
+  CompositeKey const threshold = held.threshold.composite;
+  Bits const least = w.map.ordered_bits_of(threshold);
   QuickTest<Bits> const tie_test(w.map.rank, least);
   QuickTest<Bits> const test(w.map.rank, static_cast<Bits>(least + 1));
   NanTest<Bits> const nan_test(w.map.rank);
   bool const ties_only = least == std::numeric_limits<Bits>::max();
-  TieCut<Item> const ties(w.map, threshold);
+  TieCut<CompositeKey> const ties(w.map, threshold);
   for (std::int64_t first = blockIdx.x * size; first < row.vectors; first += gridDim.x * size) {
     bool const tie = ties.in(row.head + first * width, row.head + (first + size) * width);
     if (!tie && ties_only) continue;
@@ -319,9 +323,9 @@ __device__ void stream_row(Work<Bits, Item> const& w, AlignedRow<Bits> const& ro
 }
 
 /// The keys before and behind the vectors.
-template <class Bits, class Item>
-__device__ void offer_ends(Work<Bits, Item> const& w, AlignedRow<Bits> const& row,
-                           Keeper<Bits, Item>& keeper) {
+template <class Bits, class CompositeKey>
+__device__ void offer_ends(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> const& row,
+                           Keeper<Bits, CompositeKey>& keeper) {
   Bits const* const keys = row.keys - row.head;
   std::int64_t const tail = row.head + row.vectors * AlignedRow<Bits>::width;
   for (std::int64_t i = threadIdx.x; i < row.head; i += blockDim.x) keeper.offer(keys[i], i);
@@ -342,24 +346,24 @@ __device__ void prefetch_first_tiles(AlignedRow<Bits> const& row) {
   }
 }
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
-    stream(Work<Bits, Item> const w) {
+    stream(Work<Bits, CompositeKey> const w) {
   let_next_kernel_start();
-  __shared__ Held<Item> held;
+  __shared__ Held<CompositeKey> held;
   unsigned const y = blockIdx.y;
   AlignedRow<Bits> const row(w.problem.row_keys(y), w.problem.shape.n);
   prefetch_first_tiles(row);
   if (threadIdx.x == 0) held.count = held.hits = 0;
   wait_for_previous_kernel();
-  Bar<Item> bar = find_threshold(w.row_groups(y), w.plan);
-  if (w.forced == Threshold::too_high) bar = {static_cast<Item>(~Item{0}), 0};
-  if (w.forced == Threshold::too_low) bar.item = 0;
-  if (threadIdx.x == 0) held.bar = bar;
-  if (blockIdx.x == 0 && threadIdx.x == 0) w.rows[y].bar = bar;
+  KeptThreshold<CompositeKey> threshold = find_threshold(w.row_groups(y), w.plan);
+  if (w.forced == Threshold::too_high) threshold = {static_cast<CompositeKey>(~CompositeKey{0}), 0};
+  if (w.forced == Threshold::too_low) threshold.composite = 0;
+  if (threadIdx.x == 0) held.threshold = threshold;
+  if (blockIdx.x == 0 && threadIdx.x == 0) w.rows[y].threshold = threshold;
   __syncthreads();
-  Keeper<Bits, Item> keeper(w, y, held);
-  if (w.map.rank.magnitude != 0 && w.map.rank.nan_rank != 0)
+  Keeper<Bits, CompositeKey> keeper(w, y, held);
+  if (w.map.rank.magnitude != 0 && w.map.rank.ordered_nan != 0)
     stream_row<true>(w, row, held, keeper);
   else
     stream_row<false>(w, row, held, keeper);
@@ -370,72 +374,73 @@ __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
 
 // ---- finish
 
-template <class Bits, class Item>
-__device__ bool proven(Work<Bits, Item> const& w, unsigned row, std::int64_t k) {
+template <class Bits, class CompositeKey>
+__device__ bool proven(Work<Bits, CompositeKey> const& w, unsigned row, std::int64_t k) {
   auto const kept = static_cast<std::int64_t>(w.rows[row].counters.kept);
   return w.forced != Threshold::too_low && kept >= k && kept <= w.plan.capacity;
 }
 
-/// The k-th item's bin, settled by counting for each of its items how many are better, several threads an
-/// item where there are few.
-template <class Bits, class Item>
-__device__ void settle_boundary(Work<Bits, Item> const& w, unsigned row, Place const& place,
+/// The k-th composite key's bin, settled by counting for each of its composite keys how many are better, several
+/// threads for each composite key where there are few.
+template <class Bits, class CompositeKey>
+__device__ void settle_boundary(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
                                 std::int64_t k) {
-  __shared__ Item items[boundary_items<Item>];
+  __shared__ CompositeKey composites[boundary_composites<CompositeKey>];
   int const count = static_cast<int>(place.here);
-  for (int i = threadIdx.x; i < count; i += blockDim.x) items[i] = w.row_boundary(row)[i];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) composites[i] = w.row_boundary(row)[i];
   __syncthreads();
   auto const wanted = static_cast<int>(static_cast<unsigned long long>(k) - place.above);
   int const slices = count <= tuning.threads / 4 ? 4 : count <= tuning.threads / 2 ? 2 : 1;
   for (int first = 0; first < count; first += tuning.threads / slices) {
     int const i = first + static_cast<int>(threadIdx.x) / slices;
-    Item const item = i < count ? items[i] : Item{0};
+    CompositeKey const composite = i < count ? composites[i] : CompositeKey{0};
     int better = 0;
     for (int j = static_cast<int>(threadIdx.x) % slices; j < count; j += slices)
-      better += items[j] > item;
+      better += composites[j] > composite;
     for (int mask = slices / 2; mask > 0; mask /= 2)
       better += __shfl_xor_sync(full_warp, better, mask);
     bool const mine = i < count && static_cast<int>(threadIdx.x) % slices == 0;
-    if (mine && better < wanted) w.emit(row, place.above + static_cast<unsigned>(better), item);
+    if (mine && better < wanted)
+      w.emit(row, place.above + static_cast<unsigned>(better), composite);
   }
 }
 
-template <class Bits, class Item>
-__device__ void finish_kept(Work<Bits, Item> const& w, unsigned row, Place const& place,
+template <class Bits, class CompositeKey>
+__device__ void finish_kept(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
                             std::int64_t k) {
-  Row<Item>& state = w.rows[row];
+  Row<CompositeKey>& state = w.rows[row];
   auto const kept = static_cast<std::int64_t>(state.counters.kept);
-  Item const* const items = w.row_kept(row);
-  Bar<Item> const bar = state.bar;
+  CompositeKey const* const composites = w.row_kept(row);
+  KeptThreshold<CompositeKey> const threshold = state.threshold;
   auto const blocks = static_cast<unsigned>(
       min((kept + tuning.threads - 1) / tuning.threads, static_cast<std::int64_t>(gridDim.x)));
   if (blockIdx.x >= blocks) return;
   std::int64_t const stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x; first < kept; first += stride) {
     std::int64_t const i = first + threadIdx.x;
-    Item const item = i < kept ? items[i] : Item{0};
-    Item const spread = (item - bar.item) >> bar.bin_shift;
+    CompositeKey const composite = i < kept ? composites[i] : CompositeKey{0};
+    CompositeKey const spread = (composite - threshold.composite) >> threshold.bin_shift;
     int const all = spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
     int const bin = i < kept ? all : -1;
     unsigned long long const slot = block_claim(&state.counters.emitted, bin > place.bin);
-    if (bin > place.bin) w.emit(row, slot, item);
-    if (bin == place.bin) w.row_boundary(row)[claim(&state.counters.boundary)] = item;
+    if (bin > place.bin) w.emit(row, slot, composite);
+    if (bin == place.bin) w.row_boundary(row)[claim(&state.counters.boundary)] = composite;
   }
   if (last_block(&state.counters.settled, blocks)) settle_boundary(w, row, place, k);
 }
 
-/// Radix selection by all blocks together, of the items that `read` gives for 0 .. size - 1.
-template <class Bits, class Item, class Read>
-__device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::int64_t size,
+/// Radix selection by all blocks together, of the composite keys that `read` gives for 0 .. size - 1.
+template <class Bits, class CompositeKey, class Read>
+__device__ void select_by_digits(Work<Bits, CompositeKey> const& w, unsigned row, std::int64_t size,
                                  std::int64_t k, Read const& read) {
   cooperative_groups::grid_group grid = cooperative_groups::this_grid();
   __shared__ unsigned histogram[digits];
-  Row<Item>& state = w.rows[row];
+  Row<CompositeKey>& state = w.rows[row];
   std::int64_t const thread = static_cast<std::int64_t>(grid.thread_rank());
   std::int64_t const threads = static_cast<std::int64_t>(grid.num_threads());
   for (std::int64_t i = thread; i < digits; i += threads) state.digit_counts[0][i] = 0;
   grid.sync();
-  Digit<Item> digit(0, w.map.width());
+  Digit<CompositeKey> digit(0, w.map.width());
   auto need = static_cast<unsigned long long>(k);
   for (int pass = 0; digit.high > 0; ++pass) {
     for (std::int64_t i = thread; i < digits; i += threads)
@@ -453,22 +458,22 @@ __device__ void select_by_digits(Work<Bits, Item> const& w, unsigned row, std::i
     digit = digit.next(place.bin);
     if (need == place.here) break;
   }
-  Item const threshold = digit.floor();
+  CompositeKey const threshold = digit.least();
   for (std::int64_t i = thread; i < size; i += threads) {
-    Item const item = read(i);
-    if (item >= threshold) w.emit(row, claim(&state.counters.emitted), item);
+    CompositeKey const composite = read(i);
+    if (composite >= threshold) w.emit(row, claim(&state.counters.emitted), composite);
   }
 }
 
-/// Whether the kept items settle the row block by block.
+/// Whether the kept composite keys settle the row block by block.
 struct Outlook {
   bool kept_suffice;
   bool quick;
   Place place;
 };
 
-template <class Bits, class Item>
-__device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t k) {
+template <class Bits, class CompositeKey>
+__device__ Outlook look_at(Work<Bits, CompositeKey> const& w, unsigned row, std::int64_t k) {
   constexpr int each = tuning.bins / tuning.threads;
   __shared__ unsigned counts[tuning.bins + BinOrder::in_line];
   // Without bank conflicts.
@@ -484,26 +489,26 @@ __device__ Outlook look_at(Work<Bits, Item> const& w, unsigned row, std::int64_t
   Place const place = block_find<tuning.bins, tuning.threads>(
       static_cast<unsigned long long>(k),
       [&](int bin) { return counts[padded(static_cast<unsigned>(bin))]; });
-  return {true, place.here <= boundary_items<Item>, place};
+  return {true, place.here <= boundary_composites<CompositeKey>, place};
 }
 
-template <class Bits, class Item>
-__global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, Item> const w) {
+template <class Bits, class CompositeKey>
+__global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, CompositeKey> const w) {
   wait_for_previous_kernel();
   unsigned const mine = blockIdx.y;
-  std::int64_t const wanted = w.problem.winners(mine);
+  std::int64_t const wanted = w.problem.selected_count(mine);
   if (wanted > 0) {
     Outlook const outlook = look_at(w, mine, wanted);
     if (outlook.quick) finish_kept(w, mine, outlook.place, wanted);
     if (outlook.quick && gridDim.y == 1) return;
   }
   for (unsigned row = 0; row < gridDim.y; ++row) {
-    std::int64_t const k = w.problem.winners(row);
+    std::int64_t const k = w.problem.selected_count(row);
     if (k == 0) continue;
     Outlook const outlook = look_at(w, row, k);
     if (outlook.quick) continue;
     if (outlook.kept_suffice) {
-      Item const* const kept = w.row_kept(row);
+      CompositeKey const* const kept = w.row_kept(row);
       select_by_digits(w, row, static_cast<std::int64_t>(w.rows[row].counters.kept), k,
                        [&](std::int64_t i) { return kept[i]; });
     } else {
@@ -517,41 +522,43 @@ __global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, Item> const 
 
 // ---- sort and store
 
-/// An item's place in its tile is the number of better ones in it: counted, several threads an item.
-/// Rows of one tile are stored at once; longer ones are left in `to`, sorted by tiles.
-template <class Bits, class Item>
-__global__ void __launch_bounds__(1024) sort_tiles(Work<Bits, Item> const w, Item* to) {
+/// A composite key's place in its tile is the number of better ones in it: counted, several threads for each composite
+/// key. Rows of one tile are stored at once; longer ones are left in `to`, sorted by tiles.
+template <class Bits, class CompositeKey>
+__global__ void __launch_bounds__(1024)
+    sort_tiles(Work<Bits, CompositeKey> const w, CompositeKey* to) {
   constexpr int slices = tuning.sort_slices;
-  __shared__ Item tile[tuning.sort_tile];
-  std::int64_t const wanted = w.problem.winners(blockIdx.y);
+  __shared__ CompositeKey tile[tuning.sort_tile];
+  std::int64_t const wanted = w.problem.selected_count(blockIdx.y);
   std::int64_t const first =
       std::int64_t{blockIdx.x} * (1024 / slices) / tuning.sort_tile * tuning.sort_tile;
   std::int64_t const rest = wanted - first;
   int const count = static_cast<int>(rest < tuning.sort_tile ? rest : tuning.sort_tile);
   std::int64_t const row_begin = blockIdx.y * w.problem.shape.k;
-  for (int i = threadIdx.x; i < count; i += blockDim.x) tile[i] = w.winners[row_begin + first + i];
+  for (int i = threadIdx.x; i < count; i += blockDim.x) tile[i] = w.selected[row_begin + first + i];
   __syncthreads();
   int const mine = static_cast<int>(std::int64_t{blockIdx.x} * (1024 / slices) - first) +
                    static_cast<int>(threadIdx.x) / slices;
-  Item const item = mine < count ? tile[mine] : Item{0};
+  CompositeKey const composite = mine < count ? tile[mine] : CompositeKey{0};
   int better = 0;
-  for (int i = threadIdx.x % slices; i < count; i += slices) better += tile[i] > item;
+  for (int i = threadIdx.x % slices; i < count; i += slices) better += tile[i] > composite;
   for (int mask = slices / 2; mask > 0; mask /= 2)
     better += __shfl_xor_sync(full_warp, better, mask);
   if (mine >= count || threadIdx.x % slices != 0) return;
   if (w.problem.shape.k <= tuning.sort_tile)
-    w.store(blockIdx.y, better, item);
+    w.store(blockIdx.y, better, composite);
   else
-    to[row_begin + first + better] = item;
+    to[row_begin + first + better] = composite;
 }
 
-/// How many items of a sorted run are better than `item`.
-template <class Item>
-__device__ std::int64_t better_in(Item const* run, std::int64_t size, Item item) {
+/// How many composite keys of a sorted run are better than `composite`.
+template <class CompositeKey>
+__device__ std::int64_t better_in(CompositeKey const* run, std::int64_t size,
+                                  CompositeKey composite) {
   std::int64_t low = 0, high = size;
   while (low < high) {
     std::int64_t const middle = (low + high) / 2;
-    if (run[middle] > item)
+    if (run[middle] > composite)
       low = middle + 1;
     else
       high = middle;
@@ -559,52 +566,53 @@ __device__ std::int64_t better_in(Item const* run, std::int64_t size, Item item)
   return low;
 }
 
-/// Merges pairs of sorted runs: an item's place is its own in its run plus that in the other.
-template <class Bits, class Item>
+/// Merges pairs of sorted runs: a composite key's place is its own in its run plus that in the other.
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(256)
-    merge_runs(Work<Bits, Item> const w, Item const* from, Item* to, std::int64_t run) {
-  std::int64_t const wanted = w.problem.winners(blockIdx.y);
+    merge_runs(Work<Bits, CompositeKey> const w, CompositeKey const* from, CompositeKey* to,
+               std::int64_t run) {
+  std::int64_t const wanted = w.problem.selected_count(blockIdx.y);
   std::int64_t const i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= wanted) return;
-  Item const* const row = from + blockIdx.y * w.problem.shape.k;
+  CompositeKey const* const row = from + blockIdx.y * w.problem.shape.k;
   std::int64_t const mine = i / run * run;
   std::int64_t const other = (i / run ^ 1) * run;
   std::int64_t const rest = wanted - other;
   std::int64_t const size = rest < 0 ? 0 : rest < run ? rest : run;
   std::int64_t const first = mine < other ? mine : other;
-  Item const item = row[i];
-  std::int64_t const place = first + (i - mine) + better_in(row + other, size, item);
-  to[blockIdx.y * w.problem.shape.k + place] = item;
+  CompositeKey const composite = row[i];
+  std::int64_t const place = first + (i - mine) + better_in(row + other, size, composite);
+  to[blockIdx.y * w.problem.shape.k + place] = composite;
 }
 
-/// Stores winners that are sorted by runs: an item's place is the number of better ones in all runs. The
+/// Stores selected keys that are sorted by runs: a composite key's place is the number of better ones in all runs. The
 /// runs are searched side by side, so that one step's loads are in flight together.
 /// \param run  a power of two
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(256)
-    store_runs(Work<Bits, Item> const w, Item const* from, std::int64_t run) {
-  std::int64_t const wanted = w.problem.winners(blockIdx.y);
+    store_runs(Work<Bits, CompositeKey> const w, CompositeKey const* from, std::int64_t run) {
+  std::int64_t const wanted = w.problem.selected_count(blockIdx.y);
   std::int64_t const i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= wanted) return;
-  Item const* const row = from + blockIdx.y * w.problem.shape.k;
-  Item const item = row[i];
+  CompositeKey const* const row = from + blockIdx.y * w.problem.shape.k;
+  CompositeKey const composite = row[i];
   std::int64_t better[tuning.final_runs] = {};
   for (std::int64_t half = run; half > 0; half /= 2)
     for (int r = 0; r < tuning.final_runs; ++r) {
       std::int64_t const reach = better[r] + half;
       std::int64_t const end = r * run + reach;
-      if (reach <= run && end <= wanted && row[end - 1] > item) better[r] = reach;
+      if (reach <= run && end <= wanted && row[end - 1] > composite) better[r] = reach;
     }
   std::int64_t place = 0;
   for (int r = 0; r < tuning.final_runs; ++r) place += better[r];
-  w.store(blockIdx.y, place, item);
+  w.store(blockIdx.y, place, composite);
 }
 
 /// Stores the counts and fills what a row leaves open.
-template <class Bits, class Item>
-__global__ void __launch_bounds__(256) store_missing(Work<Bits, Item> const w) {
+template <class Bits, class CompositeKey>
+__global__ void __launch_bounds__(256) store_missing(Work<Bits, CompositeKey> const w) {
   unsigned const row = blockIdx.y;
-  std::int64_t const wanted = w.problem.winners(row);
+  std::int64_t const wanted = w.problem.selected_count(row);
   std::int64_t const slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (slot == 0 && w.problem.counts) w.problem.counts.store(row, wanted);
   if (slot >= wanted && slot < w.problem.shape.k) w.problem.store_missing(row, slot);
@@ -612,18 +620,18 @@ __global__ void __launch_bounds__(256) store_missing(Work<Bits, Item> const w) {
 
 // ---- host side
 
-template <class Bits, class Item>
-std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Shape const& shape,
+template <class Bits, class CompositeKey>
+std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Shape const& shape,
                     Options const& options) {
-  Pieces pieces(workspace);
-  w.rows = pieces.take<Row<Item>>(shape.rows);
-  w.groups = pieces.take<Item>(shape.rows * w.plan.groups);
-  w.kept = pieces.take<Item>(shape.rows * w.plan.capacity);
-  w.boundary = pieces.take<Item>(shape.rows * boundary_items<Item>);
+  WorkspaceLayout layout(workspace);
+  w.rows = layout.take<Row<CompositeKey>>(shape.rows);
+  w.groups = layout.take<CompositeKey>(shape.rows * w.plan.groups);
+  w.kept = layout.take<CompositeKey>(shape.rows * w.plan.capacity);
+  w.boundary = layout.take<CompositeKey>(shape.rows * boundary_composites<CompositeKey>);
   bool const sorted = options.sorted == Sorted::yes;
-  w.winners = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
-  w.spare = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
-  return pieces.bytes();
+  w.selected = sorted ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
+  w.spare = sorted ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
+  return layout.bytes();
 }
 
 /// Launches a kernel that may start while the one before it still runs, and waits for it itself.
@@ -646,14 +654,14 @@ unsigned blocks_for(std::int64_t count, int each) {
   return static_cast<unsigned>((count + each - 1) / each);
 }
 
-template <class Bits, class Item>
-void sort_and_store(cudaStream_t stream, Work<Bits, Item> const& w) {
+template <class Bits, class CompositeKey>
+void sort_and_store(cudaStream_t stream, Work<Bits, CompositeKey> const& w) {
   Shape const& shape = w.problem.shape;
   auto const rows = static_cast<unsigned>(shape.rows);
   dim3 const by_slot(blocks_for(shape.k, 256), rows);
   if (shape.k_per_row || w.problem.counts) store_missing<<<by_slot, 256, 0, stream>>>(w);
-  if (w.winners == nullptr) return;
-  Item *from = w.spare, *to = w.winners;
+  if (w.selected == nullptr) return;
+  CompositeKey *from = w.spare, *to = w.selected;
   sort_tiles<<<dim3(blocks_for(shape.k, 1024 / tuning.sort_slices), rows), 1024, 0, stream>>>(w,
                                                                                               from);
   if (shape.k <= tuning.sort_tile) return;
@@ -665,12 +673,13 @@ void sort_and_store(cudaStream_t stream, Work<Bits, Item> const& w) {
   store_runs<<<by_slot, 256, 0, stream>>>(w, from, run);
 }
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
          void* workspace) {
   Shape const& shape = problem.shape;
-  Work<Bits, Item> w{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
-                     one_pass_plan(shape.n, shape.k), forced_threshold};
+  Work<Bits, CompositeKey> w{
+      problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
+      one_pass_plan(shape.n, shape.k), forced_threshold};
   lay_out(w, workspace, shape, options);
   auto const launch_shape = [&](int blocks) {
     return dim3(static_cast<unsigned>(std::max<std::int64_t>(1, blocks / shape.rows)),
@@ -679,10 +688,13 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   int const warps = tuning.threads / 32;
   sample<<<launch_shape(blocks_for(w.plan.groups, warps) * shape.rows), tuning.threads, 0,
            stream>>>(w);
-  int const stream_blocks = resident_blocks<cuda::stream<Bits, Item>>(device, tuning.threads);
-  check(launch_early(cuda::stream<Bits, Item>, launch_shape(stream_blocks), stream, w), "stream");
-  int const finish_blocks = resident_blocks<finish<Bits, Item>>(device, tuning.threads);
-  check(launch_early(finish<Bits, Item>, launch_shape(finish_blocks), stream, w, true), "finish");
+  int const stream_blocks =
+      resident_blocks<cuda::stream<Bits, CompositeKey>>(device, tuning.threads);
+  check(launch_early(cuda::stream<Bits, CompositeKey>, launch_shape(stream_blocks), stream, w),
+        "stream");
+  int const finish_blocks = resident_blocks<finish<Bits, CompositeKey>>(device, tuning.threads);
+  check(launch_early(finish<Bits, CompositeKey>, launch_shape(finish_blocks), stream, w, true),
+        "finish");
   sort_and_store(stream, w);
   check(cudaGetLastError(), "launch");
 }
@@ -697,12 +709,12 @@ bool one_pass_supports(Shape const& shape) {
 
 std::size_t one_pass_workspace_bytes(Shape const& shape, Options const& options) {
   OnePassPlan const plan = one_pass_plan(shape.n, shape.k);
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64)) {
-    Work<std::uint32_t, Item64> w{};
+  if (composite_key_bytes(shape.key_bytes, shape.n) == sizeof(CompositeKey64)) {
+    Work<std::uint32_t, CompositeKey64> w{};
     w.plan = plan;
     return lay_out(w, nullptr, shape, options);
   }
-  Work<std::uint64_t, Item128> w{};
+  Work<std::uint64_t, CompositeKey128> w{};
   w.plan = plan;
   return lay_out(w, nullptr, shape, options);
 }
@@ -711,8 +723,8 @@ template <class Bits>
 void one_pass(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
               void* workspace) {
   OnDevice const here(device);
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    run<Bits, decltype(item)>(device, stream, problem, options, workspace);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    run<Bits, decltype(composite)>(device, stream, problem, options, workspace);
   });
 }
 

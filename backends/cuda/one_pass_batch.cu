@@ -10,10 +10,10 @@ namespace ktopk::detail::cuda {
 namespace {
 
 /// The rows of a block, one after the other. Where few are not left out, its threads look for them side by side.
-template <int Threads, class Bits, class Item>
+template <int Threads, class Bits, class CompositeKey>
 class RowsOfBlock {
  public:
-  __device__ RowsOfBlock(Batch<Bits, Item> const& batch, int parts)
+  __device__ RowsOfBlock(Batch<Bits, CompositeKey> const& batch, int parts)
       : m_batch(batch), m_step(gridDim.x / parts), m_row(blockIdx.x / parts - m_step) {}
 
   /// Together. Returns the number of rows behind the last one.
@@ -52,16 +52,16 @@ class RowsOfBlock {
     m_warp = m_seen = 0;
   }
 
-  Batch<Bits, Item> const& m_batch;
+  Batch<Bits, CompositeKey> const& m_batch;
   std::int64_t m_step, m_row;
   int m_warp = Threads / 32, m_seen = 0;
 };
 
-template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
+template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
 __global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threads)
-    select_rows(__grid_constant__ Batch<Bits, Item> const batch) {
-  RowSelection<Bits, Item, Threads, Clustered, Strided> const selection(batch);
-  RowsOfBlock<Threads, Bits, Item> rows(batch, Clustered ? batch.parts : 1);
+    select_rows(__grid_constant__ Batch<Bits, CompositeKey> const batch) {
+  RowSelection<Bits, CompositeKey, Threads, Clustered, Strided> const selection(batch);
+  RowsOfBlock<Threads, Bits, CompositeKey> rows(batch, Clustered ? batch.parts : 1);
   int turn = 0;
   for (std::int64_t row = rows.next(); row < batch.problem.shape.rows; row = rows.next()) {
     selection.run(row, turn);
@@ -72,10 +72,10 @@ __global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threa
     cluster_sync();  // the first block's shared memory stays until all are done with it
 }
 
-template <class Bits, class Item, bool Clustered>
+template <class Bits, class CompositeKey, bool Clustered>
 __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
-    select_interleaved(__grid_constant__ Batch<Bits, Item> const batch) {
-  InterleavedSelection<Bits, Item, tuning.threads, Clustered> const selection(batch);
+    select_interleaved(__grid_constant__ Batch<Bits, CompositeKey> const batch) {
+  InterleavedSelection<Bits, CompositeKey, tuning.threads, Clustered> const selection(batch);
   int const parts = Clustered ? batch.parts : 1;
   std::int64_t const groups = (batch.problem.shape.rows + batch.lists - 1) / batch.lists;
   for (std::int64_t group = blockIdx.x / parts; group < groups; group += gridDim.x / parts) {
@@ -118,30 +118,32 @@ int threads_of(Shape const& shape, int parts, int processors) {
 
 /// How many neighboring rows are read together: those whose keys lie side by side, and whose lists have room. The ends of
 /// their tiles, which lie behind the rows', are positions of 31 bits, too.
-template <class Bits, class Item>
-int lists_of(Batch<Bits, Item> const& batch) {
+template <class Bits, class CompositeKey>
+int lists_of(Batch<Bits, CompositeKey> const& batch) {
   Shape const& shape = batch.problem.shape;
   constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max() - (1 << 18);
   if (shape.packed || shape.ragged || batch.problem.key_row != 1 || shape.n > longest) return 1;
   int lists = tuning.most_lists;
-  while (lists > 1 && (lists / 2 >= shape.rows ||
-                       shared_bytes<Item>(lists, batch.capacity, batch.ordered) > room_for(200)))
+  while (lists > 1 &&
+         (lists / 2 >= shape.rows ||
+          shared_bytes<CompositeKey>(lists, batch.capacity, batch.ordered) > room_for(200)))
     lists /= 2;
   return lists;
 }
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
          std::int64_t left_out = -1) {
   Shape const& shape = problem.shape;
-  Batch<Bits, Item> batch{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
-                          forced_threshold, options.sorted};
+  Batch<Bits, CompositeKey> batch{
+      problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
+      forced_threshold, options.sorted};
   batch.ordered = ordered_of(shape, options.sorted);
   batch.left_out = left_out;
   auto const launch_rows = [&]<int Threads, bool Strided> {
     launch(device, stream,
-           batch.parts == 1 ? select_rows<Bits, Item, Threads, false, Strided>
-                            : select_rows<Bits, Item, Threads, true, Strided>,
+           batch.parts == 1 ? select_rows<Bits, CompositeKey, Threads, false, Strided>
+                            : select_rows<Bits, CompositeKey, Threads, true, Strided>,
            Threads, shape.rows, batch);
   };
   batch.capacity = capacity_of(shape, tuning.threads);
@@ -150,8 +152,8 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
     std::int64_t const groups = (shape.rows + batch.lists - 1) / batch.lists;
     batch.parts = parts_of(groups, shape.n * batch.lists, device);
     return launch(device, stream,
-                  batch.parts == 1 ? select_interleaved<Bits, Item, false>
-                                   : select_interleaved<Bits, Item, true>,
+                  batch.parts == 1 ? select_interleaved<Bits, CompositeKey, false>
+                                   : select_interleaved<Bits, CompositeKey, true>,
                   tuning.threads, groups, batch);
   }
   if (left_out < 0) batch.parts = parts_of(shape.rows, length_of(shape), device);
@@ -174,8 +176,9 @@ bool one_pass_batch_supports(Shape const& shape) {
   if (shape.k > shape.n || shape.k > 8192) return false;
   int const threads = are_short(shape) ? tuning.short_threads : tuning.threads;
   int const capacity = capacity_of(shape, threads), ordered = ordered_of(shape, Sorted::yes);
-  std::size_t const bytes = shape.key_bytes == 8 ? shared_bytes<Item128>(1, capacity, ordered)
-                                                 : shared_bytes<Item64>(1, capacity, ordered);
+  std::size_t const bytes = shape.key_bytes == 8
+                                ? shared_bytes<CompositeKey128>(1, capacity, ordered)
+                                : shared_bytes<CompositeKey64>(1, capacity, ordered);
   return bytes <= room_for(160);
 }
 
@@ -183,14 +186,14 @@ template <class Bits>
 void one_pass_batch(int device, cudaStream_t stream, Problem<Bits> const& problem,
                     Options const& options) {
   OnDevice const here(device);
-  run<Bits, ItemOf<Bits>>(device, stream, problem, options);
+  run<Bits, CompositeKeyOf<Bits>>(device, stream, problem, options);
 }
 
 template <class Bits>
 void one_pass_of_longer_rows(int device, cudaStream_t stream, Problem<Bits> const& problem,
                              Options const& options, std::int64_t held) {
   OnDevice const here(device);
-  run<Bits, ItemOf<Bits>>(device, stream, problem, options, held);
+  run<Bits, CompositeKeyOf<Bits>>(device, stream, problem, options, held);
 }
 
 #define KTOPK_INSTANTIATE(Bits)                                                                  \

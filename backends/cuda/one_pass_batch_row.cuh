@@ -17,7 +17,8 @@
 // One block, or a cluster of blocks, selects a row in one kernel:
 // sample: the order-th best of some samples, spread over the row, is the threshold;
 // stream: one read of the row keeps what reaches it, in shared memory;
-// finish: what lies above the k-th item's bin is selected, the bin is ranked one against all. The blocks of a cluster add
+// finish: what lies above the k-th composite key's bin is selected, the bin is ranked one against all. The blocks of a
+// cluster add
 //         up what their bins hold and each puts its own, or they bring what they kept to the first of them.
 // Where the count of the kept does not prove them to hold the k best, a threshold is found by digits of all keys
 // instead, and the row is read again.
@@ -31,45 +32,45 @@ static_assert(tuning.least_shared > tuning.boundary);
 constexpr int bins = tuning.bins;
 static_assert(bins == digits);
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct Batch {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   Threshold forced;
   Sorted sorted;
   int parts = 1;               // blocks that share a row, or a group of rows
   int lists = 1;               // rows of a group: 1 but for interleaved ones
-  int capacity = 0;            // items of a row that are kept
-  int ordered = 0;             // items that can be put in order; a power of two
+  int capacity = 0;            // composite keys of a row that are kept
+  int ordered = 0;             // composite keys that can be put in order; a power of two
   std::int64_t left_out = -1;  // rows up to this length are
 };
 
-/// What an item must reach to be kept, and how wide the bins above it are.
-template <class Item>
+/// What a composite key must reach to be kept, and how wide the bins above it are.
+template <class CompositeKey>
 struct Filter {
-  Item threshold;
+  CompositeKey threshold;
   int shift;
 
-  __device__ unsigned bin(Item item) const { return bin_of<bins>(item); }
+  __device__ unsigned bin(CompositeKey composite) const { return bin_of<bins>(composite); }
 
   template <int Bins>
-  __device__ unsigned bin_of(Item item) const {
-    Item const distance = (item - threshold) >> shift;
+  __device__ unsigned bin_of(CompositeKey composite) const {
+    CompositeKey const distance = (composite - threshold) >> shift;
     return distance < Bins - 1 ? static_cast<unsigned>(distance) : Bins - 1;
   }
 };
 
 /// The bins spread from the threshold to once or twice as far above it as the best sample, and further for small
-/// orders, for which items may stand far above all samples.
-template <class Item>
-__device__ int shift_for(Item spread, int order) {
+/// orders, for which composite keys may stand far above all samples.
+template <class CompositeKey>
+__device__ int shift_for(CompositeKey spread, int order) {
   int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
   int const width = highest_bit(spread) + 1 + further;
   return width > digit_bits ? width - digit_bits : 0;
 }
 
 /// A row, or what a block knows of it, in shared memory: the stream needs the registers.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct RowNotes {
   Bits const* keys;  // behind the head, aligned to 16 bytes
   int head;          // keys before the first vector
@@ -78,30 +79,34 @@ struct RowNotes {
   std::int64_t row;
   int turn;          // which of `kept` counts this row
   unsigned kept[2];  // by turns, row after row: other blocks may read one while the next row begins
-  unsigned selected;  // items put so far
+  unsigned selected;  // composite keys put so far
   unsigned at_boundary;
-  unsigned base;  // of this block's items in the first block's list
-  Filter<Item> filter;
+  unsigned base;  // of this block's composite keys in the first block's list
+  Filter<CompositeKey> filter;
   Place place;
 };
 
-template <class Item>
+template <class CompositeKey>
 constexpr std::size_t shared_bytes(int lists, int capacity, int ordered) {
-  std::int64_t const items = std::int64_t{lists} * capacity + ordered + tuning.boundary;
-  return static_cast<std::size_t>(items) * sizeof(Item) + bins * sizeof(unsigned);
+  std::int64_t const composites = std::int64_t{lists} * capacity + ordered + tuning.boundary;
+  return static_cast<std::size_t>(composites) * sizeof(CompositeKey) + bins * sizeof(unsigned);
 }
 
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 
-/// Where the k-th item stands: need of the `here` items from low to high are selected, and all above.
-template <class Item>
+/// Where the k-th composite key stands: need of the `here` composite keys from low to high are selected, and all above.
+template <class CompositeKey>
 struct Interval {
-  Item low, high;
+  CompositeKey low, high;
   int above, here, need;
 
   __device__ bool is_whole() const { return here == need; }
-  __device__ bool selects(Item item) const { return item > high || (item >= low && is_whole()); }
-  __device__ bool has(Item item) const { return low <= item && item <= high; }
+  __device__ bool selects(CompositeKey composite) const {
+    return composite > high || (composite >= low && is_whole());
+  }
+  __device__ bool has(CompositeKey composite) const {
+    return low <= composite && composite <= high;
+  }
 };
 
 /// Adjacent keys, loaded together.
@@ -120,11 +125,11 @@ __device__ void fill_row(Problem<Bits> const& problem, std::int64_t row, int k) 
     problem.store_missing(row, slot);
 }
 
-template <class Bits, class Item, int Threads, bool Clustered, bool Strided>
+template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
 class RowSelection {
  public:
-  /// \param list  which list of the block's holds the row's kept items, where it has several
-  __device__ explicit RowSelection(Batch<Bits, Item> const& batch, int list = 0)
+  /// \param list  which list of the block's holds the row's kept composite keys, where it has several
+  __device__ explicit RowSelection(Batch<Bits, CompositeKey> const& batch, int list = 0)
       : m_batch(batch), m_list(list) {}
 
   /// All threads of all blocks of the row call it.
@@ -142,14 +147,14 @@ class RowSelection {
   }
 
   /// The threshold of a row that was begun, with none kept where none is wanted.
-  __device__ Filter<Item> filter() const {
+  __device__ Filter<CompositeKey> filter() const {
     if (notes().k == 0 || m_batch.forced == Threshold::too_high)
-      return {static_cast<Item>(~Item{0}), 0};
+      return {static_cast<CompositeKey>(~CompositeKey{0}), 0};
     return m_batch.forced == Threshold::too_low ? keep_all() : sampled_filter();
   }
 
   /// Finishes a row of which `size` keys passed the filter; they are in list() if there was room for all.
-  __device__ void end(Filter<Item> const& filter, unsigned size) const {
+  __device__ void end(Filter<CompositeKey> const& filter, unsigned size) const {
     if (notes().k > 0) {
       begin_reading(filter);
       if (!is_proven(size)) size = read_row(exact_filter_of(m_batch));
@@ -158,7 +163,7 @@ class RowSelection {
     fill();
   }
 
-  __device__ Item* list() const { return kept(); }
+  __device__ CompositeKey* list() const { return kept(); }
 
   /// Selects a row that was begun by an exact threshold.
   __device__ void select_exactly() const {
@@ -166,10 +171,10 @@ class RowSelection {
     if constexpr (Clustered) cluster_sync();
   }
 
-  __device__ void store(int slot, Item item) const {
-    ItemMap<Bits, Item> const& map = m_batch.map;
-    std::uint64_t const position = map.position(item);
-    Bits const rank = map.rank_of(item);
+  __device__ void store(int slot, CompositeKey composite) const {
+    CompositeKeyMap<Bits, CompositeKey> const& map = m_batch.map;
+    std::uint64_t const position = map.position(composite);
+    Bits const rank = map.ordered_bits_of(composite);
     Bits const key_found = map.rank.has_one_key(rank)
                                ? map.rank.key_of(rank)
                                : key(static_cast<std::int64_t>(position) - notes().head);
@@ -181,9 +186,9 @@ class RowSelection {
 
   __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
 
-  /// A key and its position side by side, which takes fewer instructions than its item.
-  __device__ static Item raw(Bits key, unsigned position) {
-    return static_cast<Item>(key) << (4 * sizeof(Item)) | position;
+  /// A key and its position side by side, which takes fewer instructions than its composite key.
+  __device__ static CompositeKey raw(Bits key, unsigned position) {
+    return static_cast<CompositeKey>(key) << (4 * sizeof(CompositeKey)) | position;
   }
 
  private:
@@ -192,15 +197,17 @@ class RowSelection {
   static constexpr int wide_bits = std::bit_width(unsigned{wide_bins}) - 1;
   using RowTile = Tile<Bits, Threads, tuning.vectors_in_flight>;
 
-  __device__ static RowNotes<Bits, Item>& notes() {
-    __shared__ RowNotes<Bits, Item> shared;
+  __device__ static RowNotes<Bits, CompositeKey>& notes() {
+    __shared__ RowNotes<Bits, CompositeKey> shared;
     return shared;
   }
-  __device__ static Item* ordered() {
-    return reinterpret_cast<Item*>(dynamic_shared + bins * sizeof(unsigned));
+  __device__ static CompositeKey* ordered() {
+    return reinterpret_cast<CompositeKey*>(dynamic_shared + bins * sizeof(unsigned));
   }
-  __device__ Item* boundary() const { return ordered() + m_batch.ordered; }
-  __device__ Item* kept() const { return boundary() + tuning.boundary + m_list * m_batch.capacity; }
+  __device__ CompositeKey* boundary() const { return ordered() + m_batch.ordered; }
+  __device__ CompositeKey* kept() const {
+    return boundary() + tuning.boundary + m_list * m_batch.capacity;
+  }
   __device__ int parts() const { return Clustered ? m_batch.parts : 1; }
   __device__ int part() const { return static_cast<int>(blockIdx.x) % parts(); }
   /// Key i behind the head.
@@ -208,19 +215,21 @@ class RowSelection {
     return notes().keys[Strided ? i * m_batch.problem.key_step : i];
   }
   __device__ unsigned& count() const { return notes().kept[notes().turn]; }
-  /// The greatest item there may be.
-  __device__ Item last() const { return (Item{1} << (m_batch.map.width() - 1) << 1) - 1; }
+  /// The greatest composite key there may be.
+  __device__ CompositeKey last() const {
+    return (CompositeKey{1} << (m_batch.map.width() - 1) << 1) - 1;
+  }
 
   __device__ void note_row(std::int64_t row, int turn) const {
     std::int64_t const n = m_batch.problem.length(row);
     Bits const* const keys = m_batch.problem.row_keys(row);
     auto const aligned = Strided ? AlignedRow<Bits>::with_gaps(keys, n) : AlignedRow<Bits>(keys, n);
-    RowNotes<Bits, Item>& to = notes();
+    RowNotes<Bits, CompositeKey>& to = notes();
     to.keys = aligned.keys;
     to.head = static_cast<int>(aligned.head);
     to.vectors = static_cast<int>(aligned.vectors);
     to.n = static_cast<int>(n);
-    to.k = static_cast<int>(m_batch.problem.winners(row));
+    to.k = static_cast<int>(m_batch.problem.selected_count(row));
     to.row = row;
     to.turn = turn;
   }
@@ -228,20 +237,22 @@ class RowSelection {
   // ---- what is rare is called, not inlined: by functions that take the batch itself, for what an object in memory refers
   // to is read from there, time after time
 
-  __device__ static __noinline__ Filter<Item> exact_filter_of(Batch<Bits, Item> const& batch) {
+  __device__ static __noinline__ Filter<CompositeKey> exact_filter_of(
+      Batch<Bits, CompositeKey> const& batch) {
     return RowSelection(batch).exact_filter();
   }
-  __device__ static __noinline__ Interval<Item> refined_of(Batch<Bits, Item> const& batch, int list,
-                                                           Interval<Item> interval, int size) {
+  __device__ static __noinline__ Interval<CompositeKey> refined_of(
+      Batch<Bits, CompositeKey> const& batch, int list, Interval<CompositeKey> interval, int size) {
     return RowSelection(batch, list).refine(interval, size);
   }
-  __device__ static __noinline__ void network_of(Batch<Bits, Item> const& batch, int list,
-                                                 Interval<Item> interval, int size) {
+  __device__ static __noinline__ void network_of(Batch<Bits, CompositeKey> const& batch, int list,
+                                                 Interval<CompositeKey> interval, int size) {
     RowSelection(batch, list).order_by_network(interval, size);
   }
 
-  __device__ static __noinline__ void refined_and_put(Batch<Bits, Item> const& batch, int list,
-                                                      Interval<Item> interval, int size) {
+  __device__ static __noinline__ void refined_and_put(Batch<Bits, CompositeKey> const& batch,
+                                                      int list, Interval<CompositeKey> interval,
+                                                      int size) {
     RowSelection const row(batch, list);
     row.collect(row.refine(interval, size), size, ToOutput{row});
   }
@@ -249,7 +260,7 @@ class RowSelection {
   // ---- the steps
 
   __device__ void select() const {
-    Filter<Item> filter = this->filter();
+    Filter<CompositeKey> filter = this->filter();
     unsigned size = 0;
 #pragma unroll 1
     for (int readings = 0; readings < 2 && !is_proven(size); ++readings) {
@@ -270,10 +281,10 @@ class RowSelection {
   }
 
   /// Keeps what passes; returns how many of the row did, be there room for them or not.
-  __device__ unsigned read_row(Filter<Item> const& filter) const {
+  __device__ unsigned read_row(Filter<CompositeKey> const& filter) const {
     begin_reading(filter);
-    RankMap<Bits> const& rank = m_batch.map.rank;
-    if (rank.magnitude != 0 && rank.nan_rank != 0)
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    if (rank.magnitude != 0 && rank.ordered_nan != 0)
       stream<true>();
     else
       stream<false>();
@@ -290,7 +301,7 @@ class RowSelection {
     return *of_leader(&count());
   }
 
-  __device__ void begin_reading(Filter<Item> const& filter) const {
+  __device__ void begin_reading(Filter<CompositeKey> const& filter) const {
     clear_histogram();
     if (threadIdx.x == 0) {
       count() = notes().selected = notes().at_boundary = 0;
@@ -313,19 +324,19 @@ class RowSelection {
     return Clustered && m_batch.sorted == Sorted::no && notes().k >= tuning.least_shared;
   }
 
-  /// Makes items of what this block kept, and counts them by wide bins, two in a word.
+  /// Makes composite keys of what this block kept, and counts them by wide bins, two in a word.
   __device__ void settle_own() const {
-    Filter<Item> const filter = notes().filter;
+    Filter<CompositeKey> const filter = notes().filter;
     int const size = static_cast<int>(min(count(), static_cast<unsigned>(m_batch.capacity)));
-    each_kept(size, [&](Item raw, int i) {
-      Item const item = item_of(raw);
-      kept()[i] = item;
-      unsigned const bin = wide(filter).template bin_of<wide_bins>(item);
+    each_kept(size, [&](CompositeKey raw, int i) {
+      CompositeKey const composite = composite_of(raw);
+      kept()[i] = composite;
+      unsigned const bin = wide(filter).template bin_of<wide_bins>(composite);
       atomicAdd(&histogram()[bin / 2], bin % 2 == 0 ? 1u : 1u << 16);
     });
   }
 
-  __device__ static Filter<Item> wide(Filter<Item> const& filter) {
+  __device__ static Filter<CompositeKey> wide(Filter<CompositeKey> const& filter) {
     return {filter.threshold, filter.shift + digit_bits - wide_bits};
   }
 
@@ -349,25 +360,26 @@ class RowSelection {
     if (threadIdx.x == 0) notes().base = atomicAdd(of_leader(&count()), mine);
     __syncthreads();
     unsigned const base = notes().base;
-    Item* const to = of_leader(kept());
+    CompositeKey* const to = of_leader(kept());
     for (unsigned i = threadIdx.x; i < mine && base + i < capacity && i < capacity; i += Threads)
       to[base + i] = kept()[i];
   }
 
-  /// Brings the items that settle_own made, which the first block has room for, behind those of the blocks before.
-  __device__ void bring_items_to_leader() const {
+  /// Brings the composite keys that settle_own made, which the first block has room for, behind those of the blocks
+  /// before.
+  __device__ void bring_composites_to_leader() const {
     unsigned const before = __shfl_sync(full_warp, kept_up_to_lane(), part()) - count();
-    Item* const to = of_leader(kept()) + before;
+    CompositeKey* const to = of_leader(kept()) + before;
     for (unsigned i = threadIdx.x; i < count() && part() != 0; i += Threads) to[i] = kept()[i];
     cluster_sync();
   }
 
-  /// Each block puts its own selected items; the first ranks those of the k-th's bin.
+  /// Each block puts its own selected composite keys; the first ranks those of the k-th's bin.
   __device__ void finish_together(int size) const {
-    Filter<Item> const filter = wide(notes().filter);
-    Interval<Item> const interval = bin_at(find_in_wide_bins(), filter, wide_bins, size);
+    Filter<CompositeKey> const filter = wide(notes().filter);
+    Interval<CompositeKey> const interval = bin_at(find_in_wide_bins(), filter, wide_bins, size);
     if (interval.here > tuning.boundary && !interval.is_whole()) {
-      bring_items_to_leader();
+      bring_composites_to_leader();
       if (part() == 0) refined_and_put(m_batch, m_list, interval, size);
       return;
     }
@@ -397,12 +409,12 @@ class RowSelection {
 
   // ---- sample
 
-  __device__ Filter<Item> keep_all() const {
+  __device__ Filter<CompositeKey> keep_all() const {
     int const width = m_batch.map.width();
-    return {Item{0}, width > digit_bits ? width - digit_bits : 0};
+    return {CompositeKey{0}, width > digit_bits ? width - digit_bits : 0};
   }
 
-  __device__ Filter<Item> sampled_filter() const {
+  __device__ Filter<CompositeKey> sampled_filter() const {
     int const rounds = sample_rounds(notes().n, Threads);
     auto const places = static_cast<unsigned>(notes().vectors) * RowTile::width / sample_neighbors;
     unsigned const stratum = places / static_cast<unsigned>(Threads * rounds);
@@ -410,16 +422,17 @@ class RowSelection {
     float const expected = static_cast<float>(notes().k) * samples / static_cast<float>(notes().n);
     float const order = expected + 4 * sqrtf(expected) + 4;
     if (stratum < 1 || order > tuning.most_order * Threads * sample_neighbors) return keep_all();
-    Item sample[sample_neighbors];
+    CompositeKey sample[sample_neighbors];
     take_samples(rounds, stratum, sample);
     return order_statistic(sample, static_cast<int>(order));
   }
 
   /// Neighboring strata go to different threads, so that a row in which position and key go together is sampled as
   /// well as any.
-  __device__ void take_samples(int rounds, unsigned stratum, Item (&best)[sample_neighbors]) const {
+  __device__ void take_samples(int rounds, unsigned stratum,
+                               CompositeKey (&best)[sample_neighbors]) const {
     constexpr int ahead = 2;
-    for (Item& item : best) item = 0;
+    for (CompositeKey& composite : best) composite = 0;
     for (int first = 0; first < rounds; first += ahead) {
       Neighbors<Bits> loaded[ahead];
       unsigned place[ahead];
@@ -436,8 +449,9 @@ class RowSelection {
         unsigned const position = static_cast<unsigned>(notes().head) + place[a] * sample_neighbors;
 #pragma unroll
         for (int i = 0; i < sample_neighbors; ++i) {
-          Item const item = m_batch.map(loaded[a].keys[i], std::uint64_t{position + i});
-          best[i] = item > best[i] ? item : best[i];
+          CompositeKey const composite =
+              m_batch.map(loaded[a].keys[i], std::uint64_t{position + i});
+          best[i] = composite > best[i] ? composite : best[i];
         }
       }
     }
@@ -456,11 +470,11 @@ class RowSelection {
   }
 
   /// A key that `each` of the warp's samples reach at least, and the best of the warp's keys.
-  __device__ void warp_range(Item const (&sample)[sample_neighbors], int each, Bits& bound,
+  __device__ void warp_range(CompositeKey const (&sample)[sample_neighbors], int each, Bits& bound,
                              Bits& best) const {
     Bits greatest = 0, least = std::numeric_limits<Bits>::max();
-    for (Item const item : sample) {
-      Bits const rank = m_batch.map.rank_of(item);
+    for (CompositeKey const composite : sample) {
+      Bits const rank = m_batch.map.ordered_bits_of(composite);
       greatest = rank > greatest ? rank : greatest;
       least = rank < least ? rank : least;
     }
@@ -474,8 +488,9 @@ class RowSelection {
     }
   }
 
-  /// An item at or a little below the order-th best of all threads' samples.
-  __device__ Filter<Item> order_statistic(Item const (&sample)[sample_neighbors], int order) const {
+  /// A composite key at or a little below the order-th best of all threads' samples.
+  __device__ Filter<CompositeKey> order_statistic(CompositeKey const (&sample)[sample_neighbors],
+                                                  int order) const {
     __shared__ Bits bounds[warps], bests[warps];
     Bits bound, best;
     warp_range(sample, (order + warps - 1) / warps, bound, best);
@@ -491,25 +506,25 @@ class RowSelection {
       bound = bounds[w] < bound ? bounds[w] : bound;
     }
     int const shift = m_batch.map.position_bits;
-    Item const low = static_cast<Item>(bound) << shift;
-    Item const high =
-        (static_cast<Item>(best) << shift) | static_cast<Item>(m_batch.map.position_mask);
-    Interval<Item> interval{low, high, 0, 0, order};
+    CompositeKey const low = static_cast<CompositeKey>(bound) << shift;
+    CompositeKey const high = (static_cast<CompositeKey>(best) << shift) |
+                              static_cast<CompositeKey>(m_batch.map.position_mask);
+    Interval<CompositeKey> interval{low, high, 0, 0, order};
     narrow(interval, order / 16 + 1, [&](auto const& visit) {
-      for (Item const item : sample) visit(item);
+      for (CompositeKey const composite : sample) visit(composite);
     });
     return {interval.low, shift_for(high - interval.low, order)};
   }
 
-  /// Narrows the interval until at most `few` items are in it, or all that are. The histogram is clear.
+  /// Narrows the interval until at most `few` composite keys are in it, or all that are. The histogram is clear.
   template <class Each>
-  __device__ void narrow(Interval<Item>& interval, int few, Each const& each) const {
+  __device__ void narrow(Interval<CompositeKey>& interval, int few, Each const& each) const {
     while (true) {
       int const width = highest_bit(interval.high - interval.low) + 1;
       int const shift = width > digit_bits ? width - digit_bits : 0;
-      each([&](Item item) {
-        if (interval.has(item))
-          atomicAdd(&histogram()[static_cast<unsigned>((item - interval.low) >> shift)], 1u);
+      each([&](CompositeKey composite) {
+        if (interval.has(composite))
+          atomicAdd(&histogram()[static_cast<unsigned>((composite - interval.low) >> shift)], 1u);
       });
       __syncthreads();
       Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(interval.need),
@@ -521,10 +536,10 @@ class RowSelection {
     }
   }
 
-  /// Leaves the items of one bin in the interval.
-  __device__ static void enter(Interval<Item>& interval, Place const& place, int shift) {
-    interval.low += static_cast<Item>(place.bin) << shift;
-    Item const end = interval.low + ((Item{1} << shift) - 1);
+  /// Leaves the composite keys of one bin in the interval.
+  __device__ static void enter(Interval<CompositeKey>& interval, Place const& place, int shift) {
+    interval.low += static_cast<CompositeKey>(place.bin) << shift;
+    CompositeKey const end = interval.low + ((CompositeKey{1} << shift) - 1);
     if (end < interval.high) interval.high = end;
     interval.above += static_cast<int>(place.above);
     interval.need -= static_cast<int>(place.above);
@@ -539,7 +554,7 @@ class RowSelection {
   };
 
   /// \param first  of the tiles, which are counted in vectors
-  __device__ TieTiles tie_tiles(Item threshold, int first) const {
+  __device__ TieTiles tie_tiles(CompositeKey threshold, int first) const {
     constexpr int width = RowTile::width, none = std::numeric_limits<int>::min();
     bool const low_wins = m_batch.map.flip != 0;
     std::int64_t const border = static_cast<std::int64_t>(m_batch.map.position(threshold)) +
@@ -556,9 +571,9 @@ class RowSelection {
 
   template <bool NanWins>
   __device__ void stream() const {
-    Item const threshold = notes().filter.threshold;
-    RankMap<Bits> const& rank = m_batch.map.rank;
-    Bits const least = m_batch.map.rank_of(threshold);
+    CompositeKey const threshold = notes().filter.threshold;
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    Bits const least = m_batch.map.ordered_bits_of(threshold);
     QuickTest<Bits> const tie_test(rank, least), test(rank, static_cast<Bits>(least + 1));
     bool const ties_only = least == std::numeric_limits<Bits>::max();
     Bits const* const keys = notes().keys;
@@ -593,7 +608,7 @@ class RowSelection {
   /// \param tie  whether a key that ties with the threshold is good enough
   template <bool NanWins>
   __device__ Passed passing(RowTile const& tile, QuickTest<Bits> const& quick, bool tie) const {
-    RankMap<Bits> const& rank = m_batch.map.rank;
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
     unsigned hits = ~0u;
     if constexpr (sizeof(Bits) < 4) {
       hits = tile.template hits<NanWins>(quick, NanTest<Bits>(rank));
@@ -604,7 +619,8 @@ class RowSelection {
       if (quick.least <= rank.ordered(best))
         return passing_floats(tile, quick.least ^ quick.flip, best == rank.infinity ? 1.0f : -1.0f);
     }
-    bool const nan_passes = NanWins || (tie && m_batch.map.rank_of(notes().filter.threshold) == 0);
+    bool const nan_passes =
+        NanWins || (tie && m_batch.map.ordered_bits_of(notes().filter.threshold) == 0);
     Passed passed = 0;
 #pragma unroll
     for (int v = 0; v < RowTile::in_flight; ++v) {
@@ -652,13 +668,14 @@ class RowSelection {
     }
   }
 
-  /// Keeps the keys whose bit is set as they are: settle() makes items of them. False where there is no room for all.
+  /// Keeps the keys whose bit is set as they are: settle() makes composite keys of them. False where there is no room
+  /// for all.
   __device__ bool keep(Passed passed, int first, RowTile const& tile) const {
     auto const found = static_cast<unsigned>(__popcll(passed));
     unsigned const slot = atomicAdd(&count(), found);
     if (slot + found > static_cast<unsigned>(m_batch.capacity)) return false;
     auto const head = static_cast<unsigned>(notes().head);
-    Item* to = kept() + slot;
+    CompositeKey* to = kept() + slot;
     if constexpr (sizeof(Bits) < 4)
       each_passed(passed, first,
                   [&](int i) { *to++ = raw(key(i), head + static_cast<unsigned>(i)); });
@@ -669,7 +686,7 @@ class RowSelection {
 
   /// From registers: a warp would wait for keys that are read again.
   __device__ static void keep_loaded(Passed passed, unsigned head, int first, RowTile const& tile,
-                                     Item* to) {
+                                     CompositeKey* to) {
 #pragma unroll
     for (int v = 0; v < RowTile::in_flight; ++v) {
       unsigned const at = head + static_cast<unsigned>(RowTile::place(first, v)) * RowTile::width;
@@ -700,33 +717,33 @@ class RowSelection {
     return (equal + 7) / 8 * 8;
   }
 
-  /// Calls visit(item, i) for all kept of size; the thread's next ones are loaded together.
+  /// Calls visit(composite, i) for all kept of size; the thread's next ones are loaded together.
   template <class Visit>
   __device__ void each_kept(int size, Visit const& visit) const {
     constexpr int together = 4;
     for (int first = threadIdx.x; first < size; first += together * Threads) {
-      Item items[together];
+      CompositeKey composites[together];
 #pragma unroll
       for (int e = 0; e < together; ++e)
-        items[e] = first + e * Threads < size ? kept()[first + e * Threads] : Item{0};
+        composites[e] = first + e * Threads < size ? kept()[first + e * Threads] : CompositeKey{0};
 #pragma unroll
       for (int e = 0; e < together; ++e)
-        if (first + e * Threads < size) visit(items[e], first + e * Threads);
+        if (first + e * Threads < size) visit(composites[e], first + e * Threads);
     }
   }
 
-  __device__ Item item_of(Item raw) const {
-    return m_batch.map(static_cast<Bits>(raw >> (4 * sizeof(Item))),
+  __device__ CompositeKey composite_of(CompositeKey raw) const {
+    return m_batch.map(static_cast<Bits>(raw >> (4 * sizeof(CompositeKey))),
                        static_cast<std::uint32_t>(raw));
   }
 
-  /// Makes items of the keys found, and counts them by bins.
+  /// Makes composite keys of the keys found, and counts them by bins.
   __device__ void settle(int size) const {
-    Filter<Item> const filter = notes().filter;
-    each_kept(size, [&](Item raw, int i) {
-      Item const item = item_of(raw);
-      kept()[i] = item;
-      if (size > tuning.boundary) atomicAdd(&histogram()[filter.bin(item)], 1u);
+    Filter<CompositeKey> const filter = notes().filter;
+    each_kept(size, [&](CompositeKey raw, int i) {
+      CompositeKey const composite = composite_of(raw);
+      kept()[i] = composite;
+      if (size > tuning.boundary) atomicAdd(&histogram()[filter.bin(composite)], 1u);
     });
     __syncthreads();
   }
@@ -741,10 +758,11 @@ class RowSelection {
 
   // ---- exact threshold
 
-  /// A threshold that at least k items reach, and no more than there is room for: by digits of all items.
-  __device__ Filter<Item> exact_filter() const {
-    Digit<Item> digit(0, m_batch.map.width());
-    Interval<Item> interval{0, 0, 0, 0, notes().k};
+  /// A threshold that at least k composite keys reach, and no more than there is room for: by digits of all composite
+  /// keys.
+  __device__ Filter<CompositeKey> exact_filter() const {
+    Digit<CompositeKey> digit(0, m_batch.map.width());
+    Interval<CompositeKey> interval{0, 0, 0, 0, notes().k};
     do {
       if constexpr (Clustered) cluster_sync();
       digit.count(histogram(), [&](auto const& visit) { visit_part(visit); });
@@ -754,7 +772,7 @@ class RowSelection {
       interval.need -= static_cast<int>(place.above);
       interval.here = static_cast<int>(place.here);
     } while (interval.above + interval.here > m_batch.capacity && digit.high > 0);
-    return {digit.floor(), shift_for(last() - digit.floor(), bins)};
+    return {digit.least(), shift_for(last() - digit.least(), bins)};
   }
 
   template <class Visit>
@@ -791,10 +809,10 @@ class RowSelection {
     settle(size);
     if (size <= tuning.boundary)
       return rank_all(kept(), size, {0, 0, 0, size, notes().k}, ToOutput{*this});
-    Filter<Item> const filter = notes().filter;
+    Filter<CompositeKey> const filter = notes().filter;
     Place const place = block_find<bins, Threads>(static_cast<unsigned long long>(notes().k),
                                                   [&](int bin) { return histogram()[bin]; });
-    Interval<Item> interval = bin_at(place, filter, bins, size);
+    Interval<CompositeKey> interval = bin_at(place, filter, bins, size);
     bool const refined = interval.here > tuning.boundary && !interval.is_whole();
     if (refined) interval = refined_of(m_batch, m_list, interval, size);
     if (m_batch.sorted == Sorted::no) return collect(interval, size, ToOutput{*this});
@@ -802,35 +820,40 @@ class RowSelection {
       network_of(m_batch, m_list, interval, size);
   }
 
-  /// The k-th item's bin, of `all` bins above the threshold; the last one has no end.
-  __device__ Interval<Item> bin_at(Place const& place, Filter<Item> const& filter, int all,
-                                   int size) const {
-    Interval<Item> interval{filter.threshold, last(), 0, size, notes().k};
+  /// The k-th composite key's bin, of `all` bins above the threshold; the last one has no end.
+  __device__ Interval<CompositeKey> bin_at(Place const& place, Filter<CompositeKey> const& filter,
+                                           int all, int size) const {
+    Interval<CompositeKey> interval{filter.threshold, last(), 0, size, notes().k};
     enter(interval, place, filter.shift);
     if (place.bin == all - 1) interval.high = last();
     return interval;
   }
 
-  __device__ Interval<Item> refine(Interval<Item> interval, int size) const {
+  __device__ Interval<CompositeKey> refine(Interval<CompositeKey> interval, int size) const {
     clear_histogram();
     __syncthreads();
-    narrow(interval, tuning.boundary,
-           [&](auto const& visit) { each_kept(size, [&](Item item, int) { visit(item); }); });
+    narrow(interval, tuning.boundary, [&](auto const& visit) {
+      each_kept(size, [&](CompositeKey composite, int) { visit(composite); });
+    });
     return interval;
   }
 
   struct ToOutput {
     RowSelection const& row;
-    __device__ void operator()(int slot, Item item) const { row.store(slot, item); }
+    __device__ void operator()(int slot, CompositeKey composite) const {
+      row.store(slot, composite);
+    }
   };
   struct ToOrdered {
-    Item* ordered;
-    __device__ void operator()(int slot, Item item) const { ordered[slot] = item; }
+    CompositeKey* ordered;
+    __device__ void operator()(int slot, CompositeKey composite) const {
+      ordered[slot] = composite;
+    }
   };
 
-  /// Puts the selected items, in any order. All threads of the block call it.
+  /// Puts the selected composite keys, in any order. All threads of the block call it.
   template <class Put>
-  __device__ void collect(Interval<Item> const& interval, int size, Put const& put) const {
+  __device__ void collect(Interval<CompositeKey> const& interval, int size, Put const& put) const {
     put_selected(interval, size, put);
     __syncthreads();
     if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
@@ -838,47 +861,51 @@ class RowSelection {
 
   /// Puts those above the k-th's bin, and brings those of it to the first block's boundary().
   template <class Put>
-  __device__ void put_selected(Interval<Item> const& interval, int size, Put const& put) const {
+  __device__ void put_selected(Interval<CompositeKey> const& interval, int size,
+                               Put const& put) const {
     unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
 #pragma unroll 1
     for (int first = 0; first < size; first += Threads) {
       int const i = first + static_cast<int>(threadIdx.x);
-      Item const item = i < size ? kept()[i] : Item{0};
-      bool const selected = i < size && interval.selects(item);
-      unsigned const winners = __ballot_sync(full_warp, selected);
-      if (i < size && !selected && interval.has(item))
-        at_leader(boundary())[claim(at_leader(&notes().at_boundary))] = item;
+      CompositeKey const composite = i < size ? kept()[i] : CompositeKey{0};
+      bool const selected = i < size && interval.selects(composite);
+      unsigned const selected_lanes = __ballot_sync(full_warp, selected);
+      if (i < size && !selected && interval.has(composite))
+        at_leader(boundary())[claim(at_leader(&notes().at_boundary))] = composite;
       unsigned slot = 0;
-      if (lower == 0 && winners != 0)
-        slot = atomicAdd(at_leader(&notes().selected), static_cast<unsigned>(__popc(winners)));
-      slot = __shfl_sync(full_warp, slot, 0) + static_cast<unsigned>(__popc(winners & lower));
-      if (selected) put(static_cast<int>(slot), item);
+      if (lower == 0 && selected_lanes != 0)
+        slot =
+            atomicAdd(at_leader(&notes().selected), static_cast<unsigned>(__popc(selected_lanes)));
+      slot =
+          __shfl_sync(full_warp, slot, 0) + static_cast<unsigned>(__popc(selected_lanes & lower));
+      if (selected) put(static_cast<int>(slot), composite);
     }
   }
 
-  /// Puts the best `need` of `count` items behind those above, in order: an item's place is the number of better ones,
-  /// which neighboring threads count together. The items are visible to all.
+  /// Puts the best `need` of `count` composite keys behind those above, in order: a composite key's place is the number
+  /// of better ones, which neighboring threads count together. The composite keys are visible to all.
   template <class Put>
-  __device__ void rank_all(Item const* items, int count, Interval<Item> const& interval,
-                           Put const& put) const {
+  __device__ void rank_all(CompositeKey const* composites, int count,
+                           Interval<CompositeKey> const& interval, Put const& put) const {
     int slices = 32;
     while (slices > 1 && count * slices > Threads) slices /= 2;
     for (int first = 0; first < count; first += Threads / slices) {
       int const i = first + static_cast<int>(threadIdx.x) / slices;
       int const slice = static_cast<int>(threadIdx.x) % slices;
-      Item const item = i < count ? items[i] : Item{0};
+      CompositeKey const composite = i < count ? composites[i] : CompositeKey{0};
       int better = 0;
 #pragma unroll 8
-      for (int j = slice; j < count; j += slices) better += items[j] > item;
+      for (int j = slice; j < count; j += slices) better += composites[j] > composite;
       for (int mask = slices / 2; mask > 0; mask /= 2)
         better += __shfl_xor_sync(full_warp, better, mask);
-      if (i < count && slice == 0 && better < interval.need) put(interval.above + better, item);
+      if (i < count && slice == 0 && better < interval.need)
+        put(interval.above + better, composite);
     }
   }
 
-  /// Stores the selected items, best first, by their bins; false where a bin is too crowded for that.
-  __device__ bool order_by_bins(Filter<Item> const& filter, Interval<Item> const& interval,
-                                int size) const {
+  /// Stores the selected composite keys, best first, by their bins; false where a bin is too crowded for that.
+  __device__ bool order_by_bins(Filter<CompositeKey> const& filter,
+                                Interval<CompositeKey> const& interval, int size) const {
     unsigned* const first = histogram();
     bool crowded = false;
     block_descend<bins, Threads>([&](int bin) { return first[bin]; },
@@ -889,34 +916,35 @@ class RowSelection {
                                  });
     if (__syncthreads_or(crowded)) return false;
     for (int i = threadIdx.x; i < size; i += Threads) {
-      Item const item = kept()[i];
-      if (item >= interval.low) ordered()[atomicAdd(&first[filter.bin(item)], 1u)] = item;
+      CompositeKey const composite = kept()[i];
+      if (composite >= interval.low)
+        ordered()[atomicAdd(&first[filter.bin(composite)], 1u)] = composite;
     }
     __syncthreads();
     // Now a bin's counter stands where the next lower bin begins.
     for (int i = threadIdx.x; i < interval.above + interval.here; i += Threads) {
-      Item const item = ordered()[i];
-      unsigned const bin = filter.bin(item);
+      CompositeKey const composite = ordered()[i];
+      unsigned const bin = filter.bin(composite);
       unsigned place = bin < bins - 1 ? first[bin + 1] : 0;
-      for (unsigned j = place, end = first[bin]; j < end; ++j) place += ordered()[j] > item;
-      if (place < static_cast<unsigned>(notes().k)) store(static_cast<int>(place), item);
+      for (unsigned j = place, end = first[bin]; j < end; ++j) place += ordered()[j] > composite;
+      if (place < static_cast<unsigned>(notes().k)) store(static_cast<int>(place), composite);
     }
     return true;
   }
 
-  /// Stores the selected items, best first, by a bitonic network.
-  __device__ void order_by_network(Interval<Item> interval, int kept_items) const {
-    Item* const items = ordered();
-    collect(interval, kept_items, ToOrdered{items});
+  /// Stores the selected composite keys, best first, by a bitonic network.
+  __device__ void order_by_network(Interval<CompositeKey> interval, int kept_composites) const {
+    CompositeKey* const composites = ordered();
+    collect(interval, kept_composites, ToOrdered{composites});
     int const k = notes().k;
     int size = 2;
     while (size < k) size *= 2;
-    for (int i = k + static_cast<int>(threadIdx.x); i < size; i += Threads) items[i] = 0;
-    block_sort<Threads>(items, size);
-    for (int i = threadIdx.x; i < k; i += Threads) store(i, items[i]);
+    for (int i = k + static_cast<int>(threadIdx.x); i < size; i += Threads) composites[i] = 0;
+    block_sort<Threads>(composites, size);
+    for (int i = threadIdx.x; i < k; i += Threads) store(i, composites[i]);
   }
 
-  Batch<Bits, Item> const& m_batch;
+  Batch<Bits, CompositeKey> const& m_batch;
   int m_list;
 };
 

@@ -17,11 +17,11 @@ struct OnePassBatchTuning {
   int many_rows = 1024;     ///< of which short ones are given small blocks
   int blocks = 2;  ///< of `threads`, that a processor holds; of short_threads twice as many
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
-  int bins = 2048;            ///< of the histogram of kept items
+  int bins = 2048;            ///< of the histogram of kept composite keys
   int wide_bins = 512;        ///< of the histograms that the blocks of a cluster add up
-  int least_shared = 1024;    ///< winners from which on they share the finish
-  int boundary = 128;         ///< items, up to which each is ranked against all others
-  int crowded = 256;          ///< items of a bin, above which a network sorts instead
+  int least_shared = 1024;    ///< selected keys from which on they share the finish
+  int boundary = 128;         ///< composite keys, up to which each is ranked against all others
+  int crowded = 256;          ///< composite keys of a bin, above which a network sorts instead
   int most_lists = 8;         ///< interleaved rows that a block reads together
   int most_parts = 16;        ///< blocks that share a row: sm_90's largest cluster
   int least_part = 2048;      ///< keys that are worth a block
@@ -49,7 +49,7 @@ constexpr int sample_rounds(std::int64_t n, int threads) {
   return static_cast<int>(std::clamp<std::int64_t>(rounds, 1, t.most_rounds));
 }
 
-/// Room for what reaches the threshold: 5 standard deviations above what is expected, and the bin's width.
+/// Space for what reaches the threshold: 5 standard deviations above what is expected, and the bin's width.
 inline int kept_capacity(std::int64_t n, std::int64_t k, int threads) {
   double const groups = static_cast<double>(threads) * sample_neighbors;
   double const ratio = static_cast<double>(n) / (groups * sample_rounds(n, threads));

@@ -12,10 +12,10 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
-template <class Bits, class Item, int Vectors>
+template <class Bits, class CompositeKey, int Vectors>
 __global__ void __launch_bounds__(cluster_tuning.threads, 2)
-    select_in_clusters(__grid_constant__ Batch<Bits, Item> const batch) {
-  ClusterSelection<Bits, Item, Vectors> const selection(batch);
+    select_in_clusters(__grid_constant__ Batch<Bits, CompositeKey> const batch) {
+  ClusterSelection<Bits, CompositeKey, Vectors> const selection(batch);
   selection.init();
   unsigned turn = 0;
   for (std::int64_t row = blockIdx.x / batch.parts; row < batch.problem.shape.rows;
@@ -75,10 +75,10 @@ int capacity_of_cluster(Shape const& shape) {
   return std::max(cluster_tuning.inbox, capacity_of(shape, cluster_tuning.threads));
 }
 
-template <class Item>
+template <class CompositeKey>
 bool has_room(Shape const& shape) {
-  int const items = capacity_of_cluster(shape) + cluster_tuning.inbox;
-  return shared_bytes<Item>(1, items, ordered_of(shape, Sorted::yes)) <= room_for(200);
+  int const composites = capacity_of_cluster(shape) + cluster_tuning.inbox;
+  return shared_bytes<CompositeKey>(1, composites, ordered_of(shape, Sorted::yes)) <= room_for(200);
 }
 
 }  // namespace
@@ -89,26 +89,27 @@ bool one_pass_cluster_supports(int device, Shape const& shape) {
   if (parts < cluster_tuning.least_parts ||
       batches_of(shape, parts, bytes_in_flight(shape, parts)) > cluster_tuning.most_batches)
     return false;
-  return has_threshold(shape, parts) &&
-         (shape.key_bytes == 8 ? has_room<Item128>(shape) : has_room<Item64>(shape));
+  return has_threshold(shape, parts) && (shape.key_bytes == 8 ? has_room<CompositeKey128>(shape)
+                                                              : has_room<CompositeKey64>(shape));
 }
 
 template <class Bits>
 void one_pass_cluster(int device, cudaStream_t stream, Problem<Bits> const& problem,
                       Options const& options) {
-  using Item = ItemOf<Bits>;
+  using CompositeKey = CompositeKeyOf<Bits>;
   OnDevice const here(device);
   Shape const& shape = problem.shape;
-  Batch<Bits, Item> batch{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
-                          forced_threshold, options.sorted};
+  Batch<Bits, CompositeKey> batch{
+      problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
+      forced_threshold, options.sorted};
   batch.parts = parts_of(shape, device);
   batch.capacity = capacity_of_cluster(shape);
   batch.ordered = ordered_of(shape, options.sorted);
   constexpr int few = vectors_of<Bits>(cluster_tuning.bytes_of_short),
                 many = vectors_of<Bits>(cluster_tuning.bytes_in_flight);
   launch(device, stream,
-         is_short(shape, batch.parts) ? select_in_clusters<Bits, Item, few>
-                                      : select_in_clusters<Bits, Item, many>,
+         is_short(shape, batch.parts) ? select_in_clusters<Bits, CompositeKey, few>
+                                      : select_in_clusters<Bits, CompositeKey, many>,
          cluster_tuning.threads, shape.rows, batch, cluster_tuning.inbox);
 }
 

@@ -12,9 +12,10 @@
 
 // Few rows, each shared by the blocks of a cluster, which hold in registers what they read at first.
 // threshold: the order-th best of one block's threads, each with the best of its first vectors; pivots, from the same
-//            search, part what lies above into a range of items for each block.
-// stream:    every block keeps what reaches the threshold, and sends each item to the block that owns its range.
-// rank:      a block ranks its items behind those of the blocks that own higher ranges.
+//            search, part what lies above into a range of composite keys for each block.
+// stream:    every block keeps what reaches the threshold, and sends each composite key to the block that owns its
+// range.
+// rank:      a block ranks its composite keys behind those of the blocks that own higher ranges.
 // Counts prove the result. Where they do not, the row is selected as those of long batches are.
 // Blocks are small: what all warps do alike is most of the work.
 
@@ -26,17 +27,17 @@ constexpr OnePassClusterTuning cluster_tuning = one_pass_cluster_tuning;
 
 /// What a block tells the owner of a range.
 struct alignas(16) Tally {
-  unsigned own;       // items for it
-  unsigned above;     // items for owners of higher ranges
-  unsigned all;       // items kept
+  unsigned own;       // composite keys for it
+  unsigned above;     // composite keys for owners of higher ranges
+  unsigned all;       // composite keys kept
   unsigned overflow;  // whether some did not fit
 };
 
-template <class Item>
+template <class CompositeKey>
 struct ClusterNotes {
   static constexpr int most_parts = tuning.most_parts;
   Tally tallies[most_parts];
-  std::uint64_t limits_came, tallies_came, items_came;
+  std::uint64_t limits_came, tallies_came, composites_came;
   unsigned kept;
   unsigned sent[most_parts];
 };
@@ -69,10 +70,10 @@ struct Deal {
   }
 };
 
-template <class Bits, class Item, int Vectors>
+template <class Bits, class CompositeKey, int Vectors>
 class ClusterSelection {
  public:
-  __device__ explicit ClusterSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}
+  __device__ explicit ClusterSelection(Batch<Bits, CompositeKey> const& batch) : m_batch(batch) {}
 
   /// Before the first row.
   __device__ void init() const {
@@ -80,7 +81,7 @@ class ClusterSelection {
     if (threadIdx.x == 0) {
       limits_came().init();
       tallies_came().init();
-      items_came().init();
+      composites_came().init();
       expect();
     }
   }
@@ -94,7 +95,7 @@ class ClusterSelection {
     clear();
     __syncthreads();
     cluster_arrive_relaxed();
-    int const k = static_cast<int>(problem.winners(row));
+    int const k = static_cast<int>(problem.selected_count(row));
     Output<Bits> const to(problem, row);
     if (leads() && k > 0) find_limits(deal, tile, k);
     // The first pass puts nothing: it brings the instructions to the cache while the threshold is found elsewhere.
@@ -115,27 +116,27 @@ class ClusterSelection {
   static constexpr int threads = cluster_tuning.threads;
   static constexpr int warps = threads / 32;
   static constexpr int width = Vector<Bits>::size;
-  using Row = RowSelection<Bits, Item, threads, true, false>;
-  using Steps = Ranges<Item, threads, tuning.most_parts>;
+  using Row = RowSelection<Bits, CompositeKey, threads, true, false>;
+  using Steps = Ranges<CompositeKey, threads, tuning.most_parts>;
   using Shares = Deal<Bits, Vectors>;
   using Held = Tile<Bits, threads, Vectors>;
-  using Rank = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
+  using OrderedBits = std::conditional_t<sizeof(Bits) == 8, CompositeKey64, unsigned>;
 
-  __device__ static ClusterNotes<Item>& notes() {
-    __shared__ ClusterNotes<Item> shared;
+  __device__ static ClusterNotes<CompositeKey>& notes() {
+    __shared__ ClusterNotes<CompositeKey> shared;
     return shared;
   }
   __device__ static CopyBarrier limits_came() { return CopyBarrier(&notes().limits_came); }
   __device__ static CopyBarrier tallies_came() { return CopyBarrier(&notes().tallies_came); }
-  __device__ static CopyBarrier items_came() { return CopyBarrier(&notes().items_came); }
+  __device__ static CopyBarrier composites_came() { return CopyBarrier(&notes().composites_came); }
   __device__ unsigned parts() const { return static_cast<unsigned>(m_batch.parts); }
   __device__ unsigned part() const { return blockIdx.x % parts(); }
   /// Whether this block finds the threshold: that of the lowest range, which often puts nothing.
   __device__ bool leads() const { return part() + 1 == parts(); }
-  __device__ Item* list() const { return Row(m_batch).list(); }
+  __device__ CompositeKey* list() const { return Row(m_batch).list(); }
   __device__ unsigned capacity() const { return static_cast<unsigned>(m_batch.capacity); }
-  /// Of a block's items, by the block that sent them.
-  __device__ Item* inbox() const { return list() + m_batch.capacity; }
+  /// Of a block's composite keys, by the block that sent them.
+  __device__ CompositeKey* inbox() const { return list() + m_batch.capacity; }
   __device__ unsigned slots() const {
     return static_cast<unsigned>(cluster_tuning.inbox) / parts();
   }
@@ -144,14 +145,14 @@ class ClusterSelection {
 
   /// Brings all parameters to the cache that holds constants, which takes long and would stop each of the steps.
   __device__ void touch_parameters() const {
-    constexpr unsigned words = sizeof(Batch<Bits, Item>) / sizeof(unsigned);
+    constexpr unsigned words = sizeof(Batch<Bits, CompositeKey>) / sizeof(unsigned);
     unsigned const word =
         reinterpret_cast<unsigned const*>(&m_batch)[threadIdx.x % 32 * 16 % words];
     if (warp() == warps - 1) asm volatile("" ::"r"(word));
   }
 
   __device__ void expect() const {
-    limits_came().expect(parts() * static_cast<unsigned>(sizeof(Item)));
+    limits_came().expect(parts() * static_cast<unsigned>(sizeof(CompositeKey)));
     tallies_came().expect(parts() * static_cast<unsigned>(sizeof(Tally)));
   }
 
@@ -161,7 +162,7 @@ class ClusterSelection {
     if (threadIdx.x == 0) notes().kept = 0;
   }
 
-  __device__ __noinline__ static void select_exactly_of(Batch<Bits, Item> const& batch,
+  __device__ __noinline__ static void select_exactly_of(Batch<Bits, CompositeKey> const& batch,
                                                         std::int64_t row) {
     Row const selection(batch);
     selection.begin(row);
@@ -196,42 +197,44 @@ class ClusterSelection {
   /// By the block that leads.
   __device__ void find_limits(Shares const& deal, Held const& tile, int k) const {
     int const order = order_of(deal, k);
-    Rank best = 0;
+    OrderedBits best = 0;
     bool const has = deal.place(0, 0) < deal.vectors;
     if (has) best = best_of(deal, tile);
     int const bits = m_batch.map.position_bits;
-    Rank const least = has ? best : std::numeric_limits<Rank>::max();
+    OrderedBits const least = has ? best : std::numeric_limits<OrderedBits>::max();
     auto const found = Steps::search(
         [&](auto const& visit) {
           if (has) visit(best);
         },
         order, Steps::range_of(least, best), m_batch.parts,
-        [&](Rank edge) { return static_cast<Item>(edge) << bits; });
-    Item threshold = static_cast<Item>(found.low) << bits;
+        [&](OrderedBits pivot) { return static_cast<CompositeKey>(pivot) << bits; });
+    CompositeKey threshold = static_cast<CompositeKey>(found.low) << bits;
     if (found.crowded) {
       bool const tied = has && best == found.low;
-      Item const item = tied ? item_of_best(deal, static_cast<Bits>(best)) : Item{0};
-      Searched<Item> const range{threshold,
-                                 threshold | static_cast<Item>(m_batch.map.position_mask),
-                                 found.above, false, false};
+      CompositeKey const composite =
+          tied ? composite_of_best(deal, static_cast<Bits>(best)) : CompositeKey{0};
+      Searched<CompositeKey> const range{
+          threshold, threshold | static_cast<CompositeKey>(m_batch.map.position_mask), found.above,
+          false, false};
       Steps::clear();
       __syncthreads();
       threshold = Steps::search(
                       [&](auto const& visit) {
-                        if (tied) visit(item);
+                        if (tied) visit(composite);
                       },
-                      order, range, m_batch.parts, [](Item edge) { return edge; })
+                      order, range, m_batch.parts, [](CompositeKey pivot) { return pivot; })
                       .low;
     }
-    if (m_batch.forced == Threshold::too_high) threshold = static_cast<Item>(~Item{0});
+    if (m_batch.forced == Threshold::too_high)
+      threshold = static_cast<CompositeKey>(~CompositeKey{0});
     if (m_batch.forced == Threshold::too_low) threshold = 0;
     if (threadIdx.x == 0) Steps::notes().limits[parts() - 1] = threshold;
     __syncthreads();
   }
 
   /// The best rank of a thread's vectors.
-  __device__ Rank best_of(Shares const& deal, Held const& tile) const {
-    RankMap<Bits> const& rank = m_batch.map.rank;
+  __device__ OrderedBits best_of(Shares const& deal, Held const& tile) const {
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
     Bits best = 0;
 #pragma unroll
     for (int v = 0; v < Vectors; ++v) {
@@ -258,11 +261,11 @@ class ClusterSelection {
     return best;
   }
 
-  __device__ Item item_of_best(Shares const& deal, Bits best) const {
-    Item found = 0;
+  __device__ CompositeKey composite_of_best(Shares const& deal, Bits best) const {
+    CompositeKey found = 0;
     each_key(deal, [&](Bits key, unsigned position) {
-      Item const item = m_batch.map(key, std::uint64_t{position});
-      if (m_batch.map.rank(key) == best && item > found) found = item;
+      CompositeKey const composite = m_batch.map(key, std::uint64_t{position});
+      if (m_batch.map.rank(key) == best && composite > found) found = composite;
     });
     return found;
   }
@@ -292,7 +295,7 @@ class ClusterSelection {
 
   /// What a block owns of the selected.
   struct Own {
-    unsigned size;   // items
+    unsigned size;   // composite keys
     unsigned above;  // that others have
     unsigned put;    // how many of the best are selected
     bool as_they_are, proven;
@@ -311,8 +314,8 @@ class ClusterSelection {
   }
 
   __device__ void keep_all_of(Shares const& deal, Held& tile, Held& next) const {
-    RankMap<Bits> const& rank = m_batch.map.rank;
-    if (rank.magnitude != 0 && rank.nan_rank != 0)
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    if (rank.magnitude != 0 && rank.ordered_nan != 0)
       stream<true>(deal, tile, next);
     else
       stream<false>(deal, tile, next);
@@ -331,7 +334,7 @@ class ClusterSelection {
     }
   }
 
-  using Filter = VectorFilter<Bits, Item>;
+  using Filter = VectorFilter<Bits, CompositeKey>;
 
   /// Keeps the keys that pass, with their positions.
   template <bool NanWins>
@@ -362,12 +365,13 @@ class ClusterSelection {
 
   __device__ void send_kept(Shares const& deal) const {
     __syncthreads();
-    Item const threshold = Steps::notes().limits[parts() - 1];
+    CompositeKey const threshold = Steps::notes().limits[parts() - 1];
     unsigned const kept = notes().kept;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < min(kept, capacity()); i += threads) {
-      Item const raw = list()[i];
-      offer(static_cast<Bits>(raw >> (4 * sizeof(Item))), static_cast<unsigned>(raw), threshold);
+      CompositeKey const raw = list()[i];
+      offer(static_cast<Bits>(raw >> (4 * sizeof(CompositeKey))), static_cast<unsigned>(raw),
+            threshold);
     }
     if (part() == 0) offer_ends(deal, threshold);
     __syncthreads();
@@ -382,16 +386,17 @@ class ClusterSelection {
   }
 
   /// Sends what reaches the threshold to its owner.
-  __device__ void offer(Bits key, unsigned position, Item threshold) const {
-    Item const item = m_batch.map(key, std::uint64_t{position});
-    if (item < threshold) return;
-    int const owner = Steps::owner_of(item, m_batch.parts);
+  __device__ void offer(Bits key, unsigned position, CompositeKey threshold) const {
+    CompositeKey const composite = m_batch.map(key, std::uint64_t{position});
+    if (composite < threshold) return;
+    int const owner = Steps::owner_of(composite, m_batch.parts);
     unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
-    if (slot < slots()) send(item, inbox() + part() * slots() + slot, &notes().items_came, owner);
+    if (slot < slots())
+      send(composite, inbox() + part() * slots() + slot, &notes().composites_came, owner);
   }
 
   /// The keys before and behind the vectors.
-  __device__ void offer_ends(Shares const& deal, Item threshold) const {
+  __device__ void offer_ends(Shares const& deal, CompositeKey threshold) const {
     unsigned const n = static_cast<unsigned>(m_batch.problem.shape.n);
     unsigned const tail = deal.head + deal.vectors * width;
     Bits const* const keys = deal.keys - deal.head;
@@ -409,8 +414,9 @@ class ClusterSelection {
     unsigned const above = warp_total(tally.above), up_to = warp_sum_to(sent);
     unsigned const size = __shfl_sync(full_warp, up_to, 31);
     bool const proven = !__any_sync(full_warp, tally.overflow != 0) && warp_total(tally.all) >= k;
-    if (threadIdx.x == 0) items_came().expect(size * static_cast<unsigned>(sizeof(Item)));
-    items_came().wait(turn);
+    if (threadIdx.x == 0)
+      composites_came().expect(size * static_cast<unsigned>(sizeof(CompositeKey)));
+    composites_came().wait(turn);
     if (!proven || above >= k) return {0, 0, 0, true, proven};
 #pragma unroll 1
     for (int from = warp(); from < m_batch.parts; from += warps) {
@@ -426,7 +432,7 @@ class ClusterSelection {
 
   __device__ void put_own(Shares const& deal, Output<Bits> const& to, Own const& own) const {
     __syncthreads();
-    Item const* const in_order =
+    CompositeKey const* const in_order =
         own.as_they_are ? list()
                         : Steps::in_order(list(), inbox(), own.size, cluster_tuning.crowded_bin);
     unsigned i = threadIdx.x;
@@ -436,7 +442,7 @@ class ClusterSelection {
     } while (i < own.put);
   }
 
-  Batch<Bits, Item> const& m_batch;
+  Batch<Bits, CompositeKey> const& m_batch;
 };
 
 }  // namespace

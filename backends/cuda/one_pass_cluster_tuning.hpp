@@ -13,8 +13,8 @@ struct OnePassClusterTuning {
   int least_part = 2048;      ///< keys that are worth a block
   float most_order =
       0.75f;         ///< of the threads, whose best keys are the sample; a threshold beyond is none
-  int inbox = 2048;  ///< items that a block puts in order, at most
-  int crowded_bin = 64;  ///< items of it, above which they are sorted by a network
+  int inbox = 2048;  ///< composite keys that a block puts in order, at most
+  int crowded_bin = 64;  ///< composite keys of it, above which they are sorted by a network
 
   friend constexpr bool operator==(OnePassClusterTuning const&,
                                    OnePassClusterTuning const&) = default;

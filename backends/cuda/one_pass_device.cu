@@ -14,10 +14,10 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
-template <class Bits, class Item, int Vectors, int Rounds>
+template <class Bits, class CompositeKey, int Vectors, int Rounds>
 __global__ void __launch_bounds__(device_tuning.threads)
-    select_by_device(__grid_constant__ DeviceRows<Bits, Item> const rows) {
-  DeviceSelection<Bits, Item, Vectors, Rounds>(rows).run();
+    select_by_device(__grid_constant__ DeviceRows<Bits, CompositeKey> const rows) {
+  DeviceSelection<Bits, CompositeKey, Vectors, Rounds>(rows).run();
 }
 
 // ---- host side
@@ -75,9 +75,9 @@ struct DevicePlan {
 };
 
 std::size_t list_bytes(DevicePlan const& plan, int key_bytes) {
-  std::size_t const item = key_bytes == 8 ? sizeof(Item128) : sizeof(Item64);
-  std::size_t const lists =
-      2 * item * static_cast<std::size_t>(plan.capacity) + device_tuning.kept * sizeof(unsigned);
+  std::size_t const composite = key_bytes == 8 ? sizeof(CompositeKey128) : sizeof(CompositeKey64);
+  std::size_t const lists = 2 * composite * static_cast<std::size_t>(plan.capacity) +
+                            device_tuning.kept * sizeof(unsigned);
   return std::max(lists, digits * sizeof(unsigned));
 }
 
@@ -91,16 +91,16 @@ bool is_for_device(Shape const& shape) {
 }
 
 /// The same for all devices, of which none has more blocks.
-template <class Bits, class Item>
-std::size_t lay_out(DeviceRows<Bits, Item>& rows, void* workspace, Shape const& shape) {
+template <class Bits, class CompositeKey>
+std::size_t lay_out(DeviceRows<Bits, CompositeKey>& rows, void* workspace, Shape const& shape) {
   constexpr int most_blocks = device_tuning.most_blocks, threads = device_tuning.threads;
-  Pieces pieces(workspace);
-  rows.states = pieces.take<RowState>(shape.rows);
-  rows.bests = pieces.take<Item>(most_blocks * threads / 32);
-  rows.mail = pieces.take<uint4>(most_blocks * threads);
-  rows.spilled = pieces.take<Item>(most_blocks * device_tuning.kept);
-  rows.winners = pieces.take<Item>(shape.rows * shape.k);
-  return pieces.bytes();
+  WorkspaceLayout layout(workspace);
+  rows.states = layout.take<RowState>(shape.rows);
+  rows.bests = layout.take<CompositeKey>(most_blocks * threads / 32);
+  rows.mail = layout.take<uint4>(most_blocks * threads);
+  rows.spilled = layout.take<CompositeKey>(most_blocks * device_tuning.kept);
+  rows.selected = layout.take<CompositeKey>(shape.rows * shape.k);
+  return layout.bytes();
 }
 
 }  // namespace
@@ -116,37 +116,39 @@ bool one_pass_device_supports(int device, Shape const& shape) {
 std::size_t one_pass_device_workspace_bytes(Shape const& shape) {
   if (!is_for_device(shape)) return 0;
   if (shape.key_bytes == 8) {
-    DeviceRows<std::uint64_t, Item128> rows{};
+    DeviceRows<std::uint64_t, CompositeKey128> rows{};
     return lay_out(rows, nullptr, shape);
   }
-  DeviceRows<std::uint32_t, Item64> rows{};
+  DeviceRows<std::uint32_t, CompositeKey64> rows{};
   return lay_out(rows, nullptr, shape);
 }
 
 template <class Bits>
 void one_pass_device(int device, cudaStream_t stream, Problem<Bits> const& problem,
                      Options const& options, void* workspace) {
-  using Item = ItemOf<Bits>;
+  using CompositeKey = CompositeKeyOf<Bits>;
   OnDevice const here(device);
   Shape const& shape = problem.shape;
   DevicePlan const plan(shape, processors(device));
-  DeviceRows<Bits, Item> rows{problem,
-                              make_item_map<Item>(problem.rank, shape.n, options.ties),
-                              forced_threshold,
-                              options.sorted,
-                              plan.parts,
-                              plan.letter_units,
-                              plan.owners,
-                              plan.batches,
-                              plan.capacity,
-                              plan.groups,
-                              static_cast<unsigned>(plan.stratum),
-                              static_cast<float>(plan.samples_a_key)};
+  DeviceRows<Bits, CompositeKey> rows{
+      problem,
+      make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
+      forced_threshold,
+      options.sorted,
+      plan.parts,
+      plan.letter_units,
+      plan.owners,
+      plan.batches,
+      plan.capacity,
+      plan.groups,
+      static_cast<unsigned>(plan.stratum),
+      static_cast<float>(plan.samples_a_key)};
   lay_out(rows, workspace, shape);
   constexpr int few = vectors_in(device_tuning.bytes_of_short, sizeof(Bits)),
                 many = vectors_in(device_tuning.bytes_in_flight, sizeof(Bits));
-  auto const kernel = plan.in_one ? select_by_device<Bits, Item, few, 1>
-                                  : select_by_device<Bits, Item, many, device_tuning.rounds>;
+  auto const kernel = plan.in_one
+                          ? select_by_device<Bits, CompositeKey, few, 1>
+                          : select_by_device<Bits, CompositeKey, many, device_tuning.rounds>;
   std::size_t const bytes = list_bytes(plan, shape.key_bytes);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),

@@ -23,9 +23,10 @@
 // sample:    every warp tells all blocks the best of its samples, which come from all over the row; a barrier of the grid
 //            makes them visible, and that what the blocks will write to each other is cleared.
 // threshold: every block finds the order-th best of the samples, and pivots, which part what lies above into a range of
-//            items for each owner.
-// stream:    every block keeps what reaches the threshold, and sends each item to the block that owns its range.
-// rank:      an owner ranks its items behind those of higher ranges.
+//            composite keys for each owner.
+// stream:    every block keeps what reaches the threshold, and sends each composite key to the block that owns its
+// range.
+// rank:      an owner ranks its composite keys behind those of higher ranges.
 // Counts prove the result. Where they do not, the blocks of the row select by digits together: so the kernel is launched
 // cooperatively.
 
@@ -38,38 +39,38 @@ constexpr OnePassDeviceTuning device_tuning = one_pass_device_tuning;
 /// What the blocks of a row do together where the counts do not prove it.
 struct RowState {
   unsigned arrived;  // at barriers; from zero
-  unsigned found;    // winners; from zero
+  unsigned found;    // selected keys; from zero
   unsigned counts[3][digits];
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct DeviceRows {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   Threshold forced;
   Sorted sorted;
   int parts;         // blocks that share a row
   int letter_units;  // of mail, from each of them to each owner; a power of two
-  int owners;        // blocks that put items in order; a power of two
+  int owners;        // blocks that put composite keys in order; a power of two
   int batches;       // of loads, in which a block reads its part
-  int capacity;      // items of a row that can be put in order
+  int capacity;      // composite keys of a row that can be put in order
   int groups;        // of samples
   unsigned stratum;  // keys, of which one is a sample
   float samples_a_key;
   RowState* states = nullptr;
-  Item* bests = nullptr;    // of groups
-  uint4* mail = nullptr;    // of an owner: a unit for each of its threads
-  Item* spilled = nullptr;  // what a letter has no room for
-  Item* winners = nullptr;  // where the counts do not prove the row
+  CompositeKey* bests = nullptr;     // of groups
+  uint4* mail = nullptr;             // of an owner: a unit for each of its threads
+  CompositeKey* spilled = nullptr;   // what a letter has no room for
+  CompositeKey* selected = nullptr;  // where the counts do not prove the row
 
-  __device__ Item* row_bests(unsigned row) const {
+  __device__ CompositeKey* row_bests(unsigned row) const {
     return bests + std::size_t{row} * static_cast<unsigned>(groups);
   }
   __device__ uint4* inbox(unsigned row, unsigned owner) const {
     return mail + (std::size_t{row} * static_cast<unsigned>(owners) + owner) *
                       static_cast<unsigned>(device_tuning.threads);
   }
-  __device__ Item* spilled_of(unsigned row, unsigned part) const {
+  __device__ CompositeKey* spilled_of(unsigned row, unsigned part) const {
     return spilled + (std::size_t{row} * static_cast<unsigned>(parts) + part) *
                          static_cast<unsigned>(device_tuning.kept);
   }
@@ -78,9 +79,9 @@ struct DeviceRows {
 struct DeviceNotes {
   unsigned kept;
   unsigned spilled;
-  unsigned size;        // items that came
-  unsigned above;       // items for owners of higher ranges
-  unsigned all;         // items that the blocks of the row kept
+  unsigned size;        // composite keys that came
+  unsigned above;       // composite keys for owners of higher ranges
+  unsigned all;         // composite keys that the blocks of the row kept
   unsigned all_here;    // that this one did
   unsigned overflow;    // whether some did not fit
   unsigned incomplete;  // letters that had no room for all
@@ -118,8 +119,8 @@ struct Samples {
   unsigned places[Rounds];
   Bits keys[Rounds];
 
-  template <class Item>
-  __device__ Samples(DeviceRows<Bits, Item> const& rows, Bits const* row_keys)
+  template <class CompositeKey>
+  __device__ Samples(DeviceRows<Bits, CompositeKey> const& rows, Bits const* row_keys)
       : group(blockIdx.x * (device_tuning.threads / 32) + threadIdx.x / 32) {
 #pragma unroll
     for (int i = 0; i < Rounds; ++i) {
@@ -131,13 +132,13 @@ struct Samples {
       keys[i] = __ldg(row_keys + places[i]);
     }
   }
-  template <class Item>
-  __device__ Item best(DeviceRows<Bits, Item> const& rows) const {
-    Item best = 0;
+  template <class CompositeKey>
+  __device__ CompositeKey best(DeviceRows<Bits, CompositeKey> const& rows) const {
+    CompositeKey best = 0;
 #pragma unroll
     for (int i = 0; i < Rounds; ++i) {
-      Item const item = rows.map(keys[i], std::uint64_t{places[i]});
-      best = item > best ? item : best;
+      CompositeKey const composite = rows.map(keys[i], std::uint64_t{places[i]});
+      best = composite > best ? composite : best;
     }
     return best;
   }
@@ -145,10 +146,10 @@ struct Samples {
 
 /// \tparam Vectors  that a thread loads before it looks at any
 /// \tparam Rounds  samples that it takes
-template <class Bits, class Item, int Vectors, int Rounds>
+template <class Bits, class CompositeKey, int Vectors, int Rounds>
 class DeviceSelection {
  public:
-  __device__ explicit DeviceSelection(DeviceRows<Bits, Item> const& rows) : m_rows(rows) {}
+  __device__ explicit DeviceSelection(DeviceRows<Bits, CompositeKey> const& rows) : m_rows(rows) {}
 
   __device__ void run() const {
     touch_parameters();
@@ -160,11 +161,11 @@ class DeviceSelection {
     load(deal, 0, tile);
     if (m_rows.batches > 1) load(deal, 1, next);
     clear();
-    Item const best = warp_max(samples.best(m_rows));
+    CompositeKey const best = warp_max(samples.best(m_rows));
     if (lane() == 0) m_rows.row_bests(row())[samples.group] = best;
     cooperative_groups::grid_group const grid = cooperative_groups::this_grid();
     auto come = grid.barrier_arrive();
-    auto const k = static_cast<unsigned>(problem.winners(row()));
+    auto const k = static_cast<unsigned>(problem.selected_count(row()));
     Output<Bits> const to(problem, row());
     grid.barrier_wait(std::move(come));
     if (k > 0) select(deal, tile, next, k, to);
@@ -176,11 +177,11 @@ class DeviceSelection {
   static constexpr int warps = threads / 32;
   static constexpr int width = Vector<Bits>::size;
   static constexpr unsigned most_kept = device_tuning.kept;
-  using Steps = Ranges<Item, threads, device_tuning.most_owners>;
+  using Steps = Ranges<CompositeKey, threads, device_tuning.most_owners>;
   using Samples = cuda::Samples<Bits, Rounds>;
   using Shares = Dealt<Bits, Vectors>;
   using Held = Tile<Bits, threads, Vectors>;
-  using Letters = Mail<Item>;
+  using Letters = Mail<CompositeKey>;
 
   __device__ static DeviceNotes& notes() {
     __shared__ DeviceNotes shared;
@@ -193,9 +194,9 @@ class DeviceSelection {
   __device__ bool owns() const { return part() < owners(); }
   __device__ unsigned capacity() const { return static_cast<unsigned>(m_rows.capacity); }
   __device__ unsigned units() const { return static_cast<unsigned>(m_rows.letter_units); }
-  /// Of the items that came.
-  __device__ static Item* list() { return reinterpret_cast<Item*>(dynamic_shared); }
-  __device__ Item* spare() const { return list() + m_rows.capacity; }
+  /// Of the composite keys that came.
+  __device__ static CompositeKey* list() { return reinterpret_cast<CompositeKey*>(dynamic_shared); }
+  __device__ CompositeKey* spare() const { return list() + m_rows.capacity; }
   /// Of the keys that a block keeps.
   __device__ unsigned* positions() const {
     return reinterpret_cast<unsigned*>(spare() + m_rows.capacity);
@@ -205,7 +206,7 @@ class DeviceSelection {
 
   /// Brings all parameters to the cache that holds constants, which takes long and would stop each of the steps.
   __device__ void touch_parameters() const {
-    constexpr unsigned words = sizeof(DeviceRows<Bits, Item>) / sizeof(unsigned);
+    constexpr unsigned words = sizeof(DeviceRows<Bits, CompositeKey>) / sizeof(unsigned);
     unsigned const word = reinterpret_cast<unsigned const*>(&m_rows)[threadIdx.x % 32 * 16 % words];
     if (warp() == warps - 1) asm volatile("" ::"r"(word));
   }
@@ -243,20 +244,22 @@ class DeviceSelection {
   }
 
   /// Finds the threshold and the pivots.
-  __device__ Item find_limits(unsigned k) const {
+  __device__ CompositeKey find_limits(unsigned k) const {
     Share const share(m_rows, m_rows.row_bests(row()));
     int const order = order_of(k);
     auto const ranks = Steps::range_of(share.bound(m_rows, order), share.greatest(m_rows));
     int const bits = m_rows.map.position_bits;
-    auto const position_mask = static_cast<Item>(m_rows.map.position_mask);
+    auto const position_mask = static_cast<CompositeKey>(m_rows.map.position_mask);
     auto const found = Steps::search(
         [&](auto const& visit) { share.visit(visit); }, order,
-        Searched<Item>{static_cast<Item>(ranks.low) << bits,
-                       static_cast<Item>(ranks.high) << bits | position_mask, 0, false, false},
-        m_rows.owners, [](Item edge) { return edge; });
-    Item threshold = found.low;
+        Searched<CompositeKey>{static_cast<CompositeKey>(ranks.low) << bits,
+                               static_cast<CompositeKey>(ranks.high) << bits | position_mask, 0,
+                               false, false},
+        m_rows.owners, [](CompositeKey pivot) { return pivot; });
+    CompositeKey threshold = found.low;
     if (found.coarse) find_pivots_of(m_rows, threshold);
-    if (m_rows.forced == Threshold::too_high) threshold = static_cast<Item>(~Item{0});
+    if (m_rows.forced == Threshold::too_high)
+      threshold = static_cast<CompositeKey>(~CompositeKey{0});
     if (m_rows.forced == Threshold::too_low) threshold = 0;
     return threshold;
   }
@@ -264,13 +267,14 @@ class DeviceSelection {
   /// A thread's share of the warps' best samples.
   struct Share {
     static constexpr int each = device_tuning.most_blocks * warps / threads;
-    Item items[each];
+    CompositeKey composites[each];
     int groups;
 
-    __device__ Share(DeviceRows<Bits, Item> const& rows, Item const* bests) : groups(rows.groups) {
+    __device__ Share(DeviceRows<Bits, CompositeKey> const& rows, CompositeKey const* bests)
+        : groups(rows.groups) {
 #pragma unroll
       for (int i = 0; i < each; ++i)
-        items[i] = has(i) ? load_written(bests + i * threads + threadIdx.x) : Item{0};
+        composites[i] = has(i) ? load_written(bests + i * threads + threadIdx.x) : CompositeKey{0};
     }
     __device__ bool has(int i, int thread = static_cast<int>(threadIdx.x)) const {
       return i * threads + thread < groups;
@@ -279,25 +283,25 @@ class DeviceSelection {
     __device__ void visit(Visit const& visit) const {
 #pragma unroll
       for (int i = 0; i < each; ++i)
-        if (has(i)) visit(items[i]);
+        if (has(i)) visit(composites[i]);
     }
-    __device__ Bits greatest(DeviceRows<Bits, Item> const& rows) const {
+    __device__ Bits greatest(DeviceRows<Bits, CompositeKey> const& rows) const {
       Bits greatest = 0;
-      visit([&](Item item) {
-        Bits const rank = rows.map.rank_of(item);
+      visit([&](CompositeKey composite) {
+        Bits const rank = rows.map.ordered_bits_of(composite);
         greatest = rank > greatest ? rank : greatest;
       });
       return greatest;
     }
     /// The least of this over all threads is one that `order` samples reach: of disjoint parts of all samples each has
     /// its best, and these parts are as large as lets there be `order` of them.
-    __device__ Bits bound(DeviceRows<Bits, Item> const& rows, int order) const {
+    __device__ Bits bound(DeviceRows<Bits, CompositeKey> const& rows, int order) const {
       constexpr Bits none = std::numeric_limits<Bits>::max();
       int const holders = min(threads, groups);
       Bits bound = none;
       if (order > holders) {
-        visit([&](Item item) {
-          Bits const rank = rows.map.rank_of(item);
+        visit([&](CompositeKey composite) {
+          Bits const rank = rows.map.ordered_bits_of(composite);
           bound = rank < bound ? rank : bound;
         });
         return bound;
@@ -307,7 +311,8 @@ class DeviceSelection {
 #pragma unroll 1
       for (; lanes < 32 && order * lanes * 2 <= holders; lanes *= 2) {
         auto const other = static_cast<Bits>(shuffle_xor(
-            static_cast<std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>>(bound), lanes));
+            static_cast<std::conditional_t<sizeof(Bits) == 8, CompositeKey64, unsigned>>(bound),
+            lanes));
         bound = other > bound ? other : bound;
       }
       return has(0, static_cast<int>(threadIdx.x) & -lanes) ? bound : none;
@@ -315,18 +320,19 @@ class DeviceSelection {
   };
 
   /// Takes the pivots from the samples in order.
-  __device__ static __noinline__ void find_pivots_of(DeviceRows<Bits, Item> const& rows,
-                                                     Item threshold) {
+  __device__ static __noinline__ void find_pivots_of(DeviceRows<Bits, CompositeKey> const& rows,
+                                                     CompositeKey threshold) {
     DeviceSelection(rows).find_pivots(threshold);
   }
-  __device__ void find_pivots(Item threshold) const {
+  __device__ void find_pivots(CompositeKey threshold) const {
     Share const share(m_rows, m_rows.row_bests(row()));
-    share.visit([&](Item item) {
-      if (item >= threshold) list()[atomicAdd(&notes().size, 1u)] = item;
+    share.visit([&](CompositeKey composite) {
+      if (composite >= threshold) list()[atomicAdd(&notes().size, 1u)] = composite;
     });
     __syncthreads();
     unsigned const size = notes().size;
-    Item const* const in_order = Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
+    CompositeKey const* const in_order =
+        Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
     if (threadIdx.x + 1 < owners())
       Steps::notes().limits[threadIdx.x] = in_order[(threadIdx.x + 1) * size / owners()];
     Steps::clear();
@@ -338,9 +344,9 @@ class DeviceSelection {
 
   __device__ void select(Shares const& deal, Held& tile, Held& next, unsigned k,
                          Output<Bits> const& to) const {
-    Item const threshold = find_limits(k);
-    RankMap<Bits> const& rank = m_rows.map.rank;
-    if (rank.magnitude != 0 && rank.nan_rank != 0)
+    CompositeKey const threshold = find_limits(k);
+    OrderedBitsMap<Bits> const& rank = m_rows.map.rank;
+    if (rank.magnitude != 0 && rank.ordered_nan != 0)
       stream<true>(deal, tile, next, threshold);
     else
       stream<false>(deal, tile, next, threshold);
@@ -352,7 +358,7 @@ class DeviceSelection {
   }
 
   template <bool NanWins>
-  __device__ void stream(Shares const& deal, Held& tile, Held& next, Item threshold) const {
+  __device__ void stream(Shares const& deal, Held& tile, Held& next, CompositeKey threshold) const {
     Filter const filter(m_rows.map, threshold, deal.head);
 #pragma unroll 1
     for (int b = 0; b < m_rows.batches; b += 2) {
@@ -364,7 +370,7 @@ class DeviceSelection {
     }
   }
 
-  using Filter = VectorFilter<Bits, Item>;
+  using Filter = VectorFilter<Bits, CompositeKey>;
 
   /// Notes where the keys are that pass.
   template <bool NanWins>
@@ -392,7 +398,7 @@ class DeviceSelection {
 
   // ---- exchange
 
-  __device__ void send_kept(Shares const& deal, Item threshold) const {
+  __device__ void send_kept(Shares const& deal, CompositeKey threshold) const {
     __syncthreads();
     unsigned const kept = notes().kept;
     Bits const* const keys = deal.keys - deal.head;
@@ -421,18 +427,18 @@ class DeviceSelection {
   }
 
   /// Sends what reaches the threshold to its owner.
-  __device__ void offer(Bits key, unsigned position, Item threshold) const {
-    Item const item = m_rows.map(key, std::uint64_t{position});
-    if (item < threshold) return;
-    auto const owner = static_cast<unsigned>(Steps::owner_of(item, m_rows.owners));
+  __device__ void offer(Bits key, unsigned position, CompositeKey threshold) const {
+    CompositeKey const composite = m_rows.map(key, std::uint64_t{position});
+    if (composite < threshold) return;
+    auto const owner = static_cast<unsigned>(Steps::owner_of(composite, m_rows.owners));
     unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
-    if (slot < Letters::room(units())) return Letters::write(letter(owner), slot, item);
+    if (slot < Letters::room(units())) return Letters::write(letter(owner), slot, composite);
     unsigned const behind = atomicAdd(&notes().spilled, 1u);
-    if (behind < most_kept) m_rows.spilled_of(row(), part())[behind] = item;
+    if (behind < most_kept) m_rows.spilled_of(row(), part())[behind] = composite;
   }
 
   /// The keys before and behind the vectors.
-  __device__ void offer_ends(Shares const& deal, Item threshold) const {
+  __device__ void offer_ends(Shares const& deal, CompositeKey threshold) const {
     unsigned const n = static_cast<unsigned>(m_rows.problem.shape.n);
     unsigned const tail = deal.head + deal.vectors * width;
     Bits const* const keys = deal.keys - deal.head;
@@ -458,12 +464,12 @@ class DeviceSelection {
     unsigned here = 0;
     while (true) {
       if (reads) words = Letters::read(mine);
-      std::uint64_t const first =
-          shuffle_from(static_cast<Item64>(words.x), lane() & ~static_cast<int>(units() - 1));
+      std::uint64_t const first = shuffle_from(static_cast<CompositeKey64>(words.x),
+                                               lane() & ~static_cast<int>(units() - 1));
       bool come = !reads;
       if (reads && Letters::has_come(first)) {
         head = Letters::head(first);
-        here = owns() ? Letters::items_in(unit, head.own) : 0;
+        here = owns() ? Letters::composites_in(unit, head.own) : 0;
         come = Letters::have_come(words, unit, here);
       }
       if (__all_sync(full_warp, come)) break;
@@ -484,10 +490,11 @@ class DeviceSelection {
     if (incomplete) notes().senders[atomicAdd(&notes().incomplete, 1u)] = from << 16 | head.spilled;
     slot = __shfl_sync(full_warp, slot, 31) + up_to - here;
     if (here == 0 || slot + here > capacity()) return;
-    Letters::items(words, unit, here, [&](Item item) { list()[slot++] = item; });
+    Letters::composites(words, unit, here,
+                        [&](CompositeKey composite) { list()[slot++] = composite; });
   }
 
-  __device__ static __noinline__ void read_spilled_of(DeviceRows<Bits, Item> const& rows) {
+  __device__ static __noinline__ void read_spilled_of(DeviceRows<Bits, CompositeKey> const& rows) {
     DeviceSelection(rows).read_spilled();
   }
   __device__ void read_spilled() const {
@@ -495,12 +502,12 @@ class DeviceSelection {
 #pragma unroll 1
     for (unsigned s = static_cast<unsigned>(warp()); s < notes().incomplete; s += warps) {
       unsigned const from = notes().senders[s] >> 16, spilled = notes().senders[s] & 0xffff;
-      Item const* const items = m_rows.spilled_of(row(), from);
+      CompositeKey const* const composites = m_rows.spilled_of(row(), from);
 #pragma unroll 1
       for (unsigned i = static_cast<unsigned>(lane()); i < spilled; i += 32) {
-        Item const item = load_written(items + i);
-        if (static_cast<unsigned>(Steps::owner_of(item, m_rows.owners)) == part())
-          list()[atomicAdd(&notes().size, 1u)] = item;
+        CompositeKey const composite = load_written(composites + i);
+        if (static_cast<unsigned>(Steps::owner_of(composite, m_rows.owners)) == part())
+          list()[atomicAdd(&notes().size, 1u)] = composite;
       }
     }
     __syncthreads();
@@ -510,7 +517,7 @@ class DeviceSelection {
     if (notes().incomplete != 0) read_spilled_of(m_rows);
     unsigned const size = notes().size, above = notes().above, put = min(size, k - above);
     bool const as_they_are = m_rows.sorted == Sorted::no && put == size;
-    Item const* const in_order =
+    CompositeKey const* const in_order =
         as_they_are ? list() : Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < put; i += threads)
@@ -519,7 +526,7 @@ class DeviceSelection {
 
   // ---- exactly
 
-  __device__ static __noinline__ void select_exactly_of(DeviceRows<Bits, Item> const& rows,
+  __device__ static __noinline__ void select_exactly_of(DeviceRows<Bits, CompositeKey> const& rows,
                                                         unsigned k) {
     DeviceSelection(rows).select_exactly(k);
   }
@@ -530,23 +537,23 @@ class DeviceSelection {
     unsigned barriers = 0;
     clear_counts(state.counts[0]);
     wait_for_all(state, barriers);
-    Item const threshold = find_by_digits(state, k, barriers);
-    Item* const winners = m_rows.winners + std::size_t{row()} * m_rows.problem.shape.k;
-    each_item([&](Item item) {
-      if (item >= threshold) winners[claim(&state.found)] = item;
+    CompositeKey const threshold = find_by_digits(state, k, barriers);
+    CompositeKey* const selected = m_rows.selected + std::size_t{row()} * m_rows.problem.shape.k;
+    each_composite([&](CompositeKey composite) {
+      if (composite >= threshold) selected[claim(&state.found)] = composite;
     });
     wait_for_all(state, barriers);
-    rank_winners(winners, k);
+    rank_winners(selected, k);
   }
 
-  __device__ Item find_by_digits(RowState& state, unsigned k, unsigned& barriers) const {
+  __device__ CompositeKey find_by_digits(RowState& state, unsigned k, unsigned& barriers) const {
     unsigned* const histogram = reinterpret_cast<unsigned*>(dynamic_shared);
-    Digit<Item> digit(0, m_rows.map.width());
+    Digit<CompositeKey> digit(0, m_rows.map.width());
     auto need = static_cast<unsigned long long>(k);
 #pragma unroll 1
     for (int pass = 0; digit.high > 0; ++pass) {
       clear_counts(state.counts[(pass + 1) % 3]);
-      digit.count(histogram, [&](auto const& visit) { each_item(visit); });
+      digit.count(histogram, [&](auto const& visit) { each_composite(visit); });
       unsigned* const merged = state.counts[pass % 3];
       for (int i = threadIdx.x; i < digits; i += threads)
         if (histogram[i] != 0) atomicAdd(&merged[i], histogram[i]);
@@ -557,28 +564,29 @@ class DeviceSelection {
       digit = digit.next(place.bin);
       if (need == place.here) break;
     }
-    return digit.floor();
+    return digit.least();
   }
 
-  /// Each block puts its share of the winners.
-  __device__ void rank_winners(Item const* winners, unsigned k) const {
-    for (unsigned i = threadIdx.x; i < k; i += threads) list()[i] = load_written(winners + i);
+  /// Each block puts its share of the selected keys.
+  __device__ void rank_winners(CompositeKey const* selected, unsigned k) const {
+    for (unsigned i = threadIdx.x; i < k; i += threads) list()[i] = load_written(selected + i);
     __syncthreads();
     Output<Bits> const to(m_rows.problem, row());
     Bits const* const keys = m_rows.problem.row_keys(row());
     for (unsigned i = part() + static_cast<unsigned>(warp()) * parts(); i < k;
          i += parts() * warps) {
-      Item const item = list()[i];
+      CompositeKey const composite = list()[i];
       unsigned better = 0;
-      for (unsigned j = static_cast<unsigned>(lane()); j < k; j += 32) better += list()[j] > item;
+      for (unsigned j = static_cast<unsigned>(lane()); j < k; j += 32)
+        better += list()[j] > composite;
       better = warp_total(better);
-      to.store(m_rows.map, keys, better, item, lane() == 0);
+      to.store(m_rows.map, keys, better, composite, lane() == 0);
     }
   }
 
-  /// Calls visit(item) for this block's share of the row.
+  /// Calls visit(composite) for this block's share of the row.
   template <class Visit>
-  __device__ void each_item(Visit const& visit) const {
+  __device__ void each_composite(Visit const& visit) const {
     constexpr int ahead = 16;
     Bits const* const keys = m_rows.problem.row_keys(row());
     auto const n = static_cast<unsigned>(m_rows.problem.shape.n);
@@ -612,7 +620,7 @@ class DeviceSelection {
     __syncthreads();
   }
 
-  DeviceRows<Bits, Item> const& m_rows;
+  DeviceRows<Bits, CompositeKey> const& m_rows;
 };
 
 }  // namespace

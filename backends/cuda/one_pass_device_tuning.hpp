@@ -13,10 +13,11 @@ struct OnePassDeviceTuning {
   int rounds = 2;  ///< samples that a thread takes of a long row; of a short one it takes one
   int most_blocks = 128;  ///< of the device that share all rows: they send letters to each other
   int least_parts = 16;   ///< blocks that share a row
-  int most_owners = 64;   ///< of them, which put items in order
-  int owned = 48;         ///< items that are worth an owner
-  int kept = 1024;        ///< items that a block keeps, and as many that no letter has room for
-  int crowded_bin = 64;   ///< items of it, above which they are sorted by a network
+  int most_owners = 64;   ///< of them, which put composite keys in order
+  int owned = 48;         ///< composite keys that are worth an owner
+  int kept = 1024;        ///< composite keys that a block keeps, and as many that no letter has
+                          ///< room for
+  int crowded_bin = 64;   ///< composite keys of it, above which they are sorted by a network
   float most_order =
       0.75f;         ///< of the warps, whose best samples are ordered; a threshold beyond is none
   int few_rows = 2;  ///< up to which shorter ones are worth all blocks of the device

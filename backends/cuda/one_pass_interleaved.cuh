@@ -11,13 +11,14 @@ namespace {
 
 /// A block, or a cluster of blocks, selects a group of neighboring rows: each thread reads keys of one of them, against
 /// that row's threshold. The rows' samples and finishes follow one another; the blocks of a cluster share the finishes.
-template <class Bits, class Item, int Threads, bool Clustered>
+template <class Bits, class CompositeKey, int Threads, bool Clustered>
 class InterleavedSelection {
-  using Row = RowSelection<Bits, Item, Threads, false, true>;
+  using Row = RowSelection<Bits, CompositeKey, Threads, false, true>;
   static constexpr int in_flight = sizeof(Bits) == 8 ? 8 : 16;  // keys of a thread
 
  public:
-  __device__ explicit InterleavedSelection(Batch<Bits, Item> const& batch) : m_batch(batch) {}
+  __device__ explicit InterleavedSelection(Batch<Bits, CompositeKey> const& batch)
+      : m_batch(batch) {}
 
   /// All threads of all blocks of the group call it.
   __device__ void run(std::int64_t group) const {
@@ -26,8 +27,8 @@ class InterleavedSelection {
         static_cast<int>(min(std::int64_t{m_batch.lists}, m_batch.problem.shape.rows - first));
     begin(first, rows);
     if constexpr (Clustered) cluster_sync();
-    RankMap<Bits> const& rank = m_batch.map.rank;
-    if (rank.magnitude != 0 && rank.nan_rank != 0)
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    if (rank.magnitude != 0 && rank.ordered_nan != 0)
       stream<true>(first, rows);
     else
       stream<false>(first, rows);
@@ -46,9 +47,9 @@ class InterleavedSelection {
 
  private:
   struct Notes {
-    Filter<Item> filters[tuning.most_lists];
+    Filter<CompositeKey> filters[tuning.most_lists];
     unsigned kept[tuning.most_lists];  // of this block, or, where it finishes the row, of all
-    // Of this block's items, in the list of the block that finishes the row.
+    // Of this block's composite keys, in the list of the block that finishes the row.
     unsigned bases[tuning.most_lists];
   };
 
@@ -66,7 +67,7 @@ class InterleavedSelection {
     for (int r = 0; r < rows; ++r) {
       Row const row(m_batch);
       row.begin(first + r);
-      Filter<Item> const filter = row.filter();
+      Filter<CompositeKey> const filter = row.filter();
       if (threadIdx.x == 0) {
         notes().filters[r] = filter;
         notes().kept[r] = 0;
@@ -84,8 +85,8 @@ class InterleavedSelection {
     __syncthreads();
     for (int r = 0; r < rows; ++r) {
       if (r % parts() == part()) continue;
-      Item* const from = Row(m_batch, r).list();
-      Item* const to = of_block(from, r % parts());
+      CompositeKey* const from = Row(m_batch, r).list();
+      CompositeKey* const to = of_block(from, r % parts());
       unsigned const count = notes().kept[r], base = notes().bases[r];
       for (unsigned i = threadIdx.x; i < count && base + i < capacity() && i < capacity();
            i += Threads)
@@ -105,12 +106,12 @@ class InterleavedSelection {
     auto const begin = static_cast<int>(min(std::int64_t{part()} * length, std::int64_t{n}));
     int const end =
         r < rows ? static_cast<int>(min(std::int64_t{begin} + length, std::int64_t{n})) : begin;
-    Item const threshold = notes().filters[r < rows ? r : 0].threshold;
-    RankMap<Bits> const& rank = m_batch.map.rank;
-    Bits const least = m_batch.map.rank_of(threshold);
+    CompositeKey const threshold = notes().filters[r < rows ? r : 0].threshold;
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    Bits const least = m_batch.map.ordered_bits_of(threshold);
     QuickTest<Bits> const tie_test(rank, least), test(rank, static_cast<Bits>(least + 1));
     bool const ties_only = least == std::numeric_limits<Bits>::max();
-    TieCut<Item> const ties(m_batch.map, threshold);
+    TieCut<CompositeKey> const ties(m_batch.map, threshold);
     std::int64_t const step = m_batch.problem.key_step;
     Bits const* const keys = m_batch.problem.keys + first_row + r;
 #pragma unroll 1
@@ -143,8 +144,9 @@ class InterleavedSelection {
     return first + (__ffs(static_cast<int>(passed)) - 1) * lanes();
   }
 
-  /// The bits of those keys whose items reach the threshold.
-  __device__ unsigned reaching(Item threshold, Bits const* keys, unsigned passed, int first) const {
+  /// The bits of those keys whose composite keys reach the threshold.
+  __device__ unsigned reaching(CompositeKey threshold, Bits const* keys, unsigned passed,
+                               int first) const {
     unsigned exact = passed;
     for (; passed != 0; passed &= passed - 1) {
       int const at = position(passed, first);
@@ -160,7 +162,7 @@ class InterleavedSelection {
     auto const count = static_cast<unsigned>(__popc(passed));
     unsigned slot = atomicAdd(&notes().kept[r], count);
     if (slot + count > capacity()) return;
-    Item* const list = Row(m_batch, r).list();
+    CompositeKey* const list = Row(m_batch, r).list();
 #pragma unroll 1
     for (; passed != 0; passed &= passed - 1) {
       int const at = position(passed, first);
@@ -168,7 +170,7 @@ class InterleavedSelection {
     }
   }
 
-  Batch<Bits, Item> const& m_batch;
+  Batch<Bits, CompositeKey> const& m_batch;
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "block.cuh"
 #include "stream.cuh"
 
-// What the kernels share in which several blocks select a row and each puts a range of its items in order: a threshold
-// and pivots between ranges from one search, a filter for keys held in registers, and the order of a range.
+// What the kernels share in which several blocks select a row and each puts a range of its composite keys in order: a
+// threshold and pivots between ranges from one search, a filter for keys held in registers, and the order of a range.
 
 namespace ktopk::detail::cuda {
 
@@ -46,11 +46,11 @@ struct Output {
   }
 
   /// \param row_keys  the row's first key
-  template <class Item>
-  __device__ void store(ItemMap<Bits, Item> const& map, Bits const* row_keys, unsigned slot,
-                        Item item, bool valid) const {
-    auto const position = static_cast<unsigned>(map.position(item));
-    Bits const rank = map.rank_of(item);
+  template <class CompositeKey>
+  __device__ void store(CompositeKeyMap<Bits, CompositeKey> const& map, Bits const* row_keys,
+                        unsigned slot, CompositeKey composite, bool valid) const {
+    auto const position = static_cast<unsigned>(map.position(composite));
+    Bits const rank = map.ordered_bits_of(composite);
     Bits key = map.rank.key_of(rank);
     if (valid && !map.rank.has_one_key(rank)) key = row_keys[position];
     store(slot, key, position, valid);
@@ -58,18 +58,19 @@ struct Output {
 };
 
 /// Lets through the keys that reach the threshold, and few others.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct VectorFilter {
   static constexpr int width = Vector<Bits>::size;
-  RankMap<Bits> const& rank;
+  OrderedBitsMap<Bits> const& rank;
   Bits least, least_with_tie;
   unsigned cut;  // vectors before it win a tie with the threshold, or those from it on
   bool low_wins;
 
   /// \param head  keys before the first vector
-  __device__ VectorFilter(ItemMap<Bits, Item> const& map, Item threshold, unsigned head)
+  __device__ VectorFilter(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
+                          unsigned head)
       : rank(map.rank), low_wins(map.flip != 0) {
-    Bits const tie = map.rank_of(threshold);
+    Bits const tie = map.ordered_bits_of(threshold);
     least_with_tie = with_minus_zero(tie);
     least =
         tie == std::numeric_limits<Bits>::max() ? tie : with_minus_zero(static_cast<Bits>(tie + 1));
@@ -106,20 +107,20 @@ struct Searched {
   bool coarse;     // pivots may be far from parting the samples equally
 };
 
-template <class Item, int Threads, int MostOwners>
+template <class CompositeKey, int Threads, int MostOwners>
 struct RangeNotes {
-  Item limits[MostOwners];  // pivots, descending, and behind them the threshold
-  Item extremes[2][32];
+  CompositeKey limits[MostOwners];  // pivots, descending, and behind them the threshold
+  CompositeKey extremes[2][32];
   unsigned warp_sums[32];
   unsigned histogram[Threads];
   unsigned found_bin, found_above, found_here;
 };
 
 /// Steps of a block; all its threads call them.
-template <class Item, int Threads, int MostOwners>
+template <class CompositeKey, int Threads, int MostOwners>
 class Ranges {
  public:
-  using Notes = RangeNotes<Item, Threads, MostOwners>;
+  using Notes = RangeNotes<CompositeKey, Threads, MostOwners>;
 
   __device__ static Notes& notes() {
     __shared__ Notes shared;
@@ -128,26 +129,27 @@ class Ranges {
   __device__ static void clear() { notes().histogram[threadIdx.x] = 0; }
 
   /// The least and the greatest of the threads' ranks.
-  template <class Rank>
-  __device__ static Searched<Rank> range_of(Rank least_of_mine, Rank greatest_of_mine) {
-    Rank const greatest = warp_greatest(greatest_of_mine);
-    Rank const least = warp_least(least_of_mine);
+  template <class OrderedBits>
+  __device__ static Searched<OrderedBits> range_of(OrderedBits least_of_mine,
+                                                   OrderedBits greatest_of_mine) {
+    OrderedBits const greatest = warp_greatest(greatest_of_mine);
+    OrderedBits const least = warp_least(least_of_mine);
     if (lane() == 0) {
       notes().extremes[0][warp()] = greatest;
       notes().extremes[1][warp()] = least;
     }
     __syncthreads();
     int const from = lane() % warps;
-    return {warp_least(static_cast<Rank>(notes().extremes[1][from])),
-            warp_greatest(static_cast<Rank>(notes().extremes[0][from])), 0, false, false};
+    return {warp_least(static_cast<OrderedBits>(notes().extremes[1][from])),
+            warp_greatest(static_cast<OrderedBits>(notes().extremes[0][from])), 0, false, false};
   }
 
   /// Finds the order-th best sample, by a bin a thread at a time, and notes the pivots it meets, which part the samples
   /// equally. The bins are clear.
   /// \param each_sample  calls its argument with each of the thread's samples
-  template <class T, class EachSample, class ItemAt>
+  template <class T, class EachSample, class CompositeAt>
   __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
-                                       int owners, ItemAt const& item_at) {
+                                       int owners, CompositeAt const& composite_at) {
     unsigned* const histogram = notes().histogram;
     unsigned const few = static_cast<unsigned>(order) / 8 + 4;
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
@@ -166,7 +168,7 @@ class Ranges {
       for (unsigned i = static_cast<unsigned>(static_cast<float>(above) * owners_a_sample),
                     end = static_cast<unsigned>(static_cast<float>(to) * owners_a_sample);
            i < end && i + 1 < static_cast<unsigned>(owners); ++i)
-        notes().limits[i] = item_at(range.low + (static_cast<T>(bin) << shift));
+        notes().limits[i] = composite_at(range.low + (static_cast<T>(bin) << shift));
       if (above < static_cast<unsigned>(order) && static_cast<unsigned>(order) <= to) {
         notes().found_bin = bin;
         notes().found_above = above;
@@ -197,19 +199,19 @@ class Ranges {
     return before;
   }
 
-  /// The number of pivots above the item.
+  /// The number of pivots above the composite key.
   /// \param owners  a power of two
-  __device__ static int owner_of(Item item, int owners) {
+  __device__ static int owner_of(CompositeKey composite, int owners) {
     int owner = 0;
 #pragma unroll 1
     for (int step = owners / 2; step > 0; step /= 2)
-      if (item < notes().limits[owner + step - 1]) owner += step;
+      if (composite < notes().limits[owner + step - 1]) owner += step;
     return owner;
   }
 
-  /// The items in order, in one of both arrays.
-  __device__ static Item const* in_order(Item* list, Item* spare, unsigned size,
-                                         unsigned crowded_bin) {
+  /// The composite keys in order, in one of both arrays.
+  __device__ static CompositeKey const* in_order(CompositeKey* list, CompositeKey* spare,
+                                                 unsigned size, unsigned crowded_bin) {
     return size <= Threads / 2 ? rank_few(list, spare, size)
                                : rank_by_bins(list, spare, size, crowded_bin);
   }
@@ -220,32 +222,35 @@ class Ranges {
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
 
-  /// An item's place is the number of better ones, which neighboring threads count together.
-  __device__ static Item const* rank_few(Item const* list, Item* spare, unsigned size) {
+  /// A composite key's place is the number of better ones, which neighboring threads count together.
+  __device__ static CompositeKey const* rank_few(CompositeKey const* list, CompositeKey* spare,
+                                                 unsigned size) {
     unsigned slices = 32;
     while (slices > 1 && size * slices > Threads) slices /= 2;
     unsigned const slice = threadIdx.x % slices, i = threadIdx.x / slices;
-    Item const item = i < size ? list[i] : Item{0};
+    CompositeKey const composite = i < size ? list[i] : CompositeKey{0};
     unsigned better = 0;
 #pragma unroll 4
-    for (unsigned j = slice; j < size; j += slices) better += list[j] > item;
+    for (unsigned j = slice; j < size; j += slices) better += list[j] > composite;
 #pragma unroll 1
     for (unsigned mask = slices / 2; mask > 0; mask /= 2)
       better += __shfl_xor_sync(full_warp, better, mask);
-    if (i < size && slice == 0) spare[better] = item;
+    if (i < size && slice == 0) spare[better] = composite;
     __syncthreads();
     return spare;
   }
 
-  /// Sorts by bins of what an item is above the least, and ranks the items of a bin among themselves.
-  __device__ static Item const* rank_by_bins(Item* list, Item* spare, unsigned size,
-                                             unsigned crowded_bin) {
+  /// Sorts by bins of what a composite key is above the least, and ranks the composite keys of a bin among themselves.
+  __device__ static CompositeKey const* rank_by_bins(CompositeKey* list, CompositeKey* spare,
+                                                     unsigned size, unsigned crowded_bin) {
     unsigned* const histogram = notes().histogram;
-    Item least, greatest;
+    CompositeKey least, greatest;
     range_of_list(list, size, least, greatest);
-    int const bits = highest_bit(static_cast<Item>(greatest - least)) + 1;
+    int const bits = highest_bit(static_cast<CompositeKey>(greatest - least)) + 1;
     int const shift = bits > bin_bits ? bits - bin_bits : 0;
-    auto const bin_of = [&](Item item) { return static_cast<unsigned>((item - least) >> shift); };
+    auto const bin_of = [&](CompositeKey composite) {
+      return static_cast<unsigned>((composite - least) >> shift);
+    };
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += Threads)
       atomicAdd(&histogram[bin_of(list[i])], 1u);
@@ -256,39 +261,39 @@ class Ranges {
     if (__syncthreads_or(here > crowded_bin)) return rank_by_network(list, size);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      Item const item = list[i];
-      spare[atomicAdd(&histogram[bin_of(item)], 1u)] = item;
+      CompositeKey const composite = list[i];
+      spare[atomicAdd(&histogram[bin_of(composite)], 1u)] = composite;
     }
     __syncthreads();
     // Now a bin's counter stands where the next lower bin begins.
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      Item const item = spare[i];
-      unsigned const own = bin_of(item), end = histogram[own];
+      CompositeKey const composite = spare[i];
+      unsigned const own = bin_of(composite), end = histogram[own];
       unsigned place = own + 1 < Threads ? histogram[own + 1] : 0;
 #pragma unroll 1
-      for (unsigned j = place; j < end; ++j) place += spare[j] > item;
-      list[place] = item;
+      for (unsigned j = place; j < end; ++j) place += spare[j] > composite;
+      list[place] = composite;
     }
     __syncthreads();
     return list;
   }
 
-  __device__ static void range_of_list(Item const* list, unsigned size, Item& least,
-                                       Item& greatest) {
+  __device__ static void range_of_list(CompositeKey const* list, unsigned size, CompositeKey& least,
+                                       CompositeKey& greatest) {
     greatest = 0;
-    Item lowest = 0;  // as its complement
+    CompositeKey lowest = 0;  // as its complement
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      Item const item = list[i];
-      greatest = item > greatest ? item : greatest;
-      lowest = ~item > lowest ? ~item : lowest;
+      CompositeKey const composite = list[i];
+      greatest = composite > greatest ? composite : greatest;
+      lowest = ~composite > lowest ? ~composite : lowest;
     }
     greatest = block_max<Threads>(greatest, notes().extremes[0]);
     least = ~block_max<Threads>(lowest, notes().extremes[1]);
   }
 
-  __device__ static Item const* rank_by_network(Item* list, unsigned size) {
+  __device__ static CompositeKey const* rank_by_network(CompositeKey* list, unsigned size) {
     unsigned whole = 2;
     while (whole < size) whole *= 2;
     for (unsigned i = size + threadIdx.x; i < whole; i += Threads) list[i] = 0;

@@ -15,14 +15,16 @@ struct OnePassTuning {
   int stream_blocks = 2;      ///< of the streaming kernel, that a processor shall hold
   int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
-  int held_bytes = 8192;      ///< of kept items that a block gathers before it goes to memory
+  int held_bytes = 8192;      ///< of kept composite keys that a block gathers before it goes to
+                              ///< memory
   int held_hits = 2048;       ///< 16-byte loads with a key to keep that a block notes
-  int bins = 2048;            ///< of the histogram of kept items
+  int bins = 2048;            ///< of the histogram of kept composite keys
   int tail_order = 8;         ///< of the threshold, up to which these bins reach eight times as far
   int sparse_order = 32;      ///< likewise, twice as far
-  int boundary_bytes = 8192;  ///< of items in the k-th item's bin, the most that one block settles
+  int boundary_bytes = 8192;  ///< of composite keys in the k-th composite key's bin, the most that
+                              ///< one block settles
   int sort_tile = 2048;
-  int sort_slices = 16;  ///< threads that share the counting for one item
+  int sort_slices = 16;  ///< threads that share the counting for one composite key
   int final_runs = 16;   ///< sorted runs that are merged in one step
 
   friend constexpr bool operator==(OnePassTuning const&, OnePassTuning const&) = default;
@@ -37,10 +39,10 @@ struct OnePassPlan {
 
   std::int64_t groups;
   std::int64_t order;     ///< the threshold is about the order-th best group
-  std::int64_t capacity;  ///< room for kept items
+  std::int64_t capacity;  ///< room for kept composite keys
 };
 
-/// The order is 4 standard deviations above the expected number of winners among the samples, and 4
+/// The order is 4 standard deviations above the expected number of selected keys among the samples, and 4
 /// more for small k: of 50 000 selections at most one is expected to fall back. There is room for six times
 /// what is then expected to be kept: where position and rank go together, neighbors count as one sample.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {

@@ -23,63 +23,66 @@ namespace {
 constexpr QueueTuning tuning = queue_tuning;
 constexpr int block_threads = 32 * tuning.warps;
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct Work {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  unsigned parts = 1;           // blocks that share a row
-  bool clustered = false;       // those blocks see each other's shared memory
-  Item* lists = nullptr;        // of shape.k items for each part of each row, if there are several
-  int samples = 0;              // tiles of a row that a kernel bounds beforehand
-  BoundWord* bounds = nullptr;  // of them
+  CompositeKeyMap<Bits, CompositeKey> map;
+  unsigned parts = 1;             // blocks that share a row
+  bool clustered = false;         // those blocks see each other's shared memory
+  CompositeKey* lists = nullptr;  // of shape.k composite keys for each part of each row, if
+                                  // there are several
+  int samples = 0;                // tiles of a row that a kernel bounds beforehand
+  BoundWord* bounds = nullptr;    // of them
 };
 
-template <class Item, int Count>
-constexpr int words_of_lane = Count * static_cast<int>(sizeof(Item)) / 8;
+template <class CompositeKey, int Count>
+constexpr int words_of_lane = Count * static_cast<int>(sizeof(CompositeKey)) / 8;
 
-template <class Item, int Count, int Warps>
-constexpr int blocks_of_processor = Warps == 1 ? tuning.warp_blocks(words_of_lane<Item, Count>)
-                                               : tuning.blocks(words_of_lane<Item, Count>);
+template <class CompositeKey, int Count, int Warps>
+constexpr int blocks_of_processor =
+    Warps == 1 ? tuning.warp_blocks(words_of_lane<CompositeKey, Count>)
+               : tuning.blocks(words_of_lane<CompositeKey, Count>);
 
 /// Stores the selected of a row, by `threads` threads of which this is number `thread`.
-template <class Bits, class Item>
-__device__ __forceinline__ void store_row(Work<Bits, Item> const& work, std::int64_t row, int k,
-                                          Item const* best, int thread, int threads) {
+template <class Bits, class CompositeKey>
+__device__ __forceinline__ void store_row(Work<Bits, CompositeKey> const& work, std::int64_t row,
+                                          int k, CompositeKey const* best, int thread,
+                                          int threads) {
   auto const& problem = work.problem;
   if (problem.counts && thread == 0) problem.counts.store(row, k);
   for (int slot = thread; slot < problem.shape.k; slot += threads) {
     if (slot < k)
-      store_item(problem, work.map, row, slot, best[slot]);
+      store_composite_key(problem, work.map, row, slot, best[slot]);
     else
       problem.store_missing(row, slot);
   }
 }
 
 /// Bounds tiles of a row, as a sample of it.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(block_threads)
-    bound_samples(__grid_constant__ Work<Bits, Item> const work) {
+    bound_samples(__grid_constant__ Work<Bits, CompositeKey> const work) {
   __shared__ SharedBounds<tuning.warps> bounds;
   let_next_kernel_start();
   auto const samples = static_cast<unsigned>(work.samples);
   std::int64_t const row = blockIdx.x / samples;
-  auto const k = static_cast<int>(work.problem.winners(row));
+  auto const k = static_cast<int>(work.problem.selected_count(row));
   if (k == 0) return;
   int const deep = SharesOfBounds(k, work.samples, tuning.warps).deep;
-  QueueSelection<Bits, Item, 1, tuning.warps> selection(work.map, deep, nullptr, &bounds);
+  QueueSelection<Bits, CompositeKey, 1, tuning.warps> selection(work.map, deep, nullptr, &bounds);
   BoundWord const bound =
       selection.bound_sample(work.problem.row_keys(row), work.problem.length(row),
                              work.problem.key_step, blockIdx.x % samples, samples);
   if (threadIdx.x == 0) work.bounds[blockIdx.x] = bound;
 }
 
-template <class Bits, class Item, int Count, int Warps>
-__global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count, Warps>)
-    select_rows(__grid_constant__ Work<Bits, Item> const work) {
-  using Selection = QueueSelection<Bits, Item, Count, Warps>;
+template <class Bits, class CompositeKey, int Count, int Warps>
+__global__ void __launch_bounds__(block_threads, blocks_of_processor<CompositeKey, Count, Warps>)
+    select_rows(__grid_constant__ Work<Bits, CompositeKey> const work) {
+  using Selection = QueueSelection<Bits, CompositeKey, Count, Warps>;
   constexpr int rows_of_block = tuning.warps / Warps;
-  __shared__ Item waiting[tuning.warps * WarpQueue<Item, Count>::size];
-  __shared__ Item lists[rows_of_block][Selection::lists * Selection::list_size];
+  __shared__ CompositeKey waiting[tuning.warps * WarpQueue<CompositeKey, Count>::size];
+  __shared__ CompositeKey lists[rows_of_block][Selection::lists * Selection::list_size];
   __shared__ SharedBounds<Warps> bounds;
   let_next_kernel_start();
   int const place = Warps == 1 ? threadIdx.x / 32 : 0;
@@ -87,10 +90,11 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
   unsigned const part = blockIdx.x % work.parts;
   std::int64_t const row = std::int64_t{blockIdx.x / work.parts} * rows_of_block + place;
   if (row >= work.problem.shape.rows) return;
-  auto const k = static_cast<int>(work.problem.winners(row));
-  Item const* best = nullptr;
+  auto const k = static_cast<int>(work.problem.selected_count(row));
+  CompositeKey const* best = nullptr;
   if (k > 0) {
-    Selection selection(work.map, k, waiting + place * WarpQueue<Item, Count>::size, &bounds);
+    Selection selection(work.map, k, waiting + place * WarpQueue<CompositeKey, Count>::size,
+                        &bounds);
     selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
                       part, work.parts, {work.bounds + row * work.samples, work.samples});
     // In the second round the first block gathers the others' lists.
@@ -106,22 +110,22 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<Item, Count
   if (work.clustered && part > 0) return;
   if (work.parts == 1 || work.clustered)
     return store_row(work, row, k, best, thread, Selection::threads);
-  Item* const to = work.lists + std::int64_t{blockIdx.x} * work.problem.shape.k;
+  CompositeKey* const to = work.lists + std::int64_t{blockIdx.x} * work.problem.shape.k;
   for (int slot = thread; slot < k; slot += Selection::threads) to[slot] = best[slot];
 }
 
 /// Merges the lists of a row's parts.
-template <class Bits, class Item, int Count, int Warps>
+template <class Bits, class CompositeKey, int Count, int Warps>
 __global__ void __launch_bounds__(32 * Warps, 1)
-    merge_parts(__grid_constant__ Work<Bits, Item> const work) {
-  using Selection = QueueSelection<Bits, Item, Count, Warps>;
-  __shared__ Item waiting[Warps * WarpQueue<Item, Count>::size];
-  __shared__ Item lists[Selection::lists * Selection::list_size];
+    merge_parts(__grid_constant__ Work<Bits, CompositeKey> const work) {
+  using Selection = QueueSelection<Bits, CompositeKey, Count, Warps>;
+  __shared__ CompositeKey waiting[Warps * WarpQueue<CompositeKey, Count>::size];
+  __shared__ CompositeKey lists[Selection::lists * Selection::list_size];
   __shared__ SharedBounds<Warps> bounds;
   std::int64_t const row = blockIdx.x;
-  auto const k = static_cast<int>(work.problem.winners(row));
+  auto const k = static_cast<int>(work.problem.selected_count(row));
   wait_for_previous_kernel();
-  Item const* best = nullptr;
+  CompositeKey const* best = nullptr;
   if (k > 0) {
     Selection selection(work.map, k, waiting, &bounds);
     selection.see_lists(work.lists + row * work.parts * work.problem.shape.k, work.problem.shape.k,
@@ -173,16 +177,17 @@ std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
 }
 
 /// Takes the memory of a launch. Returns what it holds.
-template <class Bits, class Item>
-std::size_t lay_out(Work<Bits, Item>& work, void* workspace, int concurrency, Shape const& shape) {
-  Pieces pieces(workspace);
+template <class Bits, class CompositeKey>
+std::size_t lay_out(Work<Bits, CompositeKey>& work, void* workspace, int concurrency,
+                    Shape const& shape) {
+  WorkspaceLayout layout(workspace);
   std::int64_t const parts = parts_of(concurrency, shape);
   std::int64_t const samples = samples_of(parts, shape);
   work.parts = static_cast<unsigned>(parts);
   work.samples = static_cast<int>(samples);
-  if (parts > 1) work.lists = pieces.take<Item>(shape.rows * parts * shape.k);
-  if (samples > 0) work.bounds = pieces.take<BoundWord>(shape.rows * samples);
-  return pieces.bytes();
+  if (parts > 1) work.lists = layout.take<CompositeKey>(shape.rows * parts * shape.k);
+  if (samples > 0) work.bounds = layout.take<BoundWord>(shape.rows * samples);
+  return layout.bytes();
 }
 
 cudaLaunchAttribute clusters_of(unsigned blocks) {
@@ -192,9 +197,10 @@ cudaLaunchAttribute clusters_of(unsigned blocks) {
   return attribute;
 }
 
-template <class Bits, class Item>
-void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, Item>), unsigned blocks,
-               int threads, cudaStream_t stream, Work<Bits, Item> const& work) {
+template <class Bits, class CompositeKey>
+void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, CompositeKey>),
+               unsigned blocks, int threads, cudaStream_t stream,
+               Work<Bits, CompositeKey> const& work) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(static_cast<unsigned>(threads));
@@ -204,18 +210,18 @@ void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, Item>), 
   check(cudaLaunchKernelEx(&config, kernel, work), "launch");
 }
 
-template <int Count, class Bits, class Item>
-void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
-  constexpr int words = words_of_lane<Item, Count>;
+template <int Count, class Bits, class CompositeKey>
+void launch(cudaStream_t stream, Work<Bits, CompositeKey> const& work) {
+  constexpr int words = words_of_lane<CompositeKey, Count>;
   Shape const& shape = work.problem.shape;
   auto const rows = static_cast<unsigned>(shape.rows);
   if constexpr (words <= tuning.warp_words)
     if (has_row_of_warp(shape)) {
       unsigned const blocks = (rows + tuning.warps - 1) / tuning.warps;
-      select_rows<Bits, Item, Count, 1><<<blocks, block_threads, 0, stream>>>(work);
+      select_rows<Bits, CompositeKey, Count, 1><<<blocks, block_threads, 0, stream>>>(work);
       return check(cudaGetLastError(), "launch");
     }
-  auto const kernel = select_rows<Bits, Item, Count, tuning.warps>;
+  auto const kernel = select_rows<Bits, CompositeKey, Count, tuning.warps>;
   unsigned const blocks = rows * work.parts;
   if (work.clustered)
     return launch_as(clusters_of(work.parts), kernel, blocks, block_threads, stream, work);
@@ -229,34 +235,35 @@ void launch(cudaStream_t stream, Work<Bits, Item> const& work) {
   }
   constexpr int warps = words <= tuning.merging_words ? tuning.merging_warps : tuning.warps;
   if (work.parts > 1)
-    launch_as(early_launch(), merge_parts<Bits, Item, Count, warps>, rows, 32 * warps, stream,
-              work);
+    launch_as(early_launch(), merge_parts<Bits, CompositeKey, Count, warps>, rows, 32 * warps,
+              stream, work);
 }
 
 }  // namespace
 
 bool queue_supports(Shape const& shape) {
-  bool const fits_item =
+  bool const fits_composite =
       shape.key_bytes == 8 || 8 * shape.key_bytes + position_bits_for(shape.n) <= 64;
-  return shape.k <= queue_largest_k(shape.key_bytes) && fits_item;
+  return shape.k <= queue_largest_k(shape.key_bytes) && fits_composite;
 }
 
 std::size_t queue_workspace_bytes(int concurrency, Shape const& shape) {
   if (shape.key_bytes == 8) {
-    Work<std::uint64_t, Item128> work{};
+    Work<std::uint64_t, CompositeKey128> work{};
     return lay_out(work, nullptr, concurrency, shape);
   }
-  Work<std::uint32_t, Item64> work{};
+  Work<std::uint32_t, CompositeKey64> work{};
   return lay_out(work, nullptr, concurrency, shape);
 }
 
 template <class Bits>
 void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
            Options const& options, void* workspace) {
-  using Item = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+  using CompositeKey = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
   OnDevice const here(device);
   Shape const& shape = problem.shape;
-  Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties)};
+  Work<Bits, CompositeKey> work{
+      problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties)};
   lay_out(work, workspace, concurrency, shape);
   work.clustered = fits_clusters(shape, work.parts) && has_clusters(device);
   switch (count_for(shape.k)) {

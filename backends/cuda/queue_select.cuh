@@ -8,32 +8,37 @@
 #include "queue_tuning.hpp"
 #include "stream.cuh"
 
-// How one warp, or the warps of a block, find the best items of a row or of lists.
+// How one warp, or the warps of a block, find the best composite keys of a row or of lists.
 
 namespace ktopk::detail::cuda {
 
-/// A lower bound of an item in a word that is read and written at once: the item, or the rank of one of 128 bits.
+/// A lower bound of a composite key in a word that is read and written at once: the composite key, or the rank of one
+/// of 128 bits.
 using BoundWord = unsigned long long;
 
 template <class Bits>
-__device__ __forceinline__ BoundWord word_of(ItemMap<Bits, Item64> const&, Item64 item) {
-  return item;
+__device__ __forceinline__ BoundWord word_of(CompositeKeyMap<Bits, CompositeKey64> const&,
+                                             CompositeKey64 composite) {
+  return composite;
 }
 template <class Bits>
-__device__ __forceinline__ BoundWord word_of(ItemMap<Bits, Item128> const& map, Item128 item) {
-  return map.rank_of(item);
+__device__ __forceinline__ BoundWord word_of(CompositeKeyMap<Bits, CompositeKey128> const& map,
+                                             CompositeKey128 composite) {
+  return map.ordered_bits_of(composite);
 }
 template <class Bits>
-__device__ __forceinline__ Item64 item_of(ItemMap<Bits, Item64> const&, BoundWord word) {
+__device__ __forceinline__ CompositeKey64 composite_of(CompositeKeyMap<Bits, CompositeKey64> const&,
+                                                       BoundWord word) {
   return word;
 }
 template <class Bits>
-__device__ __forceinline__ Item128 item_of(ItemMap<Bits, Item128> const& map, BoundWord word) {
-  return static_cast<Item128>(word) << map.position_bits;
+__device__ __forceinline__ CompositeKey128
+composite_of(CompositeKeyMap<Bits, CompositeKey128> const& map, BoundWord word) {
+  return static_cast<CompositeKey128>(word) << map.position_bits;
 }
 
-/// What the warps of a block tell each other, in shared memory. Each has seen `share` items of its own that reach its
-/// bound; so what several warps' bounds reach has as many times `share` items above it.
+/// What the warps of a block tell each other, in shared memory. Each has seen `share` composite keys of its own that
+/// reach its bound; so what several warps' bounds reach has as many times `share` composite keys above it.
 template <int Warps>
 struct SharedBounds {
   BoundWord of_warp[Warps];
@@ -46,12 +51,12 @@ struct SharedBounds {
     int reach = 0;
 #pragma unroll
     for (int w = 0; w < Warps; ++w) reach += bounds[w] >= mine ? 1 : 0;
-    return lanes_max<Warps>(static_cast<Item64>(reach >= warps ? mine : 0));
+    return lanes_max<Warps>(static_cast<CompositeKey64>(reach >= warps ? mine : 0));
   }
 };
 
-/// How `warps` warps make a bound for k items of `count` bounds that `deep` items each reach: each warp takes the
-/// of_warp-th best of its bounds, at most half of them, and the least of these is reached by k.
+/// How `warps` warps make a bound for k composite keys of `count` bounds that `deep` composite keys each reach: each
+/// warp takes the of_warp-th best of its bounds, at most half of them, and the least of these is reached by k.
 struct SharesOfBounds {
   int warps, of_warp, deep;
   __device__ __forceinline__ SharesOfBounds(int k, int count, int warps_)
@@ -84,7 +89,7 @@ __device__ __forceinline__ Bits key_at(Vector<Bits> const& vector, int i) {
 }
 
 /// The selection of the k best by `Warps` warps: one alone, or all of a block.
-template <class Bits, class Item, int Count, int Warps>
+template <class Bits, class CompositeKey, int Count, int Warps>
 class QueueSelection {
  public:
   static constexpr int threads = 32 * Warps;
@@ -96,10 +101,10 @@ class QueueSelection {
 
   /// \param waiting  shared memory for a queue of each warp
   /// \param bounds   of a block, if it is one that selects
-  __device__ __forceinline__ QueueSelection(ItemMap<Bits, Item> const& map, int k, Item* waiting,
-                                            SharedBounds<Warps>* bounds)
+  __device__ __forceinline__ QueueSelection(CompositeKeyMap<Bits, CompositeKey> const& map, int k,
+                                            CompositeKey* waiting, SharedBounds<Warps>* bounds)
       : m_map(map),
-        m_queue(waiting + own_warp() * WarpQueue<Item, Count>::size),
+        m_queue(waiting + own_warp() * WarpQueue<CompositeKey, Count>::size),
         m_bounds(bounds),
         m_k(k),
         m_share((k + Warps - 1) / Warps),
@@ -140,21 +145,22 @@ class QueueSelection {
     return word_of(m_map, m_threshold);
   }
 
-  /// Sees lists of `length` items, best first.
-  __device__ __forceinline__ void see_lists(Item const* lists_, std::int64_t length, int count) {
+  /// Sees lists of `length` composite keys, best first.
+  __device__ __forceinline__ void see_lists(CompositeKey const* lists_, std::int64_t length,
+                                            int count) {
     if (count <= Warps) {
       if (own_warp() < count) m_queue.list().load(lists_ + own_warp() * length, m_k);
       return;
     }
     begin_with_lists(lists_, length, count);
-    constexpr int in_flight = queue_tuning.merging_bytes / static_cast<int>(sizeof(Item));
+    constexpr int in_flight = queue_tuning.merging_bytes / static_cast<int>(sizeof(CompositeKey));
     int const lane = threadIdx.x % 32;
     for (int first = own_warp(); first < count; first += Warps * in_flight) {
-      Item heads[in_flight];
+      CompositeKey heads[in_flight];
 #pragma unroll
       for (int l = 0; l < in_flight; ++l) {
         int const list = first + l * Warps;
-        heads[l] = list < count && lane < m_k ? lists_[list * length + lane] : Item{0};
+        heads[l] = list < count && lane < m_k ? lists_[list * length + lane] : CompositeKey{0};
       }
       unsigned hits = 0;  // only few lists of many have anything to say
 #pragma unroll
@@ -167,11 +173,11 @@ class QueueSelection {
         see_list(lists_ + (first + l * Warps) * length, pick(heads, l));
       }
     }
-    take(0, true, [](int) { return Item{0}; });
+    take(0, true, [](int) { return CompositeKey{0}; });
   }
 
   /// After `collect` in each block of a cluster: the first block's warps take the lists that the others have there.
-  __device__ __forceinline__ void see_cluster(Item* shared, int blocks) {
+  __device__ __forceinline__ void see_cluster(CompositeKey* shared, int blocks) {
     int const block = own_warp();
     if (block == 0) return;
     bool const exists = block < blocks;
@@ -180,7 +186,7 @@ class QueueSelection {
 
   /// Brings the list of the best to all threads, in shared memory.
   /// \param shared  for `lists` lists
-  __device__ __forceinline__ Item const* collect(Item* shared) {
+  __device__ __forceinline__ CompositeKey const* collect(CompositeKey* shared) {
     int const warp = own_warp();
 #pragma unroll
     for (int half = Warps / 2; half > 0; half /= 2) {
@@ -199,7 +205,7 @@ class QueueSelection {
 
  private:
   static_assert(Keys::in_flight * Keys::width <= 64);
-  using Group = std::conditional_t<sizeof(Bits) == 8, Item64, unsigned>;
+  using Group = std::conditional_t<sizeof(Bits) == 8, CompositeKey64, unsigned>;
   using Mask =
       std::conditional_t<(Keys::in_flight * Keys::width > 32), unsigned long long, unsigned>;
 
@@ -220,7 +226,7 @@ class QueueSelection {
     return Keys::place(first - first_thread(), v);
   }
 
-  __device__ __forceinline__ void raise(Item bound) {
+  __device__ __forceinline__ void raise(CompositeKey bound) {
     m_threshold = bound > m_threshold ? bound : m_threshold;
   }
 
@@ -232,7 +238,7 @@ class QueueSelection {
       __syncthreads();
       bound = m_bounds->reached_by(warps);
     }
-    raise(item_of(m_map, bound));
+    raise(composite_of(m_map, bound));
   }
 
   /// Raises the threshold by what the list has become.
@@ -244,24 +250,25 @@ class QueueSelection {
       __syncwarp();
       BoundWord const common = m_bounds->reached_by(m_warps);
       if (threadIdx.x % 32 == 0) atomicMax(&m_bounds->common, common);
-      raise(item_of(m_map, common));
+      raise(composite_of(m_map, common));
     }
   }
 
-  /// Takes in those of a lane's items that have a bit in `passing` and reach the threshold, and then, if asked, all that
-  /// waits in the queue.
-  template <class ItemAt>
-  __device__ __forceinline__ void take(Mask passing, bool empties_queue, ItemAt const& item_at) {
+  /// Takes in those of a lane's composite keys that have a bit in `passing` and reach the threshold, and then, if
+  /// asked, all that waits in the queue.
+  template <class CompositeAt>
+  __device__ __forceinline__ void take(Mask passing, bool empties_queue,
+                                       CompositeAt const& composite_at) {
     while (true) {
       bool const any = __any_sync(full_warp, passing != 0);
       if (!any && !(empties_queue && m_queue.count() > 0)) return;
-      Item item = 0;  // fills the queue up when there are no more
+      CompositeKey composite = 0;  // fills the queue up when there are no more
       bool wanted = static_cast<int>(threadIdx.x % 32) < m_queue.open_slots();
       if (any) {
-        item = item_at(passing != 0 ? lowest_bit(passing) : 0);
-        wanted = passing != 0 && item >= m_threshold;
+        composite = composite_at(passing != 0 ? lowest_bit(passing) : 0);
+        wanted = passing != 0 && composite >= m_threshold;
       }
-      if (m_queue.push(wanted, item) && any) tighten();
+      if (m_queue.push(wanted, composite) && any) tighten();
       passing &= passing - 1;
     }
   }
@@ -314,7 +321,7 @@ class QueueSelection {
   /// Begins with bounds of what the first tile holds.
   __device__ __forceinline__ void begin_with_tile(Keys const& tile, unsigned valid) {
     auto const& rank = m_map.rank;
-    bool const nan_is_least = rank.magnitude != 0 && rank.nan_rank == 0;
+    bool const nan_is_least = rank.magnitude != 0 && rank.ordered_nan == 0;
     Group best[Keys::in_flight], pairs[2] = {}, lane_best[1] = {};
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v) {
@@ -335,14 +342,14 @@ class QueueSelection {
     // Minus zero is ranked as plus zero, which may be less.
     if (rank.minus_zero != 0 && bound == rank.ordered(rank.minus_zero) && bound > rank(0))
       bound = rank(0);
-    begin(word_of(m_map, static_cast<Item>(bound) << m_map.position_bits), m_warps);
+    begin(word_of(m_map, static_cast<CompositeKey>(bound) << m_map.position_bits), m_warps);
   }
 
   /// \param begin  the position of the tile's first key
   __device__ __forceinline__ void see_tile(Keys const& tile, unsigned valid, std::int64_t begin,
                                            std::int64_t n, bool empties_queue) {
     if constexpr (Warps > 1)
-      raise(item_of(m_map, *const_cast<BoundWord const volatile*>(&m_bounds->common)));
+      raise(composite_of(m_map, *const_cast<BoundWord const volatile*>(&m_bounds->common)));
     std::int64_t const end = begin + Keys::size * Keys::width;
     Bits least;
     bool const is_reached = m_map.rank_to_reach(m_threshold, begin, end < n ? end : n, least);
@@ -352,7 +359,7 @@ class QueueSelection {
     }
     QuickTest<Bits> const quick = m_test;
     NanTest<Bits> const nan(m_map.rank);
-    bool const nan_is_best = m_map.rank.magnitude != 0 && m_map.rank.nan_rank != 0;
+    bool const nan_is_best = m_map.rank.magnitude != 0 && m_map.rank.ordered_nan != 0;
     unsigned hits =
         nan_is_best ? tile.template hits<true>(quick, nan) : tile.template hits<false>(quick, nan);
     hits = is_reached ? hits & valid : 0;
@@ -380,7 +387,8 @@ class QueueSelection {
     std::int64_t const position = lane < row.head ? lane : row.vectors * Keys::width + lane;
     bool const is_key = is_ours && own_warp() == 0 && position < n;
     take(is_key ? 1 : 0, true, [&](int) {
-      return is_key ? m_map(keys[position * step], static_cast<std::uint64_t>(position)) : Item{0};
+      return is_key ? m_map(keys[position * step], static_cast<std::uint64_t>(position))
+                    : CompositeKey{0};
     });
   }
 
@@ -391,7 +399,7 @@ class QueueSelection {
     if (Warps == 1 || sample.count == 0) return false;
     wait_for_previous_kernel();
     int const number = own_warp() + Warps * static_cast<int>(threadIdx.x % 32);
-    Item64 bound[1] = {number < sample.count ? sample.words[number] : 0};
+    CompositeKey64 bound[1] = {number < sample.count ? sample.words[number] : 0};
     sort_over_lanes(bound, 32);
     SharesOfBounds const shares(m_k, sample.count, Warps);
     begin(shuffle_from(bound[0], shares.of_warp - 1), shares.warps);
@@ -402,38 +410,39 @@ class QueueSelection {
     return says_anything;
   }
 
-  /// Begins with the `deep`-th best items of lists.
-  __device__ __forceinline__ void begin_with_lists(Item const* lists_, std::int64_t length,
+  /// Begins with the `deep`-th best composite keys of lists.
+  __device__ __forceinline__ void begin_with_lists(CompositeKey const* lists_, std::int64_t length,
                                                    int count) {
     int const whole = count < threads ? count : threads;
     SharesOfBounds const shares(m_k, whole, Warps);
     int const list = own_warp() + Warps * static_cast<int>(threadIdx.x % 32);
-    Item bound[1] = {list < whole ? lists_[list * length + shares.deep - 1] : Item{0}};
+    CompositeKey bound[1] = {list < whole ? lists_[list * length + shares.deep - 1]
+                                          : CompositeKey{0}};
     sort_over_lanes(bound, 32);
     begin(word_of(m_map, shuffle_from(bound[0], shares.of_warp - 1)), shares.warps);
   }
 
-  /// \param item  of each lane, the list's first
-  __device__ __forceinline__ void see_list(Item const* list, Item item) {
+  /// \param composite  of each lane, the list's first
+  __device__ __forceinline__ void see_list(CompositeKey const* list, CompositeKey composite) {
     int slot = threadIdx.x % 32;
-    bool wanted = slot < m_k && item >= m_threshold;
+    bool wanted = slot < m_k && composite >= m_threshold;
     while (__any_sync(full_warp, wanted)) {
-      if (m_queue.push(wanted, item)) tighten();
+      if (m_queue.push(wanted, composite)) tighten();
       slot += 32;
       bool const go_on = __all_sync(full_warp, wanted);
       wanted = go_on && slot < m_k;
-      item = wanted ? list[slot] : Item{0};
-      wanted = wanted && item >= m_threshold;
+      composite = wanted ? list[slot] : CompositeKey{0};
+      wanted = wanted && composite >= m_threshold;
     }
   }
 
-  ItemMap<Bits, Item> const& m_map;
-  WarpQueue<Item, Count> m_queue;
+  CompositeKeyMap<Bits, CompositeKey> const& m_map;
+  WarpQueue<CompositeKey, Count> m_queue;
   SharedBounds<Warps>* m_bounds;
   int m_k;
   int m_share;  // of the k best, each warp's, were they spread evenly
   int m_warps;  // that together have k
-  Item m_threshold = 0;
+  CompositeKey m_threshold = 0;
   Bits m_least = 0;  // rank that the test lets through
   QuickTest<Bits> m_test;
 };

@@ -16,12 +16,13 @@
 #include "sort_rows.cuh"
 #include "stream.cuh"
 
-// Radix selection of many winners, in one launch. A group of blocks selects a row:
-// sample:  every block finds, from the same samples, a bracket that should hold the k-th item;
+// Radix selection of many keys, in one launch. A group of blocks selects a row:
+// sample:  every block finds, from the same samples, a bracket that should hold the k-th composite key;
 // stream:  one read of the row writes what is above the bracket to the output and what is in it to the candidates,
 //          which it histograms by the digit that the bracket leaves open;
-// collect: candidates above the k-th item's bin are written to the output, the bin is settled by the last block.
-// The counts prove the bracket. Where they do not, a bracket is found by digits of all keys, and the row is read again.
+// collect: candidates above the k-th composite key's bin are written to the output, the bin is settled by the last
+// block. The counts prove the bracket. Where they do not, a bracket is found by digits of all keys, and the row is read
+// again.
 
 namespace ktopk::detail::cuda {
 
@@ -32,39 +33,44 @@ constexpr int warps = tuning.threads / 32;
 constexpr int bins = tuning.bins;
 constexpr int bin_bits = 9;
 static_assert(bins == 1 << bin_bits && bins == tuning.threads);
-template <class Item>
-constexpr int most_samples = tuning.threads * tuning.sampled_bytes / static_cast<int>(sizeof(Item));
-template <class Item>
-constexpr int settled_items = tuning.settled_bytes / static_cast<int>(sizeof(Item));
+template <class CompositeKey>
+constexpr int most_samples =
+    tuning.threads * tuning.sampled_bytes / static_cast<int>(sizeof(CompositeKey));
+template <class CompositeKey>
+constexpr int settled_composites = tuning.settled_bytes / static_cast<int>(sizeof(CompositeKey));
 
-/// Items from low to high, both included, in bins of 2^shift; the last bin takes all the rest.
-template <class Item>
+/// Composite keys from low to high, both included, in bins of 2^shift; the last bin takes all the rest.
+template <class CompositeKey>
 struct Range {
-  Item low, high;
+  CompositeKey low, high;
   int shift;
 
-  __device__ static int shift_for(Item spread) {
+  __device__ static int shift_for(CompositeKey spread) {
     int const width = highest_bit(spread) + 1;
     return width > bin_bits ? width - bin_bits : 0;
   }
-  __device__ static Range of(Item low, Item high) { return {low, high, shift_for(high - low)}; }
-  __device__ bool has(Item item) const { return low <= item && item <= high; }
-  __device__ unsigned bin(Item item) const {
-    Item const distance = (item - low) >> shift;
+  __device__ static Range of(CompositeKey low, CompositeKey high) {
+    return {low, high, shift_for(high - low)};
+  }
+  __device__ bool has(CompositeKey composite) const {
+    return low <= composite && composite <= high;
+  }
+  __device__ unsigned bin(CompositeKey composite) const {
+    CompositeKey const distance = (composite - low) >> shift;
     return distance < bins - 1 ? static_cast<unsigned>(distance) : bins - 1;
   }
   __device__ Range part(int bin) const {
-    Item const begin = low + (static_cast<Item>(bin) << shift);
-    Item const end = begin + ((Item{1} << shift) - 1);
+    CompositeKey const begin = low + (static_cast<CompositeKey>(bin) << shift);
+    CompositeKey const end = begin + ((CompositeKey{1} << shift) - 1);
     return of(begin, bin == bins - 1 || end > high ? high : end);
   }
 };
 
 /// What a group counts from zero between two barriers.
 struct Round {
-  unsigned long long certain;     // items above the bracket
-  unsigned long long candidates;  // items in it
-  unsigned long long collected;   // candidates above the k-th item's bin
+  unsigned long long certain;     // composite keys above the bracket
+  unsigned long long candidates;  // composite keys in it
+  unsigned long long collected;   // candidates above the k-th composite key's bin
   unsigned long long boundary;    // candidates in that bin
   unsigned settled;               // blocks done with collecting
   unsigned long long histogram[bins];
@@ -72,20 +78,20 @@ struct Round {
 /// One is cleared while another is counted and a third may still be read.
 constexpr int rounds_in_use = 3;
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct Work {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   Threshold forced;
   int parts;                // blocks that share a row
   std::int64_t capacity;    // candidates that a group has room for
   Round* rounds = nullptr;  // of a group: rounds_in_use
   unsigned* arrived = nullptr;
-  Item* candidates = nullptr;
-  Item* samples = nullptr;   // of a group: most_samples
-  Item* boundary = nullptr;  // of a group: settled_items
-  Item* winners = nullptr;   // none where the output need not be sorted
-  Item* spare = nullptr;
+  CompositeKey* candidates = nullptr;
+  CompositeKey* samples = nullptr;   // of a group: most_samples
+  CompositeKey* boundary = nullptr;  // of a group: settled_composites
+  CompositeKey* selected = nullptr;  // none where the output need not be sorted
+  CompositeKey* spare = nullptr;
 };
 
 /// A row's keys; packed, or with gaps between neighbors.
@@ -122,9 +128,9 @@ struct Test {
   Bits flip, least;
   Bits nan_flip, nan_above;
 
-  __device__ explicit Test(RankMap<Bits> const& rank) {
+  __device__ explicit Test(OrderedBitsMap<Bits> const& rank) {
     NanTest<Bits> const nan(rank);
-    bool const nan_wins = rank.magnitude != 0 && rank.nan_rank != 0;
+    bool const nan_wins = rank.magnitude != 0 && rank.ordered_nan != 0;
     nan_flip = nan.flip;
     nan_above = nan_wins ? nan.above : std::numeric_limits<Bits>::max();
   }
@@ -137,22 +143,22 @@ struct Test {
   }
 };
 
-/// Where items go: those above the bracket to the output, from `first_slot` on, the others in it to a list.
-template <class Item>
+/// Where composite keys go: those above the bracket to the output, from `first_slot` on, the others in it to a list.
+template <class CompositeKey>
 struct Target {
-  Range<Item> bracket;
-  unsigned long long* above;   // counts items above the bracket
+  Range<CompositeKey> bracket;
+  unsigned long long* above;   // counts composite keys above the bracket
   unsigned long long* within;  // counts the others
   unsigned long long first_slot;
-  Item* list;
+  CompositeKey* list;
   std::int64_t capacity;
   unsigned* histogram;  // of the list; none where it is not wanted
 };
 
 /// One of two orders among the samples, and where it is.
-template <class Item>
-struct Edge {
-  Range<Item> range;
+template <class CompositeKey>
+struct Pivot {
+  Range<CompositeKey> range;
   unsigned need;
   bool open;
 };
@@ -168,24 +174,24 @@ template <class Bits>
 constexpr unsigned most_notes = tuning.noted_bytes / static_cast<unsigned>(sizeof(Note<Bits>));
 
 /// What a block works in. What only few need is here, for the stream needs the registers.
-template <class Bits, class Item, bool Packed>
+template <class Bits, class CompositeKey, bool Packed>
 struct Shared {
-  Work<Bits, Item> work;
+  Work<Bits, CompositeKey> work;
   std::int64_t row, k;
   KeyRow<Bits, Packed> keys;
-  Target<Item> target;
-  Edge<Item> edges[2];
-  Item scratch[warps];
-  Item sample;
+  Target<CompositeKey> target;
+  Pivot<CompositeKey> pivots[2];
+  CompositeKey scratch[warps];
+  CompositeKey sample;
   unsigned sums[warps];
   unsigned taken;
-  unsigned claimed[2];  // of items above a bracket and within
+  unsigned claimed[2];  // of composite keys above a bracket and within
   unsigned long long bases[2];
   unsigned histogram[bins];
   union {
     Note<Bits> notes[warps][most_notes<Bits>];
     unsigned histograms[2][bins];
-    Item settled[settled_items<Item>];
+    CompositeKey settled[settled_composites<CompositeKey>];
   };
 };
 
@@ -195,19 +201,19 @@ struct Outcome {
   unsigned long long in_bin;  // of candidates; the first thread has that of the best bin
 };
 
-/// Items of the list, which other blocks may have written.
-__device__ inline Item64 load_written(Item64 const* item) {
-  return __ldcg(reinterpret_cast<unsigned long long const*>(item));
+/// Composite keys of the list, which other blocks may have written.
+__device__ inline CompositeKey64 load_written(CompositeKey64 const* composite) {
+  return __ldcg(reinterpret_cast<unsigned long long const*>(composite));
 }
-__device__ inline Item128 load_written(Item128 const* item) {
-  auto const words = __ldcg(reinterpret_cast<ulonglong2 const*>(item));
-  return static_cast<Item128>(words.y) << 64 | words.x;
+__device__ inline CompositeKey128 load_written(CompositeKey128 const* composite) {
+  auto const words = __ldcg(reinterpret_cast<ulonglong2 const*>(composite));
+  return static_cast<CompositeKey128>(words.y) << 64 | words.x;
 }
 
-template <class Bits, class Item, bool Packed>
+template <class Bits, class CompositeKey, bool Packed>
 class Selection {
  public:
-  using Shared = cuda::Shared<Bits, Item, Packed>;
+  using Shared = cuda::Shared<Bits, CompositeKey, Packed>;
 
   __device__ explicit Selection(Shared& shared) : m_work(shared.work), m_shared(shared) {}
 
@@ -222,7 +228,7 @@ class Selection {
     __syncthreads();
     if (threadIdx.x == 0) {
       m_shared.row = row;
-      m_shared.k = m_work.problem.winners(row);
+      m_shared.k = m_work.problem.selected_count(row);
       m_shared.keys = Keys::of(m_work.problem, row);
     }
     __syncthreads();
@@ -232,7 +238,7 @@ class Selection {
     // Now the row before is done with, too.
     barrier();
     if (k() == 0) return;
-    Range<Item> bracket = is_sampled ? sampled_bracket() : first_bracket();
+    Range<CompositeKey> bracket = is_sampled ? sampled_bracket() : first_bracket();
     Outcome outcome;
 #pragma unroll 1
     while (!is_proven(outcome = read(bracket))) bracket = exact_bracket();
@@ -248,7 +254,9 @@ class Selection {
   __device__ std::int64_t k() const { return m_shared.k; }
   __device__ std::int64_t n() const { return m_shared.keys.n; }
   __device__ Keys const& keys() const { return m_shared.keys; }
-  __device__ Item last_item() const { return (Item{1} << (m_work.map.width() - 1) << 1) - 1; }
+  __device__ CompositeKey last_composite() const {
+    return (CompositeKey{1} << (m_work.map.width() - 1) << 1) - 1;
+  }
 
   // ---- a group of blocks
 
@@ -257,9 +265,11 @@ class Selection {
   __device__ Round& round(unsigned ahead = 0) const {
     return m_work.rounds[group() * rounds_in_use + (m_round + ahead) % rounds_in_use];
   }
-  __device__ Item* candidates() const { return m_work.candidates + group() * m_work.capacity; }
-  __device__ Item* boundary() const {
-    return m_work.boundary + group() * std::int64_t{settled_items<Item>};
+  __device__ CompositeKey* candidates() const {
+    return m_work.candidates + group() * m_work.capacity;
+  }
+  __device__ CompositeKey* boundary() const {
+    return m_work.boundary + group() * std::int64_t{settled_composites<CompositeKey>};
   }
 
   __device__ void clear(Round& round) const {
@@ -296,15 +306,16 @@ class Selection {
 
   // ---- sample
 
-  __device__ Range<Item> first_bracket() const {
-    if (m_work.forced == Threshold::too_high) return Range<Item>::of(last_item(), last_item());
-    return Range<Item>::of(0, last_item());
+  __device__ Range<CompositeKey> first_bracket() const {
+    if (m_work.forced == Threshold::too_high)
+      return Range<CompositeKey>::of(last_composite(), last_composite());
+    return Range<CompositeKey>::of(0, last_composite());
   }
 
   static constexpr int neighbors = radix_neighbors(sizeof(Bits));
-  static constexpr int most_rounds = tuning.sampled_bytes / (sizeof(Item) * neighbors);
+  static constexpr int most_rounds = tuning.sampled_bytes / (sizeof(CompositeKey) * neighbors);
   struct Samples {
-    Item items[most_rounds][neighbors];
+    CompositeKey composites[most_rounds][neighbors];
     int rounds;
 
     template <class Visit>
@@ -312,12 +323,14 @@ class Selection {
 #pragma unroll
       for (int r = 0; r < most_rounds; ++r)
         if (r < rounds)
-          for (Item const item : items[r]) visit(item);
+          for (CompositeKey const composite : composites[r]) visit(composite);
     }
   };
-  __device__ int rounds() const { return radix_sample_rounds(n(), neighbors, sizeof(Item)); }
-  __device__ Item* samples() const {
-    return m_work.samples + group() * std::int64_t{most_samples<Item>};
+  __device__ int rounds() const {
+    return radix_sample_rounds(n(), neighbors, sizeof(CompositeKey));
+  }
+  __device__ CompositeKey* samples() const {
+    return m_work.samples + group() * std::int64_t{most_samples<CompositeKey>};
   }
 
   /// A few neighbors at a scattered place of every stratum of the row.
@@ -361,63 +374,64 @@ class Selection {
 #pragma unroll
       for (int i = 0; i < neighbors; ++i)
         if (r < loaded.rounds)
-          loaded.items[r][i] =
+          loaded.composites[r][i] =
               load_written(samples() + (r * neighbors + i) * tuning.threads + threadIdx.x);
     return loaded;
   }
 
-  /// A power of two of items, on a multiple of itself, that holds all samples.
-  __device__ Range<Item> range_of(Samples const& samples) const {
-    if (threadIdx.x == 0) m_shared.sample = samples.items[0][0];
+  /// A power of two of composite keys, on a multiple of itself, that holds all samples.
+  __device__ Range<CompositeKey> range_of(Samples const& samples) const {
+    if (threadIdx.x == 0) m_shared.sample = samples.composites[0][0];
     __syncthreads();
-    Item const one = m_shared.sample;
-    Item unlike = 0;
-    samples.visit([&](Item item) { unlike |= item ^ one; });
+    CompositeKey const one = m_shared.sample;
+    CompositeKey unlike = 0;
+    samples.visit([&](CompositeKey composite) { unlike |= composite ^ one; });
     for (int mask = 16; mask > 0; mask /= 2) unlike |= shuffle_xor(unlike, mask);
     if (threadIdx.x % 32 == 0) m_shared.scratch[threadIdx.x / 32] = unlike;
     __syncthreads();
 #pragma unroll 4
-    for (Item const others : m_shared.scratch) unlike |= others;
+    for (CompositeKey const others : m_shared.scratch) unlike |= others;
     int const top = highest_bit(unlike);
-    Item const below = top < 0 ? Item{0} : static_cast<Item>((Item{1} << top << 1) - 1);
-    return Range<Item>::of(one & ~below, one | below);
+    CompositeKey const below =
+        top < 0 ? CompositeKey{0} : static_cast<CompositeKey>((CompositeKey{1} << top << 1) - 1);
+    return Range<CompositeKey>::of(one & ~below, one | below);
   }
 
   /// From a bin with a sample of the one order wanted to one with a sample of the other.
-  __device__ Range<Item> sampled_bracket() const {
+  __device__ Range<CompositeKey> sampled_bracket() const {
     Samples const samples = load_samples();
     int const count = samples.rounds * tuning.threads * neighbors;
     RadixOrders const orders =
         radix_orders(count, static_cast<float>(k()) / static_cast<float>(n()));
     for (unsigned* const histogram : {m_shared.histograms[0], m_shared.histograms[1]})
       histogram[threadIdx.x] = 0;
-    Range<Item> const all = range_of(samples);
+    Range<CompositeKey> const all = range_of(samples);
     if (threadIdx.x < 2) {
       int const order = threadIdx.x == 0 ? max(orders.high, 1) : min(orders.low, count);
-      m_shared.edges[threadIdx.x] = {all, static_cast<unsigned>(order), true};
+      m_shared.pivots[threadIdx.x] = {all, static_cast<unsigned>(order), true};
     }
     __syncthreads();
-    Edge<Item> const* const edges = m_shared.edges;
+    Pivot<CompositeKey> const* const pivots = m_shared.pivots;
     unsigned const few = static_cast<unsigned>(orders.low - orders.high) / 16 + 1;
 #pragma unroll 1
-    while (edges[0].open || edges[1].open) narrow_edges(samples, few);
-    Item const low = orders.low <= count ? edges[1].range.low : Item{0};
-    Item const high = edges[0].range.high;
-    if (orders.high >= 1) return Range<Item>::of(low, high);
+    while (pivots[0].open || pivots[1].open) narrow_pivots(samples, few);
+    CompositeKey const low = orders.low <= count ? pivots[1].range.low : CompositeKey{0};
+    CompositeKey const high = pivots[0].range.high;
+    if (orders.high >= 1) return Range<CompositeKey>::of(low, high);
     // The best stand above all samples, seldom more than as far again.
-    Range<Item> const whole = Range<Item>::of(low, last_item());
-    return {low, whole.high, min(whole.shift, Range<Item>::shift_for(high - low) + 1)};
+    Range<CompositeKey> const whole = Range<CompositeKey>::of(low, last_composite());
+    return {low, whole.high, min(whole.shift, Range<CompositeKey>::shift_for(high - low) + 1)};
   }
 
-  /// A digit of the samples in each edge's range.
-  __device__ void narrow_edges(Samples const& samples, unsigned few) const {
-    Edge<Item>* const edges = m_shared.edges;
+  /// A digit of the samples in each pivot's range.
+  __device__ void narrow_pivots(Samples const& samples, unsigned few) const {
+    Pivot<CompositeKey>* const pivots = m_shared.pivots;
 #pragma unroll 1
     for (int e = 0; e < 2; ++e) {
-      if (!edges[e].open) continue;
-      Range<Item> const range = edges[e].range;
-      samples.visit([&](Item item) {
-        if (range.has(item)) atomicAdd(&m_shared.histograms[e][range.bin(item)], 1u);
+      if (!pivots[e].open) continue;
+      Range<CompositeKey> const range = pivots[e].range;
+      samples.visit([&](CompositeKey composite) {
+        if (range.has(composite)) atomicAdd(&m_shared.histograms[e][range.bin(composite)], 1u);
       });
     }
     __syncthreads();
@@ -426,13 +440,13 @@ class Selection {
     unsigned* const counts = &m_shared.histograms[e][bin - 1];
     unsigned const here[2] = {counts[1], counts[0]};
     counts[0] = counts[1] = 0;
-    Edge<Item> const edge = edges[e];
+    Pivot<CompositeKey> const pivot = pivots[e];
     unsigned above = sum_before(here[0] + here[1], e * (warps / 2));
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      if (edge.open && above < edge.need && edge.need <= above + here[i])
-        edges[e] = {edge.range.part(bin - i), edge.need - above,
-                    here[i] > few && edge.range.shift > 0};
+      if (pivot.open && above < pivot.need && pivot.need <= above + here[i])
+        pivots[e] = {pivot.range.part(bin - i), pivot.need - above,
+                     here[i] > few && pivot.range.shift > 0};
       above += here[i];
     }
     __syncthreads();
@@ -452,7 +466,7 @@ class Selection {
   // ---- stream
 
   /// Writes what is above the bracket, lists what is in it, and waits for the group.
-  __device__ Outcome read(Range<Item> const& bracket) {
+  __device__ Outcome read(Range<CompositeKey> const& bracket) {
     clear(round(1));
     Round& counts = round();
     m_shared.histogram[threadIdx.x] = 0;
@@ -490,10 +504,10 @@ class Selection {
   /// A function of its own, and so are the parts of it that are called seldom: the loop needs all registers.
   __device__ __noinline__ static void stream(Shared& shared) {
     Selection const selection(shared);
-    Work<Bits, Item> const& work = shared.work;
+    Work<Bits, CompositeKey> const& work = shared.work;
     Keys const keys = shared.keys;
-    Item const threshold = shared.target.bracket.low;
-    Bits const least = work.map.rank_of(threshold);
+    CompositeKey const threshold = shared.target.bracket.low;
+    Bits const least = work.map.ordered_bits_of(threshold);
     QuickTest<Bits> const tie_test(work.map.rank, least);
     QuickTest<Bits> const strict_test(work.map.rank, static_cast<Bits>(least + 1));
     Test<Bits> test(work.map.rank);
@@ -525,9 +539,10 @@ class Selection {
     int cut;
     bool low_positions_win, ties_only;
 
-    __device__ TiedTiles(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t head)
+    __device__ TiedTiles(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
+                         std::int64_t head)
         : low_positions_win(map.flip != 0),
-          ties_only(map.rank_of(threshold) == std::numeric_limits<Bits>::max()) {
+          ties_only(map.ordered_bits_of(threshold) == std::numeric_limits<Bits>::max()) {
       std::int64_t const distance = static_cast<std::int64_t>(map.position(threshold)) - head;
       cut = distance < 0 ? -1 : static_cast<int>(distance / tile_keys);
     }
@@ -655,7 +670,7 @@ class Selection {
     __syncwarp();
     unsigned above = 0, within = 0;
     selection.visit_batches(from, noted.count,
-                            [&](Item const(&)[in_batch], unsigned const(&aboves)[in_batch],
+                            [&](CompositeKey const(&)[in_batch], unsigned const(&aboves)[in_batch],
                                 unsigned const(&withins)[in_batch]) {
 #pragma unroll
                               for (int i = 0; i < in_batch; ++i) {
@@ -664,57 +679,59 @@ class Selection {
                               }
                             });
     unsigned const lane = threadIdx.x % 32, added = lane == 0 ? above : within;
-    Target<Item> const& target = shared.target;
+    Target<CompositeKey> const& target = shared.target;
     unsigned long long base = 0;
     if (lane < 2 && added != 0)
       base = atomicAdd(lane == 0 ? target.above : target.within,
                        static_cast<unsigned long long>(added));
     unsigned long long slot = target.first_slot + __shfl_sync(full_warp, base, 0);
     unsigned long long place = __shfl_sync(full_warp, base, 1);
-    selection.visit_batches(from, noted.count,
-                            [&](Item const(&items)[in_batch], unsigned const(&aboves)[in_batch],
-                                unsigned const(&withins)[in_batch]) {
-                              selection.write(items, aboves, withins, slot, place);
-                            });
+    selection.visit_batches(
+        from, noted.count,
+        [&](CompositeKey const(&composites)[in_batch], unsigned const(&aboves)[in_batch],
+            unsigned const(&withins)[in_batch]) {
+          selection.write(composites, aboves, withins, slot, place);
+        });
     __syncwarp();
   }
 
-  /// Calls visit(items, aboves, withins) with what a warp has noted: with the lanes' items, and with which lanes have one
-  /// above the bracket and one in it.
+  /// Calls visit(composites, aboves, withins) with what a warp has noted: with the lanes' composite keys, and with
+  /// which lanes have one above the bracket and one in it.
   template <class Visit>
   __device__ void visit_batches(std::int64_t from, unsigned count, Visit const& visit) const {
-    Range<Item> const& bracket = m_shared.target.bracket;
+    Range<CompositeKey> const& bracket = m_shared.target.bracket;
 #pragma unroll 1
     for (unsigned first = 0; first < count; first += 32 * in_batch) {
-      Item items[in_batch];
+      CompositeKey composites[in_batch];
       unsigned aboves[in_batch], withins[in_batch];
 #pragma unroll
       for (int i = 0; i < in_batch; ++i) {
         unsigned const at = first + i * 32 + threadIdx.x % 32;
         Note<Bits> const note = warp_notes(m_shared)[at < count ? at : 0];
-        items[i] = m_work.map(note.key,
-                              static_cast<std::uint64_t>(from + static_cast<int>(note.distance)));
-        bool const is_above = at < count && items[i] > bracket.high;
+        composites[i] = m_work.map(
+            note.key, static_cast<std::uint64_t>(from + static_cast<int>(note.distance)));
+        bool const is_above = at < count && composites[i] > bracket.high;
         aboves[i] = __ballot_sync(full_warp, is_above);
-        withins[i] = __ballot_sync(full_warp, at < count && !is_above && items[i] >= bracket.low);
+        withins[i] =
+            __ballot_sync(full_warp, at < count && !is_above && composites[i] >= bracket.low);
       }
-      visit(items, aboves, withins);
+      visit(composites, aboves, withins);
     }
   }
 
-  __device__ Item item_at(std::int64_t position) const {
+  __device__ CompositeKey composite_at(std::int64_t position) const {
     return m_work.map(keys().key(position), static_cast<std::uint64_t>(position));
   }
 
   /// A warp writes a batch, from `slot` and from `place` on.
-  __device__ void write(Item const (&items)[in_batch], unsigned const (&aboves)[in_batch],
-                        unsigned const (&withins)[in_batch], unsigned long long& slot,
-                        unsigned long long& place) const {
+  __device__ void write(CompositeKey const (&composites)[in_batch],
+                        unsigned const (&aboves)[in_batch], unsigned const (&withins)[in_batch],
+                        unsigned long long& slot, unsigned long long& place) const {
     unsigned const lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < in_batch; ++i) {
-      if (aboves[i] >> lane & 1) emit(slot + rank_in(aboves[i]), items[i]);
-      if (withins[i] >> lane & 1) list(place + rank_in(withins[i]), items[i]);
+      if (aboves[i] >> lane & 1) emit(slot + rank_in(aboves[i]), composites[i]);
+      if (withins[i] >> lane & 1) list(place + rank_in(withins[i]), composites[i]);
       slot += static_cast<unsigned>(__popc(aboves[i]));
       place += static_cast<unsigned>(__popc(withins[i]));
     }
@@ -723,19 +740,20 @@ class Selection {
     return static_cast<unsigned>(__popc(lanes & ((1u << threadIdx.x % 32) - 1)));
   }
 
-  __device__ void list(unsigned long long place, Item item) const {
-    Target<Item> const& target = m_shared.target;
-    if (place < static_cast<unsigned long long>(target.capacity)) target.list[place] = item;
-    if (target.histogram != nullptr) atomicAdd(&target.histogram[target.bracket.bin(item)], 1u);
+  __device__ void list(unsigned long long place, CompositeKey composite) const {
+    Target<CompositeKey> const& target = m_shared.target;
+    if (place < static_cast<unsigned long long>(target.capacity)) target.list[place] = composite;
+    if (target.histogram != nullptr)
+      atomicAdd(&target.histogram[target.bracket.bin(composite)], 1u);
   }
 
   // ---- digits
 
-  /// Counts a digit of `size` items in the range, by all blocks of the group, and finds the need-th best.
-  /// \param item_at  the items, as function of their number
-  template <class ItemAt>
-  __device__ Place find_digit(Range<Item> const& range, unsigned long long need, std::int64_t size,
-                              ItemAt const& item_at) {
+  /// Counts a digit of `size` composite keys in the range, by all blocks of the group, and finds the need-th best.
+  /// \param composite_at  the composite keys, as function of their number
+  template <class CompositeAt>
+  __device__ Place find_digit(Range<CompositeKey> const& range, unsigned long long need,
+                              std::int64_t size, CompositeAt const& composite_at) {
     ++m_round;
     clear(round(1));
     m_shared.histogram[threadIdx.x] = 0;
@@ -744,8 +762,8 @@ class Selection {
 #pragma unroll 4
     for (std::int64_t i = std::int64_t{part()} * tuning.threads + threadIdx.x; i < size;
          i += stride) {
-      Item const item = item_at(i);
-      if (range.has(item)) count_bin(m_shared.histogram, range.bin(item));
+      CompositeKey const composite = composite_at(i);
+      if (range.has(composite)) count_bin(m_shared.histogram, range.bin(composite));
     }
     __syncthreads();
     add_histogram();
@@ -768,14 +786,14 @@ class Selection {
       atomicAdd(&histogram[bin], is_leader ? static_cast<unsigned>(__popc(alike)) : 1u);
   }
 
-  /// By digits of all keys, until few enough share the k-th item's.
-  __device__ Range<Item> exact_bracket() {
+  /// By digits of all keys, until few enough share the k-th composite key's.
+  __device__ Range<CompositeKey> exact_bracket() {
     auto need = static_cast<unsigned long long>(k());
-    Range<Item> range = Range<Item>::of(0, last_item());
+    Range<CompositeKey> range = Range<CompositeKey>::of(0, last_composite());
     Place place;
 #pragma unroll 1
     do {
-      place = find_digit(range, need, n(), [&](std::int64_t i) { return item_at(i); });
+      place = find_digit(range, need, n(), [&](std::int64_t i) { return composite_at(i); });
       need -= place.above;
       range = range.part(place.bin);
     } while (static_cast<std::int64_t>(place.here) > m_work.capacity);
@@ -785,19 +803,19 @@ class Selection {
 
   // ---- collect
 
-  /// Finds the k-th item among the candidates.
-  __device__ void finish(Range<Item> range, Outcome const& outcome) {
+  /// Finds the k-th composite key among the candidates.
+  __device__ void finish(Range<CompositeKey> range, Outcome const& outcome) {
     unsigned long long need = static_cast<unsigned long long>(k()) - outcome.certain;
     if (need == 0) return;
     auto const size = static_cast<std::int64_t>(outcome.within);
-    Item const* const items = candidates();
+    CompositeKey const* const composites = candidates();
     Place place = find_bin(need, outcome.in_bin);
     need -= place.above;
     range = range.part(place.bin);
 #pragma unroll 1
-    while (place.here > settled_items<Item>) {
-      place =
-          find_digit(range, need, size, [&](std::int64_t i) { return load_written(items + i); });
+    while (place.here > settled_composites<CompositeKey>) {
+      place = find_digit(range, need, size,
+                         [&](std::int64_t i) { return load_written(composites + i); });
       need -= place.above;
       range = range.part(place.bin);
     }
@@ -806,12 +824,13 @@ class Selection {
       settle(range, static_cast<int>(place.here), static_cast<unsigned>(need));
   }
 
-  __device__ void collect(Range<Item> const& range, std::int64_t size,
+  __device__ void collect(Range<CompositeKey> const& range, std::int64_t size,
                           unsigned long long first_slot) const {
     Round& counts = round();
     if (threadIdx.x == 0)
-      m_shared.target = {range,      &counts.collected,   &counts.boundary, first_slot,
-                         boundary(), settled_items<Item>, nullptr};
+      m_shared.target = {range,      &counts.collected, &counts.boundary,
+                         first_slot, boundary(),        settled_composites<CompositeKey>,
+                         nullptr};
     __syncthreads();
     std::int64_t const stride = std::int64_t{m_work.parts} * tuning.threads * in_batch;
 #pragma unroll 1
@@ -821,23 +840,25 @@ class Selection {
   }
 
   /// The block's share of the candidates: one claim for all of its threads.
-  __device__ void distribute(Item const* candidates, std::int64_t first, std::int64_t size) const {
-    Target<Item> const& target = m_shared.target;
+  __device__ void distribute(CompositeKey const* candidates, std::int64_t first,
+                             std::int64_t size) const {
+    Target<CompositeKey> const& target = m_shared.target;
     unsigned const lane = threadIdx.x % 32;
-    Item items[in_batch];
+    CompositeKey composites[in_batch];
     unsigned aboves[in_batch], withins[in_batch];
 #pragma unroll
     for (int i = 0; i < in_batch; ++i) {
       std::int64_t const at = first + i * tuning.threads + static_cast<int>(threadIdx.x);
-      items[i] = at < size ? load_written(candidates + at) : Item{0};
+      composites[i] = at < size ? load_written(candidates + at) : CompositeKey{0};
     }
     unsigned above = 0, within = 0;
 #pragma unroll
     for (int i = 0; i < in_batch; ++i) {
-      bool const is_item = first + i * tuning.threads + static_cast<int>(threadIdx.x) < size;
-      bool const is_above = is_item && items[i] > target.bracket.high;
+      bool const is_composite = first + i * tuning.threads + static_cast<int>(threadIdx.x) < size;
+      bool const is_above = is_composite && composites[i] > target.bracket.high;
       aboves[i] = __ballot_sync(full_warp, is_above);
-      withins[i] = __ballot_sync(full_warp, is_item && !is_above && items[i] >= target.bracket.low);
+      withins[i] = __ballot_sync(full_warp,
+                                 is_composite && !is_above && composites[i] >= target.bracket.low);
       above += static_cast<unsigned>(__popc(aboves[i]));
       within += static_cast<unsigned>(__popc(withins[i]));
     }
@@ -854,16 +875,16 @@ class Selection {
     unsigned long long slot =
         target.first_slot + m_shared.bases[0] + __shfl_sync(full_warp, mine, 0);
     unsigned long long place = m_shared.bases[1] + __shfl_sync(full_warp, mine, 1);
-    write(items, aboves, withins, slot, place);
+    write(composites, aboves, withins, slot, place);
   }
 
-  /// The k-th item's bin, by one block: digits until all that share one have won.
-  __device__ void settle(Range<Item> range, int size, unsigned need) const {
-    Item* const items = m_shared.settled;
+  /// The k-th composite key's bin, by one block: digits until all that share one have won.
+  __device__ void settle(Range<CompositeKey> range, int size, unsigned need) const {
+    CompositeKey* const composites = m_shared.settled;
     unsigned* const histogram = m_shared.histogram;
     if (threadIdx.x == 0) m_shared.taken = 0;
     for (int i = threadIdx.x; i < size; i += tuning.threads)
-      items[i] = load_written(boundary() + i);
+      composites[i] = load_written(boundary() + i);
     auto const first_slot = static_cast<unsigned long long>(k()) - need;
     auto here = static_cast<unsigned>(size);
 #pragma unroll 1
@@ -871,7 +892,7 @@ class Selection {
       histogram[threadIdx.x] = 0;
       __syncthreads();
       for (int i = threadIdx.x; i < size; i += tuning.threads)
-        if (range.has(items[i])) atomicAdd(&histogram[range.bin(items[i])], 1u);
+        if (range.has(composites[i])) atomicAdd(&histogram[range.bin(composites[i])], 1u);
       __syncthreads();
       Place const place =
           block_find<bins, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
@@ -881,22 +902,22 @@ class Selection {
     }
     __syncthreads();
     for (int i = threadIdx.x; i < size; i += tuning.threads)
-      if (items[i] >= range.low) emit(first_slot + claim(&m_shared.taken), items[i]);
+      if (composites[i] >= range.low) emit(first_slot + claim(&m_shared.taken), composites[i]);
     __syncthreads();
   }
 
   // ---- output
 
-  __device__ void emit(unsigned long long slot, Item item) const {
+  __device__ void emit(unsigned long long slot, CompositeKey composite) const {
     auto const at = static_cast<std::int64_t>(slot);
     if (at >= k()) return;
-    if (m_work.winners != nullptr)
-      m_work.winners[m_shared.row * m_work.problem.shape.k + at] = item;
+    if (m_work.selected != nullptr)
+      m_work.selected[m_shared.row * m_work.problem.shape.k + at] = composite;
     else
-      store_item(m_work.problem, m_work.map, m_shared.row, at, item);
+      store_composite_key(m_work.problem, m_work.map, m_shared.row, at, composite);
   }
 
-  /// What stands beside the winners.
+  /// What stands beside the selected keys.
   __device__ void fill() const {
     Problem<Bits> const& problem = m_work.problem;
     std::int64_t const row = m_shared.row;
@@ -907,19 +928,19 @@ class Selection {
       problem.store_missing(row, slot);
   }
 
-  Work<Bits, Item> const& m_work;
+  Work<Bits, CompositeKey> const& m_work;
   Shared& m_shared;
   unsigned m_round = 0;
   unsigned m_awaited = 0;  // blocks at the group's barriers so far, the first barrier included
 };
 
-template <class Bits, class Item, bool Packed>
+template <class Bits, class CompositeKey, bool Packed>
 __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
-    select_rows(__grid_constant__ Work<Bits, Item> const work) {
-  __shared__ Shared<Bits, Item, Packed> shared;
+    select_rows(__grid_constant__ Work<Bits, CompositeKey> const work) {
+  __shared__ Shared<Bits, CompositeKey, Packed> shared;
   if (threadIdx.x == 0) shared.work = work;
   __syncthreads();
-  Selection<Bits, Item, Packed> selection(shared);
+  Selection<Bits, CompositeKey, Packed> selection(shared);
   std::int64_t const groups = gridDim.x / work.parts;
   selection.begin();
 #pragma unroll 1
@@ -941,7 +962,7 @@ std::int64_t length_of(Shape const& shape) {
 }
 
 /// The division of the blocks by rows that leaves the least to each, in keys that a block reads one after the other.
-Layout lay_rows(int concurrency, Shape const& shape, int item_size) {
+Layout lay_rows(int concurrency, Shape const& shape, int composite_size) {
   std::int64_t const blocks =
       std::max(1, concurrency / (tuning.threads * (2048 / tuning.threads / tuning.blocks)));
   std::int64_t const length = length_of(shape);
@@ -959,29 +980,30 @@ Layout lay_rows(int concurrency, Shape const& shape, int item_size) {
   }
   std::int64_t const n = shape.ragged ? std::min(shape.n, length * tuning.ragged_lengths) : shape.n;
   best.capacity = std::max<std::int64_t>(
-      1, radix_capacity(n, std::min(n, shape.k), shape.key_bytes, item_size));
+      1, radix_capacity(n, std::min(n, shape.k), shape.key_bytes, composite_size));
   return best;
 }
 
-template <class Bits, class Item>
-std::size_t lay_out(Work<Bits, Item>& w, void* workspace, Layout const& layout, Shape const& shape,
-                    Options const& options) {
-  Pieces pieces(workspace);
-  w.rounds = pieces.take<Round>(layout.groups * rounds_in_use);
-  w.arrived = pieces.take<unsigned>(layout.groups);
-  w.candidates = pieces.take<Item>(layout.groups * layout.capacity);
-  w.samples = pieces.take<Item>(layout.groups * most_samples<Item>);
-  w.boundary = pieces.take<Item>(layout.groups * settled_items<Item>);
+template <class Bits, class CompositeKey>
+std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Layout const& layout,
+                    Shape const& shape, Options const& options) {
+  WorkspaceLayout arrays(workspace);
+  w.rounds = arrays.take<Round>(layout.groups * rounds_in_use);
+  w.arrived = arrays.take<unsigned>(layout.groups);
+  w.candidates = arrays.take<CompositeKey>(layout.groups * layout.capacity);
+  w.samples = arrays.take<CompositeKey>(layout.groups * most_samples<CompositeKey>);
+  w.boundary = arrays.take<CompositeKey>(layout.groups * settled_composites<CompositeKey>);
   bool const sorted = options.sorted == Sorted::yes;
-  w.winners = sorted ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
-  w.spare =
-      sorted && needs_merges<Item>(shape.k) ? pieces.take<Item>(shape.rows * shape.k) : nullptr;
-  return pieces.bytes();
+  w.selected = sorted ? arrays.take<CompositeKey>(shape.rows * shape.k) : nullptr;
+  w.spare = sorted && needs_merges<CompositeKey>(shape.k)
+                ? arrays.take<CompositeKey>(shape.rows * shape.k)
+                : nullptr;
+  return arrays.bytes();
 }
 
 /// Blocks that share a row wait for each other, so they must all be on the device at once.
-template <auto Kernel, class Bits, class Item>
-void launch(int device, cudaStream_t stream, Work<Bits, Item> work, std::int64_t groups) {
+template <auto Kernel, class Bits, class CompositeKey>
+void launch(int device, cudaStream_t stream, Work<Bits, CompositeKey> work, std::int64_t groups) {
   std::int64_t const resident = resident_blocks<Kernel>(device, tuning.threads);
   work.parts = static_cast<int>(std::clamp<std::int64_t>(resident / groups, 1, work.parts));
   cudaLaunchAttribute cooperative{};
@@ -996,40 +1018,43 @@ void launch(int device, cudaStream_t stream, Work<Bits, Item> work, std::int64_t
   check(cudaLaunchKernelEx(&config, Kernel, work), "launch");
 }
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
          Options const& options, void* workspace) {
   Shape const& shape = problem.shape;
-  Layout const layout = lay_rows(concurrency, shape, sizeof(Item));
-  Work<Bits, Item> work{problem, make_item_map<Item>(problem.rank, shape.n, options.ties),
-                        forced_threshold, layout.parts, layout.capacity};
+  Layout const layout = lay_rows(concurrency, shape, sizeof(CompositeKey));
+  Work<Bits, CompositeKey> work{
+      problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
+      forced_threshold, layout.parts, layout.capacity};
   lay_out(work, workspace, layout, shape, options);
   if (problem.key_step == 1)
-    launch<select_rows<Bits, Item, true>>(device, stream, work, layout.groups);
+    launch<select_rows<Bits, CompositeKey, true>>(device, stream, work, layout.groups);
   else
-    launch<select_rows<Bits, Item, false>>(device, stream, work, layout.groups);
-  if (work.winners == nullptr) return;
-  sort_rows(stream, RowsToSort<Bits, Item>{problem, work.map}, work.winners, work.spare);
+    launch<select_rows<Bits, CompositeKey, false>>(device, stream, work, layout.groups);
+  if (work.selected == nullptr) return;
+  sort_rows(stream, RowsToSort<Bits, CompositeKey>{problem, work.map}, work.selected, work.spare);
   check(cudaGetLastError(), "launch");
 }
 
 }  // namespace
 
 std::size_t radix_workspace_bytes(int concurrency, Shape const& shape, Options const& options) {
-  if (item_bytes(shape.key_bytes, shape.n) == sizeof(Item64)) {
-    Work<std::uint32_t, Item64> work{};
-    return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(Item64)), shape, options);
+  if (composite_key_bytes(shape.key_bytes, shape.n) == sizeof(CompositeKey64)) {
+    Work<std::uint32_t, CompositeKey64> work{};
+    return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(CompositeKey64)), shape,
+                   options);
   }
-  Work<std::uint64_t, Item128> work{};
-  return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(Item128)), shape, options);
+  Work<std::uint64_t, CompositeKey128> work{};
+  return lay_out(work, nullptr, lay_rows(concurrency, shape, sizeof(CompositeKey128)), shape,
+                 options);
 }
 
 template <class Bits>
 void radix(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
            Options const& options, void* workspace) {
   OnDevice const here(device);
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    run<Bits, decltype(item)>(device, concurrency, stream, problem, options, workspace);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    run<Bits, decltype(composite)>(device, concurrency, stream, problem, options, workspace);
   });
 }
 

@@ -16,8 +16,9 @@ struct RadixTuning {
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
   int bins = 512;             ///< of a digit's histogram
   int noted_bytes = 2048;     ///< of notes of keys that a warp gathers before it writes them
-  int settled_bytes = 16384;  ///< of items in the k-th item's bin, the most that one block settles
-  int sampled_bytes = 128;    ///< of items that a thread samples, at most
+  int settled_bytes = 16384;  ///< of composite keys in the k-th composite key's bin, the most that
+                              ///< one block settles
+  int sampled_bytes = 128;    ///< of composite keys that a thread samples, at most
   std::int64_t least_sampled = 1 << 13;  ///< keys of a row that is worth a sample
   std::int64_t sampled_twice = 1 << 22;  ///< keys of a row that is worth two samples of each thread
   std::int64_t sampled_more = 1 << 27;   ///< likewise, four
@@ -36,14 +37,15 @@ inline constexpr RadixTuning radix_tuning{};
 constexpr int radix_neighbors(int key_bytes) { return key_bytes == 8 ? 2 : 4; }
 
 /// How often each thread of a block samples a row: a power of two.
-KTOPK_FUNCTION constexpr int radix_sample_rounds(std::int64_t n, int neighbors, int item_bytes) {
+KTOPK_FUNCTION constexpr int radix_sample_rounds(std::int64_t n, int neighbors,
+                                                 int composite_key_bytes) {
   constexpr RadixTuning t = radix_tuning;
-  int const most = t.sampled_bytes / (item_bytes * neighbors);
+  int const most = t.sampled_bytes / (composite_key_bytes * neighbors);
   int const rounds = n >= t.sampled_more ? 4 : n >= t.sampled_twice ? 2 : 1;
   return rounds < most ? rounds : most;
 }
 
-/// Which of the samples, from the best on, stand above and below the k-th item.
+/// Which of the samples, from the best on, stand above and below the k-th composite key.
 struct RadixOrders {
   int high;  ///< below 1 where none is sure to
   int low;
@@ -56,12 +58,14 @@ KTOPK_FUNCTION inline RadixOrders radix_orders(int samples, float share) {
   return {static_cast<int>(expected - margin - 1), static_cast<int>(expected + margin + 5)};
 }
 
-/// Room for what a bracket holds: four standard deviations above what is expected.
-inline std::int64_t radix_capacity(std::int64_t n, std::int64_t k, int key_bytes, int item_bytes) {
+/// Space for what a bracket holds: four standard deviations above what is expected.
+inline std::int64_t radix_capacity(std::int64_t n, std::int64_t k, int key_bytes,
+                                   int composite_key_bytes) {
   constexpr RadixTuning t = radix_tuning;
   if (n < t.least_sampled) return n;
   int const neighbors = radix_neighbors(key_bytes);
-  int const samples = t.threads * neighbors * radix_sample_rounds(n, neighbors, item_bytes);
+  int const samples =
+      t.threads * neighbors * radix_sample_rounds(n, neighbors, composite_key_bytes);
   RadixOrders const orders = radix_orders(samples, static_cast<float>(k) / static_cast<float>(n));
   double const within = std::min(orders.low, samples) - std::max(orders.high, 0);
   double const most = within * 1.15 + 4 * std::sqrt(within) + 4;

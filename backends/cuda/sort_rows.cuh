@@ -9,16 +9,17 @@
 
 #include "block.cuh"
 
-// Sorts the winners of every row, best first, and stores them: tiles by a bitonic network, then merges in pairs.
+// Sorts the selected keys of every row, best first, and stores them: tiles by a bitonic network, then merges in pairs.
 
 namespace ktopk::detail::cuda {
 
-/// Stores an item as key and position. Where the rank does not tell the key, it is read again.
-template <class Bits, class Item>
-__device__ void store_item(Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                           std::int64_t row, std::int64_t slot, Item item) {
-  std::uint64_t const position = map.position(item);
-  Bits const rank = map.rank_of(item);
+/// Stores a composite key as key and position. Where the rank does not tell the key, it is read again.
+template <class Bits, class CompositeKey>
+__device__ void store_composite_key(Problem<Bits> const& problem,
+                                    CompositeKeyMap<Bits, CompositeKey> const& map,
+                                    std::int64_t row, std::int64_t slot, CompositeKey composite) {
+  std::uint64_t const position = map.position(composite);
+  Bits const rank = map.ordered_bits_of(composite);
   Bits const key =
       map.rank.has_one_key(rank)
           ? map.rank.key_of(rank)
@@ -27,53 +28,57 @@ __device__ void store_item(Problem<Bits> const& problem, ItemMap<Bits, Item> con
 }
 
 inline constexpr int sort_threads = 512;
-template <class Item>
-inline constexpr int sort_tile = 32768 / static_cast<int>(sizeof(Item));  // a power of two
+template <class CompositeKey>
+inline constexpr int sort_tile = 32768 / static_cast<int>(sizeof(CompositeKey));  // a power of two
 inline constexpr int merge_threads = 256;
 inline constexpr int merged_by_thread = 4;
 inline constexpr int merge_tile = merge_threads * merged_by_thread;
 
-/// The winners of rows of at most shape.k, row after row.
-template <class Bits, class Item>
+/// The selected keys of rows of at most shape.k, row after row.
+template <class Bits, class CompositeKey>
 struct RowsToSort {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
 
   __device__ std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
-  /// Stores the item where nothing is to be merged any more.
-  __device__ void put(std::int64_t row, std::int64_t slot, Item item, Item* to) const {
+  /// Stores the composite key where nothing is to be merged any more.
+  __device__ void put(std::int64_t row, std::int64_t slot, CompositeKey composite,
+                      CompositeKey* to) const {
     if (to == nullptr)
-      store_item(problem, map, row, slot, item);
+      store_composite_key(problem, map, row, slot, composite);
     else
-      to[first(row) + slot] = item;
+      to[first(row) + slot] = composite;
   }
 };
 
-/// \param to  null where rows have no more than a tile: then their winners are stored
-template <class Bits, class Item>
+/// \param to  null where rows have no more than a tile: then their selected keys are stored
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(sort_threads)
-    sort_tiles(__grid_constant__ RowsToSort<Bits, Item> const rows, Item const* from, Item* to) {
-  constexpr int tile = sort_tile<Item>;
-  __shared__ Item items[tile];
+    sort_tiles(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
+               CompositeKey const* from, CompositeKey* to) {
+  constexpr int tile = sort_tile<CompositeKey>;
+  __shared__ CompositeKey composites[tile];
   std::int64_t const begin = std::int64_t{blockIdx.x} * tile;
   for (std::int64_t row = blockIdx.y; row < rows.problem.shape.rows; row += gridDim.y) {
-    std::int64_t const rest = rows.problem.winners(row) - begin;
+    std::int64_t const rest = rows.problem.selected_count(row) - begin;
     int const count = static_cast<int>(rest < tile ? rest : tile);
     if (count <= 0) continue;
     int size = 2;
     while (size < count) size *= 2;
     for (int i = threadIdx.x; i < size; i += sort_threads)
-      items[i] = i < count ? from[rows.first(row) + begin + i] : Item{0};
-    block_sort<sort_threads>(items, size);
-    for (int i = threadIdx.x; i < count; i += sort_threads) rows.put(row, begin + i, items[i], to);
+      composites[i] = i < count ? from[rows.first(row) + begin + i] : CompositeKey{0};
+    block_sort<sort_threads>(composites, size);
+    for (int i = threadIdx.x; i < count; i += sort_threads)
+      rows.put(row, begin + i, composites[i], to);
     __syncthreads();
   }
 }
 
 /// How many of the `diagonal` best of two runs are of the first.
-template <class Item>
-__device__ std::int64_t split_runs(Item const* a, std::int64_t a_size, Item const* b,
-                                   std::int64_t b_size, std::int64_t diagonal) {
+template <class CompositeKey>
+__device__ std::int64_t split_runs(CompositeKey const* a, std::int64_t a_size,
+                                   CompositeKey const* b, std::int64_t b_size,
+                                   std::int64_t diagonal) {
   std::int64_t low = diagonal > b_size ? diagonal - b_size : 0;
   std::int64_t high = diagonal < a_size ? diagonal : a_size;
   while (low < high) {
@@ -86,21 +91,21 @@ __device__ std::int64_t split_runs(Item const* a, std::int64_t a_size, Item cons
   return low;
 }
 
-/// Merges pairs of sorted runs of `run` items, by a tile of outputs a block.
-/// \param to  null for the last merge: then the winners are stored
-template <class Bits, class Item>
+/// Merges pairs of sorted runs of `run` composite keys, by a tile of outputs a block.
+/// \param to  null for the last merge: then the selected keys are stored
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(merge_threads)
-    merge_runs(__grid_constant__ RowsToSort<Bits, Item> const rows, Item const* from, Item* to,
-               std::int64_t run) {
-  __shared__ Item items[merge_tile];
+    merge_runs(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
+               CompositeKey const* from, CompositeKey* to, std::int64_t run) {
+  __shared__ CompositeKey composites[merge_tile];
   __shared__ std::int64_t cut[2];
   std::int64_t const begin = std::int64_t{blockIdx.x} * merge_tile;
   for (std::int64_t row = blockIdx.y; row < rows.problem.shape.rows; row += gridDim.y) {
-    std::int64_t const wanted = rows.problem.winners(row);
+    std::int64_t const wanted = rows.problem.selected_count(row);
     if (begin >= wanted) continue;
     std::int64_t const pair = begin / (2 * run) * (2 * run);
-    Item const* const a = from + rows.first(row) + pair;
-    Item const* const b = a + run;
+    CompositeKey const* const a = from + rows.first(row) + pair;
+    CompositeKey const* const b = a + run;
     std::int64_t const a_size = wanted - pair < run ? wanted - pair : run;
     std::int64_t const b_rest = wanted - pair - a_size;
     std::int64_t const b_size = b_rest < run ? b_rest : run;
@@ -112,54 +117,55 @@ __global__ void __launch_bounds__(merge_threads)
     std::int64_t const a_first = cut[0], b_first = first - a_first;
     int const of_a = static_cast<int>(cut[1] - a_first), of_b = count - of_a;
     for (int i = threadIdx.x; i < count; i += merge_threads)
-      items[i] = i < of_a ? a[a_first + i] : b[b_first + i - of_a];
+      composites[i] = i < of_a ? a[a_first + i] : b[b_first + i - of_a];
     __syncthreads();
     int const diagonal = static_cast<int>(threadIdx.x) * merged_by_thread;
     int i = diagonal < count
-                ? static_cast<int>(split_runs(items, of_a, items + of_a, of_b, diagonal))
+                ? static_cast<int>(split_runs(composites, of_a, composites + of_a, of_b, diagonal))
                 : 0;
     int j = diagonal - i;
-    Item merged[merged_by_thread];
+    CompositeKey merged[merged_by_thread];
 #pragma unroll
     for (int m = 0; m < merged_by_thread; ++m) {
       if (diagonal + m >= count) break;
-      bool const take_a = j >= of_b || (i < of_a && items[i] > items[of_a + j]);
-      merged[m] = take_a ? items[i++] : items[of_a + j++];
+      bool const take_a = j >= of_b || (i < of_a && composites[i] > composites[of_a + j]);
+      merged[m] = take_a ? composites[i++] : composites[of_a + j++];
     }
     __syncthreads();
 #pragma unroll
     for (int m = 0; m < merged_by_thread; ++m)
-      if (diagonal + m < count) items[diagonal + m] = merged[m];
+      if (diagonal + m < count) composites[diagonal + m] = merged[m];
     __syncthreads();
-    for (int s = threadIdx.x; s < count; s += merge_threads) rows.put(row, begin + s, items[s], to);
+    for (int s = threadIdx.x; s < count; s += merge_threads)
+      rows.put(row, begin + s, composites[s], to);
     __syncthreads();
   }
 }
 
-/// Whether winners need a second list to be merged into.
-template <class Item>
+/// Whether selected keys need a second list to be merged into.
+template <class CompositeKey>
 constexpr bool needs_merges(std::int64_t k) {
-  return k > sort_tile<Item>;
+  return k > sort_tile<CompositeKey>;
 }
 
-/// Enqueues kernels that sort the winners and store them.
+/// Enqueues kernels that sort the selected keys and store them.
 /// \param spare  of the same size; only where needs_merges
-template <class Bits, class Item>
-void sort_rows(cudaStream_t stream, RowsToSort<Bits, Item> const& rows, Item* winners,
-               Item* spare) {
-  constexpr int tile = sort_tile<Item>;
+template <class Bits, class CompositeKey>
+void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
+               CompositeKey* selected, CompositeKey* spare) {
+  constexpr int tile = sort_tile<CompositeKey>;
   static_assert((tile & (tile - 1)) == 0 && tile % merge_tile == 0);
   Shape const& shape = rows.problem.shape;
   auto const in_y = static_cast<unsigned>(std::min<std::int64_t>(shape.rows, 65535));
   auto const grid = [&](int size) {
     return dim3(static_cast<unsigned>((shape.k + size - 1) / size), in_y);
   };
-  bool const merge = needs_merges<Item>(shape.k);
-  sort_tiles<<<grid(tile), sort_threads, 0, stream>>>(rows, winners, merge ? spare : nullptr);
+  bool const merge = needs_merges<CompositeKey>(shape.k);
+  sort_tiles<<<grid(tile), sort_threads, 0, stream>>>(rows, selected, merge ? spare : nullptr);
   for (std::int64_t run = tile; run < shape.k; run *= 2) {
-    std::swap(winners, spare);
+    std::swap(selected, spare);
     bool const is_last = 2 * run >= shape.k;
-    merge_runs<<<grid(merge_tile), merge_threads, 0, stream>>>(rows, winners,
+    merge_runs<<<grid(merge_tile), merge_threads, 0, stream>>>(rows, selected,
                                                                is_last ? nullptr : spare, run);
   }
 }

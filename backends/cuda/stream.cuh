@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 // How a row is read once: 16 bytes a load, several loads in flight, and a test that lets through what may reach
 // a threshold.
@@ -136,7 +136,7 @@ struct QuickTest {
 
   __device__ bool operator()(Bits key) const { return static_cast<Bits>(key ^ flip) >= least; }
 
-  __device__ QuickTest(RankMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
+  __device__ QuickTest(OrderedBitsMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
     if (rank.magnitude != 0) {
       Bits const minus_zero = rank.ordered(rank.minus_zero);
       if (least == rank(0) && minus_zero < least) least = minus_zero;
@@ -147,7 +147,7 @@ struct QuickTest {
     flip = static_cast<Bits>(rank.key_of(least) ^ least);
   }
 
-  __device__ static Bits best_infinity(RankMap<Bits> const& rank) {
+  __device__ static Bits best_infinity(OrderedBitsMap<Bits> const& rank) {
     Bits const sign = static_cast<Bits>(rank.magnitude + 1);
     bool const largest = (rank.always & sign) != 0;
     return static_cast<Bits>(rank.infinity | (largest ? Bits{0} : sign));
@@ -160,7 +160,7 @@ struct NanTest {
   Bits flip;
   Bits above;
 
-  __device__ explicit NanTest(RankMap<Bits> const& rank) {
+  __device__ explicit NanTest(OrderedBitsMap<Bits> const& rank) {
     Bits const sign = static_cast<Bits>(rank.magnitude + 1);
     flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
     above = static_cast<Bits>(rank.infinity | sign);
@@ -168,13 +168,13 @@ struct NanTest {
 };
 
 /// Which parts of a row can win a tie with the threshold, by position.
-template <class Item>
+template <class CompositeKey>
 struct TieCut {
   std::uint64_t cut;
   bool low_positions_win;
 
   template <class Bits>
-  __device__ TieCut(ItemMap<Bits, Item> const& map, Item threshold)
+  __device__ TieCut(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold)
       : cut(map.position(threshold)), low_positions_win(map.flip != 0) {}
   __device__ bool in(std::int64_t begin, std::int64_t end) const {
     return low_positions_win ? static_cast<std::uint64_t>(begin) <= cut

@@ -21,12 +21,12 @@ __device__ inline float shuffle_xor(float x, int mask) {
 __device__ inline unsigned shuffle_from(unsigned x, int lane) {
   return __shfl_sync(full_warp, x, lane);
 }
-__device__ inline Item64 shuffle_from(Item64 x, int lane) {
+__device__ inline CompositeKey64 shuffle_from(CompositeKey64 x, int lane) {
   return __shfl_sync(full_warp, static_cast<unsigned long long>(x), lane);
 }
-__device__ inline Item128 shuffle_from(Item128 x, int lane) {
-  Item128 const high = shuffle_from(static_cast<Item64>(x >> 64), lane);
-  return (high << 64) | shuffle_from(static_cast<Item64>(x), lane);
+__device__ inline CompositeKey128 shuffle_from(CompositeKey128 x, int lane) {
+  CompositeKey128 const high = shuffle_from(static_cast<CompositeKey64>(x >> 64), lane);
+  return (high << 64) | shuffle_from(static_cast<CompositeKey64>(x), lane);
 }
 
 /// The greatest of what `Lanes` neighboring lanes hold.

@@ -11,38 +11,38 @@
 
 namespace ktopk::detail::host {
 
-template <class Item>
+template <class CompositeKey>
 struct PutInList {
-  Item* list;
-  void operator()(std::int64_t slot, Item const* items, int count) const {
-    std::copy_n(items, count, list + slot);
+  CompositeKey* list;
+  void operator()(std::int64_t slot, CompositeKey const* composites, int count) const {
+    std::copy_n(composites, count, list + slot);
   }
 };
 
-/// Appends composite keys, by put(slot, items, count), to a list that many threads fill. A thread gathers them first,
-/// so that threads seldom meet at the counter. `capacity` bounds how many are put, not how many are counted.
-template <class Item, class Put = PutInList<Item>>
+/// Appends composite keys, by put(slot, composites, count), to a list that many threads fill. A thread gathers them
+/// first, so that threads seldom meet at the counter. `capacity` bounds how many are put, not how many are counted.
+template <class CompositeKey, class Put = PutInList<CompositeKey>>
 class Appender {
  public:
   Appender(Put const& put, Count64* count, std::int64_t capacity)
       : m_put(put), m_count(count), m_capacity(static_cast<Count64>(capacity)) {}
   /// Adds without a branch on `wanted`, which a processor could not predict.
-  void add_if(bool wanted, Item item) {
-    m_held[m_holds] = item;
+  void add_if(bool wanted, CompositeKey composite) {
+    m_held[m_holds] = composite;
     m_holds += wanted;
     if (m_holds == most_held) flush();
   }
-  /// Adds those of item(0) .. item(count - 1) that reach `least`; returns the best of all.
-  template <class MakeItem>
-  Item add_reaching(int count, Item least, MakeItem const& item) {
+  /// Adds those of composite(0) .. composite(count - 1) that reach `least`; returns the best of all.
+  template <class MakeComposite>
+  CompositeKey add_reaching(int count, CompositeKey least, MakeComposite const& composite) {
     constexpr int stride = most_held / 2;
-    Item best = 0;
+    CompositeKey best = 0;
     for (int first = 0; first < count; first += stride) {
       if (m_holds > most_held - stride) flush();
       int const end = first + stride < count ? first + stride : count;
       int holds = m_holds;  // a copy that no store can change stays in a register
       for (int i = first; i < end; ++i) {
-        Item const next = m_held[holds] = item(i);
+        CompositeKey const next = m_held[holds] = composite(i);
         best = next > best ? next : best;
         holds += next >= least;
       }
@@ -67,7 +67,7 @@ class Appender {
   Count64* m_count;
   Count64 m_capacity;
   int m_holds = 0;
-  Item m_held[most_held + 1];
+  CompositeKey m_held[most_held + 1];
 };
 
 }  // namespace ktopk::detail::host

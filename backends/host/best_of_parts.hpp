@@ -30,12 +30,12 @@ struct RowPart {
   }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct PartLists {
-  BulkSink<Bits, Item> sink;
+  BulkSink<Bits, CompositeKey> sink;
   Sorted sorted;
   std::int64_t parts;
-  Item* list;
+  CompositeKey* list;
 
   RowPart part(std::int64_t index) const {
     std::int64_t const row = index / parts, part = index % parts, n = sink.problem.length(row);
@@ -47,11 +47,11 @@ struct PartLists {
   /// Whether the best of a part come in the order of the output.
   bool are_sorted_by_part() const { return parts == 1 && sorted == Sorted::yes; }
 
-  KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, Item item) const {
+  KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, CompositeKey composite) const {
     if (parts == 1)
-      sink.store(part.row, slot, item);
+      sink.store(part.row, slot, composite);
     else
-      list[part.first + slot] = item;
+      list[part.first + slot] = composite;
   }
   /// Ends a part: all of its composite keys were put.
   void close(RowPart const& part) const {
@@ -60,12 +60,12 @@ struct PartLists {
 
   /// Selects the best of a row from its list.
   void operator()(std::int64_t row) const {
-    std::int64_t const k = sink.problem.winners(row);
-    Item* const items = list + row * stride();
+    std::int64_t const k = sink.problem.selected_count(row);
+    CompositeKey* const composites = list + row * stride();
     if (k > 0) {
-      keep_best(items, static_cast<int>(listed(row)), static_cast<int>(k));
-      if (sorted == Sorted::yes) sort_alone(items, ThreadArray<Item>(k).get(), k);
-      sink.put_items(row, 0, items, static_cast<int>(k));
+      keep_best(composites, static_cast<int>(listed(row)), static_cast<int>(k));
+      if (sorted == Sorted::yes) sort_alone(composites, ThreadArray<CompositeKey>(k).get(), k);
+      sink.put_composite_keys(row, 0, composites, static_cast<int>(k));
     }
     complete_row(sink.problem, row, k);
   }
@@ -74,7 +74,7 @@ struct PartLists {
   std::int64_t stride() const { return parts * sink.problem.shape.k; }
   /// How many composite keys each part of a row gives; only the last part can be shorter than the others.
   std::int64_t wanted(std::int64_t row, std::int64_t length) const {
-    return std::min(length, sink.problem.winners(row));
+    return std::min(length, sink.problem.selected_count(row));
   }
   std::int64_t listed(std::int64_t row) const {
     std::int64_t const n = sink.problem.length(row), part = part_of(n, 0, parts).end;
@@ -85,23 +85,23 @@ struct PartLists {
 
 /// How many parts a row has. Each is so long that filling its list costs little.
 inline std::int64_t parts_for_lists(Device const& device, Shape const& shape) {
-  constexpr std::int64_t keys_per_item = 64;
-  std::int64_t const fitting = shape.n / (keys_per_item * (shape.k + 1));
+  constexpr std::int64_t keys_per_composite = 64;
+  std::int64_t const fitting = shape.n / (keys_per_composite * (shape.k + 1));
   return std::max<std::int64_t>(1,
                                 std::min(fitting, host::parts_of_row(device, shape.rows, shape.n)));
 }
 
 /// The memory for the lists of all rows. A row of one part needs none.
-template <class Item>
-struct PartListPieces {
-  PartListPieces(void* workspace, Device const& device, Shape const& shape, Options const&)
-      : pieces(workspace), parts(host::parts_for_lists(device, shape)) {
-    if (parts > 1) list = pieces.take<Item>(shape.rows * parts * shape.k);
+template <class CompositeKey>
+struct PartListLayout {
+  PartListLayout(void* workspace, Device const& device, Shape const& shape, Options const&)
+      : layout(workspace), parts(host::parts_for_lists(device, shape)) {
+    if (parts > 1) list = layout.take<CompositeKey>(shape.rows * parts * shape.k);
   }
 
-  Pieces pieces;
+  WorkspaceLayout layout;
   std::int64_t parts;
-  Item* list = nullptr;
+  CompositeKey* list = nullptr;
 };
 
 }  // namespace ktopk::detail::host

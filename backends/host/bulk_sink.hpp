@@ -8,11 +8,11 @@
 namespace ktopk::detail::host {
 
 /// Stores many of the selected keys of a row at once.
-template <class Bits, class Item>
-struct BulkSink : WinnerSink<Bits, Item> {
-  using WinnerSink<Bits, Item>::problem;
-  using WinnerSink<Bits, Item>::map;
-  using WinnerSink<Bits, Item>::items;
+template <class Bits, class CompositeKey>
+struct BulkSink : SelectedSink<Bits, CompositeKey> {
+  using SelectedSink<Bits, CompositeKey>::problem;
+  using SelectedSink<Bits, CompositeKey>::map;
+  using SelectedSink<Bits, CompositeKey>::composites;
 
   /// Puts the keys at from[hits[0]], from[hits[1]] ..., where `from` is position `first` of the row.
   void put_hits(std::int64_t row, std::int64_t slot, Stored<Bits> const* from,
@@ -23,15 +23,16 @@ struct BulkSink : WinnerSink<Bits, Item> {
         [=](int h) { return from[hits[h]]; }, position);
   }
   /// Puts the composite keys at from[hits[0]], from[hits[1]] ...
-  void put_hits(std::int64_t row, std::int64_t slot, Item const* from, std::uint16_t const* hits,
-                int count) const {
+  void put_hits(std::int64_t row, std::int64_t slot, CompositeKey const* from,
+                std::uint16_t const* hits, int count) const {
     BulkSink const to = *this;  // a copy that no store can change stays in registers
     put_many(
         row, slot, count, [=](int h) { return from[hits[h]]; },
         [=](int h) { return to.key_of(row, from[hits[h]]); },
         [=](int h) { return to.map.position(from[hits[h]]); });
   }
-  void put_items(std::int64_t row, std::int64_t slot, Item const* from, int count) const {
+  void put_composite_keys(std::int64_t row, std::int64_t slot, CompositeKey const* from,
+                          int count) const {
     BulkSink const to = *this;
     put_many(
         row, slot, count, [=](int h) { return from[h]; },
@@ -40,12 +41,12 @@ struct BulkSink : WinnerSink<Bits, Item> {
   }
 
  private:
-  /// Puts `count` selected keys by one loop for each array: item(h), or key(h) and position(h).
-  template <class MakeItem, class MakeKey, class MakePosition>
-  void put_many(std::int64_t row, std::int64_t slot, int count, MakeItem const& item,
+  /// Puts `count` selected keys by one loop for each array: composite(h), or key(h) and position(h).
+  template <class MakeComposite, class MakeKey, class MakePosition>
+  void put_many(std::int64_t row, std::int64_t slot, int count, MakeComposite const& composite,
                 MakeKey const& key, MakePosition const& position) const {
-    if (items != nullptr)
-      return put_all<Item>(items + row * problem.shape.k + slot, 1, count, item);
+    if (composites != nullptr)
+      return put_all<CompositeKey>(composites + row * problem.shape.k + slot, 1, count, composite);
     if (problem.values != nullptr)
       put_all<Bits>(problem.values + row * problem.value_row + slot * problem.value_step,
                     problem.value_step, count, key);
@@ -66,12 +67,12 @@ struct BulkSink : WinnerSink<Bits, Item> {
 };
 
 /// What an Appender calls to put what it holds.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct PutMany {
-  BulkSink<Bits, Item> sink;
+  BulkSink<Bits, CompositeKey> sink;
   std::int64_t row;
-  void operator()(std::int64_t slot, Item const* items, int count) const {
-    sink.put_items(row, slot, items, count);
+  void operator()(std::int64_t slot, CompositeKey const* composites, int count) const {
+    sink.put_composite_keys(row, slot, composites, count);
   }
 };
 

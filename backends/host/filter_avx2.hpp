@@ -43,8 +43,8 @@ struct Avx2Chunk {
   static constexpr int lanes = Avx2Lanes<Bits>::count;
   static constexpr int size = 64;
 
-  RankMap<Bits> map;
-  RankRange<Bits> range;
+  OrderedBitsMap<Bits> map;
+  OrderedBitsRange<Bits> range;
   Prefilter<Bits> prefilter;
 
   KTOPK_AVX2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,
@@ -151,7 +151,8 @@ struct Avx2Chunk {
     Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
                                                       (std::numeric_limits<Bits>::digits - 1));
     Vector const ordered = plain ^ ((sign_fill & map.negative) ^ map.always);
-    Vector const rank = (key & map.magnitude) > zero + map.infinity ? zero + map.nan_rank : ordered;
+    Vector const rank =
+        (key & map.magnitude) > zero + map.infinity ? zero + map.ordered_nan : ordered;
     return rank - range.least <= zero + range.span;
   }
 };

@@ -55,11 +55,11 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
     return _mm512_mask_cmple_epu64_mask(static_cast<__mmask8>(lanes), x, y);
 }
 
-/// Returns a mask: bit j tells whether the rank of keys[j] is in the range. It does what RankMap does, on a vector.
+/// Returns a mask: bit j tells whether the rank of keys[j] is in the range. It does what OrderedBitsMap does, on a
+/// vector.
 template <class Bits>
-KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Stored<Bits> const* keys,
-                                                                       RankMap<Bits> const& map,
-                                                                       RankRange<Bits> range) {
+KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(
+    Stored<Bits> const* keys, OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
   using Vector = typename Lanes<Bits>::Vector;
   using Signed = typename Lanes<Bits>::Signed;
   Vector const key = load_lanes<Bits>(keys), zero{};
@@ -67,7 +67,8 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(Stored<Bi
   Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
                                                     (std::numeric_limits<Bits>::digits - 1));
   Vector const ordered = plain ^ ((sign_fill & map.negative) ^ map.always);
-  Vector const rank = (key & map.magnitude) > zero + map.infinity ? zero + map.nan_rank : ordered;
+  Vector const rank =
+      (key & map.magnitude) > zero + map.infinity ? zero + map.ordered_nan : ordered;
   return at_most<Bits>(rank - range.least, zero + range.span);
 }
 
@@ -152,11 +153,12 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, 
 template <class Bits, bool by_ends>
 struct Vbmi2Chunk {
   static constexpr int size = 64;
-  RankMap<Bits> map;
-  RankRange<Bits> range;
+  OrderedBitsMap<Bits> map;
+  OrderedBitsRange<Bits> range;
   PrefilterLanes<Bits, by_ends> prefilter;
 
-  Vbmi2Chunk(RankMap<Bits> const& rank, RankRange<Bits> ranks, Prefilter<Bits> const& prefilter_)
+  Vbmi2Chunk(OrderedBitsMap<Bits> const& rank, OrderedBitsRange<Bits> ranks,
+             Prefilter<Bits> const& prefilter_)
       : map(rank), range(ranks), prefilter(prefilter_) {}
 
   KTOPK_VBMI2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,

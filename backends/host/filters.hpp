@@ -49,8 +49,8 @@ template <class Bits, int count>
 template <class Bits, bool by_ends>
 struct PlainChunk {
   static constexpr int size = 128;
-  RankMap<Bits> map;
-  RankRange<Bits> range;
+  OrderedBitsMap<Bits> map;
+  OrderedBitsRange<Bits> range;
   Prefilter<Bits> prefilter;
 
   /// Appends the places of the keys in the range; the first key is at `place`.
@@ -96,8 +96,8 @@ struct PlainChunk {
     return found;                                                                                 \
   }                                                                                               \
   template <bool fetches, class Bits>                                                             \
-  int filter_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,             \
-                      RankRange<Bits> range, std::uint16_t* hits) {                               \
+  int filter_##suffix(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,      \
+                      OrderedBitsRange<Bits> range, std::uint16_t* hits) {                        \
     Prefilter<Bits> const prefilter(rank, range);                                                 \
     if (prefilter.by_ends())                                                                      \
       return filter_chunks_##suffix<fetches, true, Bits>(keys, count, {rank, range, prefilter},   \
@@ -107,7 +107,7 @@ struct PlainChunk {
   }                                                                                               \
   template <class Bits>                                                                           \
   int filter_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,                       \
-                              RankMap<Bits> const& rank, RankRange<Bits> range,                   \
+                              OrderedBitsMap<Bits> const& rank, OrderedBitsRange<Bits> range,     \
                               std::uint16_t* hits) {                                              \
     Prefilter<Bits> const prefilter(rank, range);                                                 \
     if (prefilter.by_ends())                                                                      \

@@ -10,19 +10,21 @@
 namespace ktopk::detail {
 namespace host {
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct PutInPart {
-  PartLists<Bits, Item> const& lists;
+  PartLists<Bits, CompositeKey> const& lists;
   RowPart const& part;
-  KOKKOS_FUNCTION void operator()(int slot, Item item) const { lists.put(part, slot, item); }
+  KOKKOS_FUNCTION void operator()(int slot, CompositeKey composite) const {
+    lists.put(part, slot, composite);
+  }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct SelectByHeap {
   HostLoops<Bits> loops;
 
-  void operator()(PartLists<Bits, Item> const& lists, RowPart const& part) const {
-    constexpr int most = most_in_registers<Item>;
+  void operator()(PartLists<Bits, CompositeKey> const& lists, RowPart const& part) const {
+    constexpr int most = most_in_registers<CompositeKey>;
     part.tally_read();
     if (part.wanted <= 4) return keep_in_registers<4>(lists, part);
     if (part.wanted <= 8) return keep_in_registers<8>(lists, part);
@@ -31,29 +33,30 @@ struct SelectByHeap {
   }
 
  private:
-  template <int Room>
-  void keep_in_registers(PartLists<Bits, Item> const& lists, RowPart const& part) const {
-    RegisterList<Item, Room> list(part.wanted);
+  template <int Capacity>
+  void keep_in_registers(PartLists<Bits, CompositeKey> const& lists, RowPart const& part) const {
+    RegisterList<CompositeKey, Capacity> list(part.wanted);
     offer_all(lists, part, list);
-    list.visit(PutInPart<Bits, Item>{lists, part});
+    list.visit(PutInPart<Bits, CompositeKey>{lists, part});
   }
 
-  void keep_in_heap(PartLists<Bits, Item> const& lists, RowPart const& part) const {
-    ThreadArray<Item> const memory(2 * part.wanted);
-    Item* const items = memory.get();
-    MinHeap<Item, Contiguous<Item>> heap({items}, part.wanted, 0);
+  void keep_in_heap(PartLists<Bits, CompositeKey> const& lists, RowPart const& part) const {
+    ThreadArray<CompositeKey> const memory(2 * part.wanted);
+    CompositeKey* const composites = memory.get();
+    MinHeap<CompositeKey, Contiguous<CompositeKey>> heap({composites}, part.wanted, 0);
     offer_all(lists, part, heap);
-    if (lists.are_sorted_by_part()) sort_alone(items, items + part.wanted, part.wanted);
-    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, items[slot]);
+    if (lists.are_sorted_by_part()) sort_alone(composites, composites + part.wanted, part.wanted);
+    for (std::int64_t slot = 0; slot < part.wanted; ++slot) lists.put(part, slot, composites[slot]);
   }
 
   template <class Kept>
-  void offer_all(PartLists<Bits, Item> const& lists, RowPart const& part, Kept& kept) const {
+  void offer_all(PartLists<Bits, CompositeKey> const& lists, RowPart const& part,
+                 Kept& kept) const {
     Problem<Bits> const& problem = lists.sink.problem;
     for_each_reaching_best_end_first(
         loops, problem.row_keys(part.row), problem.key_step, lists.sink.map, part.range.begin,
         part.range.end, 64, static_cast<int>(part.wanted), [&] { return kept.threshold(); },
-        [&](Item item) { kept.offer(item); });
+        [&](CompositeKey composite) { kept.offer(composite); });
   }
 };
 
@@ -61,19 +64,21 @@ struct SelectByHeap {
 
 KTOPK_INLINE std::size_t Heap<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                      Options const& options) {
-  return bytes_of<host::PartListPieces>(device, shape, options);
+  return bytes_of<host::PartListLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
 void Heap<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                      void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    host::PartListPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    host::PartLists<Bits, Item> const lists{
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
+    auto const map =
+        make_composite_key_map<CompositeKey>(problem.rank, problem.shape.n, options.ties);
+    host::PartListLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape,
+                                                  options);
+    host::PartLists<Bits, CompositeKey> const lists{
         {problem, map, nullptr}, options.sorted, work.parts, work.list};
-    host::SelectByHeap<Bits, Item> const select{pick_host_loops<Bits>()};
+    host::SelectByHeap<Bits, CompositeKey> const select{pick_host_loops<Bits>()};
     std::int64_t const rows = problem.shape.rows;
     host::launch("ktopk::host::heap::parts", exec, rows * lists.parts, [=](std::int64_t index) {
       host::RowPart const part = lists.part(index);

@@ -22,7 +22,7 @@ struct PlaceIntervals {
 
 /// Whether the ordered bits of keys that are `apart` from each other never fall or never rise.
 template <class Bits>
-bool are_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count,
+bool are_in_order(OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count,
                   std::int64_t apart) {
   Bits before = rank(keys[0]);
   bool rises = false, falls = false;
@@ -38,19 +38,21 @@ bool are_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int6
 /// Whether the first keys of a row are in order. In most rows they tell as much as keys all over the row, each of which
 /// may have to come from memory.
 template <class Bits>
-bool starts_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count) {
+bool starts_in_order(OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys,
+                     std::int64_t count) {
   return are_in_order(rank, keys, std::min<std::int64_t>(count, 16), 1);
 }
 
 /// Whether the keys at some places all over a row are in order. They are if the row is, and in few other rows.
 template <class Bits>
-bool may_be_in_order(RankMap<Bits> const& rank, Stored<Bits> const* keys, std::int64_t count) {
+bool may_be_in_order(OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys,
+                     std::int64_t count) {
   return are_in_order(rank, keys, count, std::max<std::int64_t>(count / 16, 1));
 }
 
 /// The places of the k best of a row whose order is `monotonicity`, 0 < k < count.
 template <class Bits>
-PlaceIntervals selected_in_order(Monotonicity monotonicity, RankMap<Bits> const& rank,
+PlaceIntervals selected_in_order(Monotonicity monotonicity, OrderedBitsMap<Bits> const& rank,
                                  Stored<Bits> const* keys, int count, int k, bool last_wins) {
   bool const rises = monotonicity == Monotonicity::rises;
   int const at = rises ? count - k : k - 1, beside = rises ? at - 1 : at + 1;

@@ -16,10 +16,10 @@ namespace ktopk::detail {
 
 template <class Bits>
 [[gnu::always_inline]] inline void digits_plain(Stored<Bits> const* keys, int count,
-                                                RankMap<Bits> const& rank,
-                                                RankDigits<Bits> const& digit,
+                                                OrderedBitsMap<Bits> const& rank,
+                                                OrderedBitsDigits<Bits> const& digit,
                                                 std::uint16_t* digits) {
-  RankMap<Bits> const map = rank;
+  OrderedBitsMap<Bits> const map = rank;
   Bits const base = digit.base;
   constexpr Bits most = std::numeric_limits<Bits>::max();
   Bits const last = digit.last < most ? static_cast<Bits>(digit.last) : most;
@@ -34,8 +34,8 @@ template <class Bits>
 
 template <class Bits>
 [[gnu::always_inline]] inline void ranks_plain(Stored<Bits> const* keys, int count,
-                                               RankMap<Bits> const& rank, Bits* ranks) {
-  RankMap<Bits> const map = rank;
+                                               OrderedBitsMap<Bits> const& rank, Bits* ranks) {
+  OrderedBitsMap<Bits> const map = rank;
   for (int i = 0; i < count; ++i) ranks[i] = map(keys[i]);
 }
 
@@ -56,7 +56,7 @@ template <class Bits>
 /// The least of the ranks in a range, which holds some, and all bits that any of them has.
 template <class Bits>
 [[gnu::always_inline]] inline Extremes<Bits> bounds_in(Bits const* ranks, int count,
-                                                       RankRange<Bits> range) {
+                                                       OrderedBitsRange<Bits> range) {
   Bits least = std::numeric_limits<Bits>::max(), any = 0;
   for (int i = 0; i < count; ++i) {
     Bits const above =
@@ -236,13 +236,14 @@ template <bool Late, class Bits, class Block, class IsBest>
          place_of<Late>(block.end - block.first, [&](int i) { return is_best(from[i]); });
 }
 
-/// The place of the best of all keys by rank_of(key).
-template <bool Late, class Bits, class RankOf>
+/// The place of the best of all keys by ordered_bits_of(key).
+template <bool Late, class Bits, class OrderedBitsOf>
 [[gnu::always_inline]] inline int best_by(Stored<Bits> const* keys, int count, bool from_memory,
-                                          RankOf const& rank_of) {
-  auto const best = find_best_block<Late, false, Bits>(keys, count, from_memory, rank_of,
+                                          OrderedBitsOf const& ordered_bits_of) {
+  auto const best = find_best_block<Late, false, Bits>(keys, count, from_memory, ordered_bits_of,
                                                        [](Bits) { return Bits{0}; });
-  return place_in<Late, Bits>(best, keys, [&](Bits key) { return rank_of(key) == best.most; });
+  return place_in<Late, Bits>(best, keys,
+                              [&](Bits key) { return ordered_bits_of(key) == best.most; });
 }
 
 /// The place of the best floating-point number, by its bits as a signed and as an unsigned number alone. It is the one
@@ -251,7 +252,7 @@ template <bool Late, class Bits, class RankOf>
 /// three lack.
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline int best_number(Stored<Bits> const* keys, int count, bool from_memory,
-                                              RankMap<Bits> const& map) {
+                                              OrderedBitsMap<Bits> const& map) {
   using Signed = std::make_signed_t<Bits>;
   Bits const sign = map.minus_zero, infinity = map.infinity;
   Bits const minus_infinity = static_cast<Bits>(sign | infinity);
@@ -288,8 +289,8 @@ template <bool Late, class Bits>
 
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline int best_plain(Stored<Bits> const* keys, int count,
-                                             RankMap<Bits> const& rank, bool from_memory) {
-  RankMap<Bits> const map = rank;
+                                             OrderedBitsMap<Bits> const& rank, bool from_memory) {
+  OrderedBitsMap<Bits> const map = rank;
   if (map.is_flip())
     return best_by<Late, Bits>(keys, count, from_memory,
                                [&](Bits key) { return map.flipped(key); });
@@ -342,8 +343,8 @@ template <class Bits>
 // Among keys of one sign, ranks rise or fall as bits do. NaNs that are in order are at the ends.
 template <class Bits>
 [[gnu::always_inline]] inline Monotonicity monotonicity_plain(Stored<Bits> const* keys, int count,
-                                                              RankMap<Bits> const& rank) {
-  RankMap<Bits> const map = rank;
+                                                              OrderedBitsMap<Bits> const& rank) {
+  OrderedBitsMap<Bits> const map = rank;
   fetch_start<Bits>(keys, count);
   Bits const first = map.ordered(keys[0]), last = map.ordered(keys[count - 1]);
   if (!map.is_number(first) || !map.is_number(last)) return Monotonicity::none;
@@ -359,10 +360,10 @@ template <class Bits>
 }
 
 // It takes several keys of a class at a time, so that the best so far are seldom loaded and stored.
-template <class Bits, class RankOf>
+template <class Bits, class OrderedBitsOf>
 [[gnu::always_inline]] inline void strided_maxima_by(Stored<Bits> const* keys, int count,
-                                                     RankOf const& rank_of, int classes,
-                                                     Bits* best) {
+                                                     OrderedBitsOf const& ordered_bits_of,
+                                                     int classes, Bits* best) {
   constexpr int rows = 4;
   Bits most[most_strided_maxima] = {};
   auto const better = [](Bits a, Bits b) { return a > b ? a : b; };
@@ -371,80 +372,83 @@ template <class Bits, class RankOf>
     Stored<Bits> const *const one = keys + first, *const two = one + classes,
                               *const three = two + classes, *const four = three + classes;
     for (int c = 0; c < classes; ++c)
-      most[c] = better(most[c], better(better(rank_of(one[c]), rank_of(two[c])),
-                                       better(rank_of(three[c]), rank_of(four[c]))));
+      most[c] =
+          better(most[c], better(better(ordered_bits_of(one[c]), ordered_bits_of(two[c])),
+                                 better(ordered_bits_of(three[c]), ordered_bits_of(four[c]))));
   }
   for (; first < count; first += classes)
     for (int c = 0; c < classes && first + c < count; ++c)
-      most[c] = better(most[c], rank_of(keys[first + c]));
+      most[c] = better(most[c], ordered_bits_of(keys[first + c]));
   for (int c = 0; c < classes; ++c) best[c] = most[c];
 }
 
 template <class Bits>
 [[gnu::always_inline]] inline void strided_maxima_plain(Stored<Bits> const* keys, int count,
-                                                        RankMap<Bits> const& rank, int classes,
-                                                        Bits* best) {
-  RankMap<Bits> const map = rank;
+                                                        OrderedBitsMap<Bits> const& rank,
+                                                        int classes, Bits* best) {
+  OrderedBitsMap<Bits> const map = rank;
   if (map.is_flip())
     strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map.flipped(key); }, classes, best);
   else
     strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
 }
 
-#define KTOPK_HOST_LOOPS(suffix, attribute)                                                      \
-  template <class Bits>                                                                          \
-  attribute void digits_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, \
-                                 RankDigits<Bits> const& digit, std::uint16_t* digits) {         \
-    digits_plain(keys, count, rank, digit, digits);                                              \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void ranks_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,  \
-                                Bits* ranks) {                                                   \
-    ranks_plain(keys, count, rank, ranks);                                                       \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                    \
-    return kth_plain(ranks, count, k);                                                           \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                     \
-    slots_plain(ranks, count, slots);                                                            \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                    \
-    return reaching_plain(ranks, count, least);                                                  \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute int best_##suffix(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,    \
-                              bool late, bool from_memory) {                                     \
-    return late ? best_plain<true>(keys, count, rank, from_memory)                               \
-                : best_plain<false>(keys, count, rank, from_memory);                             \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute Monotonicity monotonicity_##suffix(Stored<Bits> const* keys, int count,              \
-                                               RankMap<Bits> const& rank) {                      \
-    return monotonicity_plain(keys, count, rank);                                                \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  attribute void strided_maxima_##suffix(Stored<Bits> const* keys, int count,                    \
-                                         RankMap<Bits> const& rank, int classes, Bits* best) {   \
-    strided_maxima_plain(keys, count, rank, classes, best);                                      \
-  }                                                                                              \
-  template <class Bits>                                                                          \
-  HostLoops<Bits> loops_##suffix() {                                                             \
-    HostLoops<Bits> loops{nullptr,                                                               \
-                          nullptr,                                                               \
-                          digits_##suffix<Bits>,                                                 \
-                          ranks_##suffix<Bits>,                                                  \
-                          kth_##suffix<Bits>,                                                    \
-                          slots_##suffix<Bits>,                                                  \
-                          reaching_##suffix<Bits>,                                               \
-                          best_##suffix<Bits>,                                                   \
-                          monotonicity_##suffix<Bits>,                                           \
-                          strided_maxima_##suffix<Bits>,                                         \
-                          gains_by_streams()};                                                   \
-    set_filters_##suffix(loops);                                                                 \
-    return loops;                                                                                \
+#define KTOPK_HOST_LOOPS(suffix, attribute)                                                     \
+  template <class Bits>                                                                         \
+  attribute void digits_##suffix(Stored<Bits> const* keys, int count,                           \
+                                 OrderedBitsMap<Bits> const& rank,                              \
+                                 OrderedBitsDigits<Bits> const& digit, std::uint16_t* digits) { \
+    digits_plain(keys, count, rank, digit, digits);                                             \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute void ranks_##suffix(Stored<Bits> const* keys, int count,                            \
+                                OrderedBitsMap<Bits> const& rank, Bits* ranks) {                \
+    ranks_plain(keys, count, rank, ranks);                                                      \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                   \
+    return kth_plain(ranks, count, k);                                                          \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                    \
+    slots_plain(ranks, count, slots);                                                           \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                   \
+    return reaching_plain(ranks, count, least);                                                 \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute int best_##suffix(Stored<Bits> const* keys, int count,                              \
+                              OrderedBitsMap<Bits> const& rank, bool late, bool from_memory) {  \
+    return late ? best_plain<true>(keys, count, rank, from_memory)                              \
+                : best_plain<false>(keys, count, rank, from_memory);                            \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute Monotonicity monotonicity_##suffix(Stored<Bits> const* keys, int count,             \
+                                               OrderedBitsMap<Bits> const& rank) {              \
+    return monotonicity_plain(keys, count, rank);                                               \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  attribute void strided_maxima_##suffix(Stored<Bits> const* keys, int count,                   \
+                                         OrderedBitsMap<Bits> const& rank, int classes,         \
+                                         Bits* best) {                                          \
+    strided_maxima_plain(keys, count, rank, classes, best);                                     \
+  }                                                                                             \
+  template <class Bits>                                                                         \
+  HostLoops<Bits> loops_##suffix() {                                                            \
+    HostLoops<Bits> loops{nullptr,                                                              \
+                          nullptr,                                                              \
+                          digits_##suffix<Bits>,                                                \
+                          ranks_##suffix<Bits>,                                                 \
+                          kth_##suffix<Bits>,                                                   \
+                          slots_##suffix<Bits>,                                                 \
+                          reaching_##suffix<Bits>,                                              \
+                          best_##suffix<Bits>,                                                  \
+                          monotonicity_##suffix<Bits>,                                          \
+                          strided_maxima_##suffix<Bits>,                                        \
+                          gains_by_streams()};                                                  \
+    set_filters_##suffix(loops);                                                                \
+    return loops;                                                                               \
   }
 
 KTOPK_FILTERS(portable, , PlainChunk)

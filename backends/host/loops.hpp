@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 #include <ktopk/detail/stored.hpp>
 
 // The inner loops of every host implementation: plain C++ that vectorizes. They are compiled for the processors of a
@@ -36,19 +36,19 @@ int first_place_behind(int begin, int end, IsBefore const& is_before) {
 
 /// The ranks from `least` to `least + span`, which does not overflow.
 template <class Bits>
-struct RankRange {
+struct OrderedBitsRange {
   Bits least, span;
   constexpr bool has(Bits rank) const { return static_cast<Bits>(rank - least) <= span; }
 };
 
 template <class Bits>
-constexpr RankRange<Bits> ranks_from(Bits least) {
+constexpr OrderedBitsRange<Bits> ranks_from(Bits least) {
   return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
 }
 
 /// The digit of a rank: 0 at `base` and below, and at most `last`.
 template <class Bits>
-struct RankDigits {
+struct OrderedBitsDigits {
   Bits base;
   int shift;
   unsigned last;
@@ -85,17 +85,18 @@ struct HostLoops {
   /// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
   /// \param count  at most long_block
   /// \param hits   room for count + 1
-  int (*filter)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
-                RankRange<Bits> range, std::uint16_t* hits);
+  int (*filter)(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,
+                OrderedBitsRange<Bits> range, std::uint16_t* hits);
   /// The same in `streams` blocks, which begin at `keys` and are `apart` from each other. Places count as if the s-th
   /// block began at s * filter_block; they come in no order.
-  int (*filter_streams)(Stored<Bits> const* keys, std::int64_t apart, RankMap<Bits> const& rank,
-                        RankRange<Bits> range, std::uint16_t* hits);
+  int (*filter_streams)(Stored<Bits> const* keys, std::int64_t apart,
+                        OrderedBitsMap<Bits> const& rank, OrderedBitsRange<Bits> range,
+                        std::uint16_t* hits);
   /// Writes the digit of each key's rank.
-  void (*digits)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
-                 RankDigits<Bits> const& digit, std::uint16_t* digits);
+  void (*digits)(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,
+                 OrderedBitsDigits<Bits> const& digit, std::uint16_t* digits);
   /// Writes the rank of each key.
-  void (*ranks)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, Bits* ranks);
+  void (*ranks)(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank, Bits* ranks);
   /// Returns the k-th best of `count` ranks, or a rank that exactly k reach. 1 <= k <= count.
   Reached<Bits> (*kth)(Bits const* ranks, int count, int k);
   /// Sorts by counting, without a branch: slots[i] becomes how many ranks come before ranks[i]. These are the larger
@@ -106,13 +107,14 @@ struct HostLoops {
   int (*reaching)(Bits const* ranks, int count, Bits least);
   /// Returns the place of the best key: the first of equal keys or, if `late`, the last. count > 0
   /// \param from_memory  whether the keys are probably in no cache
-  int (*best)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank, bool late,
+  int (*best)(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank, bool late,
               bool from_memory);
   /// Returns the monotonicity of count > 0 keys. It reads little of keys that lose it early.
-  Monotonicity (*monotonicity)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank);
+  Monotonicity (*monotonicity)(Stored<Bits> const* keys, int count,
+                               OrderedBitsMap<Bits> const& rank);
   /// Writes the rank of the best key of each class. A class has the places that are equal modulo `classes`.
   /// \param count  at least `classes`, which is at most most_strided_maxima
-  void (*strided_maxima)(Stored<Bits> const* keys, int count, RankMap<Bits> const& rank,
+  void (*strided_maxima)(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,
                          int classes, Bits* best);
   /// Whether long rows are read faster by filter_streams than by filter.
   bool by_streams;

@@ -15,10 +15,10 @@ namespace ktopk::detail {
 struct HostMemory {
   HostMemory() = default;
   /// Takes nothing if the device is not a host.
-  HostMemory(Pieces& pieces, Device const& device, Shape const& shape)
+  HostMemory(WorkspaceLayout& layout, Device const& device, Shape const& shape)
       : threads(device.host ? most_threads(device, shape) : 0),
         part_bytes(device.host ? bytes_for(shape) : 0),
-        parts(pieces.take<std::byte>(threads * part_bytes)) {}
+        parts(layout.take<std::byte>(threads * part_bytes)) {}
 
   ThreadMemory part(std::int64_t thread) const {
     if (thread >= threads) return {};
@@ -38,9 +38,9 @@ struct HostMemory {
   /// The size of a part: ordered bits and composite keys of a row, and a group's shared memory.
   static std::int64_t bytes_for(Shape const& shape) {
     std::int64_t const key = shape.key_bytes;
-    auto const item = static_cast<std::int64_t>(item_bytes(shape.key_bytes, shape.n));
+    auto const composite = static_cast<std::int64_t>(composite_key_bytes(shape.key_bytes, shape.n));
     std::int64_t const row =
-        std::min<std::int64_t>(shape.n, 8192) * std::max(4 * key + 8, 2 * item + key);
+        std::min<std::int64_t>(shape.n, 8192) * std::max(4 * key + 8, 2 * composite + key);
     return (row + 255) / 256 * 256 + 64 * 1024;
   }
 };

@@ -17,12 +17,12 @@ namespace ktopk::detail {
 namespace host {
 
 /// The sample of a row, `block` keys at a time.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct TakeSample {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   std::int64_t samples;
-  Item* out;
+  CompositeKey* out;
 
   static constexpr int block = 256;
   static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
@@ -45,98 +45,103 @@ struct TakeSample {
     int const count = static_cast<int>(range.end - range.begin);
     for (int i = 0; i < count; ++i) places[i] = strata.place(range.begin + i);
     for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
-    Item* const to = out + row * samples + range.begin;
+    CompositeKey* const to = out + row * samples + range.begin;
     for (int i = 0; i < count; ++i) to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
   }
 };
 
-template <class Item>
+template <class CompositeKey>
 struct FindThreshold {
-  Item* samples;
+  CompositeKey* samples;
   OnePassPlan plan;
   Threshold forced;
-  Kept<Item> kept;
+  Kept<CompositeKey> kept;
 
   void operator()(std::int64_t row) const {
-    Item threshold = kth_item(samples + row * plan.samples, static_cast<int>(plan.samples),
-                              static_cast<int>(plan.order));
-    if (forced == Threshold::too_high) threshold = ~Item{0};
-    if (forced == Threshold::too_low) threshold = Item{0};
+    CompositeKey threshold = kth_composite(
+        samples + row * plan.samples, static_cast<int>(plan.samples), static_cast<int>(plan.order));
+    if (forced == Threshold::too_high) threshold = ~CompositeKey{0};
+    if (forced == Threshold::too_low) threshold = CompositeKey{0};
     kept.begin(row, threshold);
   }
 };
 
-template <class Item>
-struct OnePassPieces {
-  OnePassPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace),
+template <class CompositeKey>
+struct OnePassLayout {
+  OnePassLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace),
         plan(one_pass_plan(shape.n, shape.k)),
-        winners(pieces, shape, options),
-        samples(pieces.take<Item>(shape.rows * plan.samples)),
-        kept(pieces, shape.rows, plan),
-        finish(pieces, device, shape.rows, plan.capacity, 0, false),
-        fallback(pieces, device, shape, false) {
+        selected(layout, shape, options),
+        samples(layout.take<CompositeKey>(shape.rows * plan.samples)),
+        kept(layout, shape.rows, plan),
+        finish(layout, device, shape.rows, plan.capacity, 0, false),
+        fallback(layout, device, shape, false) {
     fallback.longest_in_cache = longest_row_in_cache;
   }
 
-  Pieces pieces;
+  WorkspaceLayout layout;
   OnePassPlan plan;
-  Winners<Item> winners;
-  Item* samples;
-  Kept<Item> kept;
-  RadixScratch<Item> finish;
-  RadixScratch<Item> fallback;
+  SelectedKeys<CompositeKey> selected;
+  CompositeKey* samples;
+  Kept<CompositeKey> kept;
+  RadixScratch<CompositeKey> finish;
+  RadixScratch<CompositeKey> fallback;
 };
 
 /// The workspace for rows that one thread selects in its cache; radix serves longer rows among ragged ones.
-template <class Item>
-struct RowsInCachePieces {
-  RowsInCachePieces(void* workspace, Device const& device, Shape const& shape,
+template <class CompositeKey>
+struct RowsInCacheLayout {
+  RowsInCacheLayout(void* workspace, Device const& device, Shape const& shape,
                     Options const& options)
-      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {
+      : layout(workspace), selected(layout, shape, options), scratch(layout, device, shape, true) {
     scratch.longest_in_cache = longest_row_in_cache;
   }
 
-  Pieces pieces;
-  Winners<Item> winners;
-  RadixScratch<Item> scratch;
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
+  RadixScratch<CompositeKey> scratch;
 };
 
-template <class Exec, class Bits, class Item>
-void keep_reaching(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                   OnePassPieces<Item> const& work) {
+template <class Exec, class Bits, class CompositeKey>
+void keep_reaching(Exec const& exec, Problem<Bits> const& problem,
+                   CompositeKeyMap<Bits, CompositeKey> const& map,
+                   OnePassLayout<CompositeKey> const& work) {
   Shape const& shape = problem.shape;
   OnePassPlan const& plan = work.plan;
   Threshold const forced = forced_threshold;
   std::int64_t const parts = host::keep_parts(device_of(exec), shape);
-  using Sample = TakeSample<Bits, Item>;
+  using Sample = TakeSample<Bits, CompositeKey>;
   host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
                Sample{problem, map, plan.samples, work.samples});
   host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
-               FindThreshold<Item>{work.samples, plan, forced, work.kept});
-  host::launch("ktopk::host::one_pass::keep", exec, shape.rows * parts,
-               KeepReaching<Bits, Item>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
+               FindThreshold<CompositeKey>{work.samples, plan, forced, work.kept});
+  host::launch(
+      "ktopk::host::one_pass::keep", exec, shape.rows * parts,
+      KeepReaching<Bits, CompositeKey>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
   host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
-                    Validate<Bits, Item>{problem, forced == Threshold::too_low, work.kept});
+                    Validate<Bits, CompositeKey>{problem, forced == Threshold::too_low, work.kept});
 }
 
 /// Launches radix for unproven rows only if there are any, so that a profile shows it only then.
-template <class Exec, class Bits, class Item>
-void fall_back(Exec const& exec, KeySource<Bits, Item> const& unproven,
-               RadixScratch<Item> const& scratch, BulkSink<Bits, Item> const& sink) {
+template <class Exec, class Bits, class CompositeKey>
+void fall_back(Exec const& exec, KeySource<Bits, CompositeKey> const& unproven,
+               RadixScratch<CompositeKey> const& scratch,
+               BulkSink<Bits, CompositeKey> const& sink) {
   if (!host::any_active(unproven, scratch.rows)) return;
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::fallback");
   host::radix_select(exec, unproven, scratch, sink);
 }
 
-template <class Exec, class Bits, class Item>
-void select_in_cache(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                     Options const& options, void* workspace) {
+template <class Exec, class Bits, class CompositeKey>
+void select_in_cache(Exec const& exec, Problem<Bits> const& problem,
+                     CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+                     void* workspace) {
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
-  RowsInCachePieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-  host::radix_select(exec, KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                     work.scratch, BulkSink<Bits, Item>{problem, map, work.winners.items});
-  host::arrange(exec, problem, map, work.winners);
+  RowsInCacheLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
+  host::radix_select(
+      exec, KeySource<Bits, CompositeKey>{problem, map, nullptr, pick_host_loops<Bits>()},
+      work.scratch, BulkSink<Bits, CompositeKey>{problem, map, work.selected.composites});
+  host::arrange(exec, problem, map, work.selected);
 }
 
 /// How the rows of a shape are selected.
@@ -150,33 +155,36 @@ inline Way way_of(Device const& device, Shape const& shape) {
 }
 
 /// Selects from rows that threads share.
-template <class Exec, class Bits, class Item>
-void share_all(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-               Options const& options, void* workspace) {
-  OnePassPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
+template <class Exec, class Bits, class CompositeKey>
+void share_all(Exec const& exec, Problem<Bits> const& problem,
+               CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+               void* workspace) {
+  OnePassLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
   host::keep_reaching(exec, problem, map, work);
-  BulkSink<Bits, Item> const sink{problem, map, work.winners.items};
-  host::radix_select(
+  BulkSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
+  host::radix_select(exec,
+                     ListSource<Bits, CompositeKey>{problem, work.kept.composites,
+                                                    work.kept.capacity, work.kept.validations, map,
+                                                    work.kept.thresholds, work.kept.best_ranks},
+                     work.finish, sink);
+  host::fall_back(
       exec,
-      ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts, map,
-                             work.kept.thresholds, work.kept.best_ranks},
-      work.finish, sink);
-  host::fall_back(exec,
-                  KeySource<Bits, Item>{problem, map, work.kept.verdicts, pick_host_loops<Bits>()},
-                  work.fallback, sink);
-  host::arrange(exec, problem, map, work.winners);
+      KeySource<Bits, CompositeKey>{problem, map, work.kept.validations, pick_host_loops<Bits>()},
+      work.fallback, sink);
+  host::arrange(exec, problem, map, work.selected);
 }
 
-template <class Exec, class Bits, class Item>
-void one_pass(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-              Options const& options, void* workspace) {
+template <class Exec, class Bits, class CompositeKey>
+void one_pass(Exec const& exec, Problem<Bits> const& problem,
+              CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+              void* workspace) {
   Shape const& shape = problem.shape;
   Way const way = way_of(device_of(exec), shape);
   if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
-  host::launch(
-      "ktopk::host::one_pass::short_rows", exec, shape.rows,
-      RowsInCache<Bits, Item>{{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+  host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
+               RowsInCache<Bits, CompositeKey>{
+                   {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
 }
 
 }  // namespace host
@@ -189,8 +197,8 @@ KTOPK_INLINE bool OnePass<Host>::supports(Device const& device, Shape const& sha
 KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                         Options const& options) {
   switch (host::way_of(device, shape)) {
-    case host::Way::in_cache: return bytes_of<host::RowsInCachePieces>(device, shape, options);
-    case host::Way::shared: return bytes_of<host::OnePassPieces>(device, shape, options);
+    case host::Way::in_cache: return bytes_of<host::RowsInCacheLayout>(device, shape, options);
+    case host::Way::shared: return bytes_of<host::OnePassLayout>(device, shape, options);
     default: return 0;
   }
 }
@@ -198,8 +206,9 @@ KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Sh
 template <class Exec, class Bits>
 void OnePass<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                         void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    auto const map = make_item_map<decltype(item)>(problem.rank, problem.shape.n, options.ties);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    auto const map =
+        make_composite_key_map<decltype(composite)>(problem.rank, problem.shape.n, options.ties);
     host::one_pass(exec, problem, map, options, workspace);
   });
 }

@@ -16,27 +16,27 @@
 namespace ktopk::detail::host {
 
 /// What the read keeps of each row.
-template <class Item>
+template <class CompositeKey>
 struct Kept {
-  Kept(Pieces& pieces, std::int64_t rows, OnePassPlan const& plan)
+  Kept(WorkspaceLayout& layout, std::int64_t rows, OnePassPlan const& plan)
       : capacity(plan.capacity),
-        thresholds(pieces.take<Item>(rows)),
-        best_ranks(pieces.take<Count64>(rows)),
-        verdicts(pieces.take<Verdict>(rows)),
-        items(pieces.take<Item>(rows * plan.capacity)) {}
+        thresholds(layout.take<CompositeKey>(rows)),
+        best_ranks(layout.take<Count64>(rows)),
+        validations(layout.take<RowValidation>(rows)),
+        composites(layout.take<CompositeKey>(rows * plan.capacity)) {}
 
-  void begin(std::int64_t row, Item threshold) const {
+  void begin(std::int64_t row, CompositeKey threshold) const {
     thresholds[row] = threshold;
     best_ranks[row] = 0;
-    verdicts[row] = {0, false};
+    validations[row] = {0, false};
   }
-  Item* row_items(std::int64_t row) const { return items + row * capacity; }
+  CompositeKey* row_composites(std::int64_t row) const { return composites + row * capacity; }
 
   std::int64_t capacity;
-  Item* thresholds;
+  CompositeKey* thresholds;
   Count64* best_ranks;  // no key's rank is above its row's, where some were kept
-  Verdict* verdicts;
-  Item* items;
+  RowValidation* validations;
+  CompositeKey* composites;
 };
 
 /// How many parts of a row are read. There are more and smaller parts than elsewhere: if keys are sorted, a few parts
@@ -49,32 +49,33 @@ inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
 }
 
 /// The one read, of a part of a row. It keeps the composite keys that reach the threshold.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct KeepReaching {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   std::int64_t parts;  // of a row
-  Kept<Item> kept;
+  Kept<CompositeKey> kept;
   HostLoops<Bits> loops;
 
   void operator()(std::int64_t index) const {
     std::int64_t const row = index / parts;
     Range const range = part_of(problem.shape.n, index % parts, parts);
-    Appender<Item> out({kept.row_items(row)}, &kept.verdicts[row].kept, kept.capacity);
-    Item const best = keep_blocks(row, range, out);
+    Appender<CompositeKey> out({kept.row_composites(row)}, &kept.validations[row].kept,
+                               kept.capacity);
+    CompositeKey const best = keep_blocks(row, range, out);
     out.flush();
     tally(Count::keys_read, range.end - range.begin);
     if (best >= kept.thresholds[row])
-      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.rank_of(best)));
+      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.ordered_bits_of(best)));
   }
 
  private:
   /// Returns the best of the kept ones.
-  Item keep_blocks(std::int64_t row, Range range, Appender<Item>& list) const {
-    Item const threshold = kept.thresholds[row];
-    Item best = 0;
-    auto const add = [&](int found, auto const& item) {
-      best = std::max(best, list.add_reaching(found, threshold, item));
+  CompositeKey keep_blocks(std::int64_t row, Range range, Appender<CompositeKey>& list) const {
+    CompositeKey const threshold = kept.thresholds[row];
+    CompositeKey best = 0;
+    auto const add = [&](int found, auto const& composite) {
+      best = std::max(best, list.add_reaching(found, threshold, composite));
     };
     for_each_side_of_ties(map, threshold, range.begin, range.end,
                           [&](std::int64_t begin, std::int64_t end) {
@@ -87,17 +88,18 @@ struct KeepReaching {
 };
 
 /// Validates a row: the selected keys are among the kept ones if there are enough of these and the list held all.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct Validate {
   Problem<Bits> problem;
   bool is_refused;
-  Kept<Item> kept;
+  Kept<CompositeKey> kept;
   void operator()(std::int64_t row) const {
-    Verdict& verdict = kept.verdicts[row];
-    auto const listed = static_cast<std::int64_t>(verdict.kept);
+    RowValidation& validation = kept.validations[row];
+    auto const listed = static_cast<std::int64_t>(validation.kept);
     tally(Count::passes, 1);
-    tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
-    verdict.proven = !is_refused && listed >= problem.winners(row) && listed <= kept.capacity;
+    tally(Count::composites_written, listed < kept.capacity ? listed : kept.capacity);
+    validation.proven =
+        !is_refused && listed >= problem.selected_count(row) && listed <= kept.capacity;
   }
 };
 

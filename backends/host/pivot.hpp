@@ -52,8 +52,8 @@ struct Samples {
 
   /// Copies the ranks of the sample.
   template <class Bits>
-  void take(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-            Bits* sample) const {
+  void take(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+            Stored<Bits> const* keys, Bits* sample) const {
     for (int i = 0; i < count; ++i) sample[i] = keys[place(i)];
     loops.ranks(sample, count, rank, sample);
   }
@@ -67,15 +67,15 @@ struct Samples {
 
 /// The ranks of a row that lie in a range, and the number of those above it.
 template <class Bits>
-struct RanksBetween {
+struct OrderedBitsBetween {
   static constexpr int most = 2 * long_block;
 
-  RanksBetween(RankRange<Bits> const& range_, int count)
+  OrderedBitsBetween(OrderedBitsRange<Bits> const& range_, int count)
       : range(range_), capacity(std::min(most, count)), m_memory(capacity) {}
 
   /// Copies ranks, unless the range is a single rank; returns false if they do not fit.
-  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-            int count, bool few_reach) {
+  bool read(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+            Stored<Bits> const* keys, int count, bool few_reach) {
     bool const filters = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
@@ -86,7 +86,7 @@ struct RanksBetween {
     return true;
   }
 
-  RankRange<Bits> range;
+  OrderedBitsRange<Bits> range;
   int above = 0, within = 0;
   int capacity;
 
@@ -97,7 +97,7 @@ struct RanksBetween {
   Bits* const ranks = m_memory.get();
 
  private:
-  bool filter_block_in(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
+  bool filter_block_in(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
                        Stored<Bits> const* keys, int length) {
     std::uint16_t hits[filter_block + 1];
     int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
@@ -110,8 +110,8 @@ struct RanksBetween {
     }
     return true;
   }
-  bool read_block(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-                  int length) {
+  bool read_block(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+                  Stored<Bits> const* keys, int length) {
     alignas(64) Bits block[filter_block];
     loops.ranks(keys, length, rank, block);
     int const better = above_in(loops, block, length);
@@ -135,10 +135,10 @@ struct RanksBetween {
 
 /// Finds the pivot of a row of keys by one read, if it lies in a range; returns false if it does not.
 template <class Bits>
-bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
-                   RankMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
+bool find_pivot_in(OrderedBitsRange<Bits> const& range, HostLoops<Bits> const& loops,
+                   OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
                    Pivot<Bits>& pivot) {
-  RanksBetween<Bits> between(range, count);
+  OrderedBitsBetween<Bits> between(range, count);
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
@@ -153,14 +153,14 @@ bool find_pivot_in(RankRange<Bits> const& range, HostLoops<Bits> const& loops,
 /// leave few ranks between them (Floyd and Rivest, "Expected time bounds for selection", 1975), or one that many keys
 /// share. Returns false if it does not.
 template <class Bits>
-bool find_pivot(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-                int count, int k, Pivot<Bits>& pivot) {
+bool find_pivot(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+                Stored<Bits> const* keys, int count, int k, Pivot<Bits>& pivot) {
   Samples const samples(count, k);
   ThreadArray<Bits> const memory(samples.count);
   Bits* const sample = memory.get();
   samples.take(loops, rank, keys, sample);
   auto const in = [&](Bits least, Bits most) {
-    RankRange<Bits> const range{least, static_cast<Bits>(most - least)};
+    OrderedBitsRange<Bits> const range{least, static_cast<Bits>(most - least)};
     return find_pivot_in(range, loops, rank, keys, count, k, pivot);
   };
   Reached<Bits> last{0, 0};

@@ -18,7 +18,7 @@ class Prefilter {
  public:
   using Signed = std::make_signed_t<Bits>;
 
-  Prefilter(RankMap<Bits> const& map, RankRange<Bits> range) {
+  Prefilter(OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
     if (map.magnitude != 0)
       set_for_floats(map, range);
     else if ((map.always & 1) == 0)
@@ -66,11 +66,11 @@ class Prefilter {
  private:
   /// In the order largest, ranks below the sign bit are those of negative keys. The order smallest turns
   /// every sign around.
-  void set_for_floats(RankMap<Bits> const& map, RankRange<Bits> range) {
+  void set_for_floats(OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
     Bits const sign = map.minus_zero, zero = map.ordered(0);
     Bits const turn = (map.always & sign) != 0 ? Bits{0} : sign, other_turn = turn ^ sign;
     Bits const least = range.least, most = static_cast<Bits>(range.least + range.span);
-    bool const has_nan = range.has(map.nan_rank);
+    bool const has_nan = range.has(map.ordered_nan);
     if (least > zero)
       set_for_magnitudes(map, least ^ sign, most ^ sign, has_nan, turn);
     else if (most < zero)
@@ -82,7 +82,7 @@ class Prefilter {
 
   /// Keys of one sign from `least` to `most`, and maybe NaN; zero is none of them, even if a rank beside that
   /// of zero looks like its other key.
-  void set_for_magnitudes(RankMap<Bits> const& map, Bits least, Bits most, bool has_nan,
+  void set_for_magnitudes(OrderedBitsMap<Bits> const& map, Bits least, Bits most, bool has_nan,
                           Bits turn) {
     Bits const first_nan = static_cast<Bits>(map.infinity + 1);
     Bits const first = std::clamp<Bits>(least, 1, first_nan);
@@ -95,7 +95,8 @@ class Prefilter {
   }
 
   /// Passes all positive keys, and negative ones down to `last`; NaNs are at both ends.
-  void set_around_zero(RankMap<Bits> const& map, Bits last, Bits most, bool has_nan, Bits turn) {
+  void set_around_zero(OrderedBitsMap<Bits> const& map, Bits last, Bits most, bool has_nan,
+                       Bits turn) {
     Bits const sign = map.minus_zero;
     Bits const first = has_nan ? static_cast<Bits>((map.infinity + 1) ^ sign) : Bits{0};
     bool const all = has_nan && last >= first;

@@ -15,54 +15,55 @@
 namespace ktopk::detail {
 namespace host {
 
-template <class Source, class Bits, class Item>
-using RadixStatesOf =
-    RadixStates<Source, BulkSink<Bits, Item>, HostDigits<Bits, Item, Source::Reader::reads_keys>,
-                RadixScratch<Item>>;
+template <class Source, class Bits, class CompositeKey>
+using RadixStatesOf = RadixStates<Source, BulkSink<Bits, CompositeKey>,
+                                  HostDigits<Bits, CompositeKey, Source::Reader::reads_keys>,
+                                  RadixScratch<CompositeKey>>;
 
-template <class Source, class Bits, class Item>
-struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
-  using States = RadixStatesOf<Source, Bits, Item>;
+template <class Source, class Bits, class CompositeKey>
+struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
+  using States = RadixStatesOf<Source, Bits, CompositeKey>;
   using States::bins, States::buffer_of, States::digits;
   using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
 
-  RadixAim<Source, Bits, Item> aim() const { return {source, digits()}; }
+  RadixAim<Source, Bits, CompositeKey> aim() const { return {source, digits()}; }
 
   /// How many keys are read in the time in which one bin is added to that of the other parts.
   static constexpr std::int64_t keys_worth_a_merge = 8;
 
   /// Limits the bins to as many as pay, if so many composite keys are read at a time.
-  void suit_digits(std::int64_t items) {
-    scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(items));
+  void suit_digits(std::int64_t composites) {
+    scratch.digit_bits = std::min(scratch.digit_bits, scratch.digit_bits_for(composites));
   }
 
   /// The state of a row before its first pass.
   void begin(std::int64_t row) const {
-    RadixRow<Item>& state = scratch.row_states[row];
+    RadixRow<CompositeKey>& state = scratch.row_states[row];
     this->start(state, row);
     if (!state.settled && aim().is_worth_it(state)) aim().first(state, row);
   }
 
   /// Whether the pass also moves the keys that may still be selected to the buffer.
-  bool filters(RadixRow<Item> const& state, std::int64_t row) const {
+  bool filters(RadixRow<CompositeKey> const& state, std::int64_t row) const {
     if (of_keys && counts_places(digits(), state)) return false;
     return States::filters(state, row);
   }
 
   /// What a pass has to read of a row. The tasks that ask are written for devices too.
   KOKKOS_FUNCTION std::int64_t lines_left(std::int64_t row) const {
-    RadixRow<Item> const& state = scratch.row_states[row];
+    RadixRow<CompositeKey> const& state = scratch.row_states[row];
     return lines_of(state.in_buffer ? static_cast<std::int64_t>(state.filled) : source.size(row));
   }
 
-  void count_part(RadixRow<Item>& state, RadixPiece const& piece, unsigned* histogram) const {
+  void count_part(RadixRow<CompositeKey>& state, RadixPiece const& piece,
+                  unsigned* histogram) const {
     std::int64_t const row = piece.row;
     auto const part = reading(state, row);
     if (state.in_buffer) {
       auto const filled = static_cast<std::int64_t>(state.filled);
       Range const held = keys_in(piece.lines, filled, 0);
-      part.count(ListReader{buffer_of(row).items}, held, state.left == filled, histogram);
-      tally(Count::items_read, held.end - held.begin);
+      part.count(ListReader{buffer_of(row).composites}, held, state.left == filled, histogram);
+      tally(Count::composites_read, held.end - held.begin);
       return;
     }
     auto const read = source.reader(row);
@@ -76,7 +77,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
 
   /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
   template <class Count>
-  void choose(RadixRow<Item>& state, Count const* histogram, bool filtered,
+  void choose(RadixRow<CompositeKey>& state, Count const* histogram, bool filtered,
               std::int64_t row) const {
     std::int64_t above = 0;
     int bin = bins() - 1;
@@ -91,13 +92,13 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
 
   void gather_part(RadixPiece const& piece) const {
     std::int64_t const row = piece.row;
-    RadixRow<Item>& state = scratch.row_states[row];
+    RadixRow<CompositeKey>& state = scratch.row_states[row];
     if (state.need == 0) return;
     auto const part = reading(state, row);
     if (state.in_buffer) {
       Range const held = keys_in(piece.lines, static_cast<std::int64_t>(state.filled), 0);
-      part.gather(ListReader{buffer_of(row).items}, held);
-      tally(Count::items_read, held.end - held.begin);
+      part.gather(ListReader{buffer_of(row).composites}, held);
+      tally(Count::composites_read, held.end - held.begin);
     } else {
       Range const range = keys_in(piece.lines, source.size(row), 0);
       part.gather(source.reader(row), range);
@@ -112,7 +113,8 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
     if constexpr (of_keys) {
       if (size > scratch.longest_in_cache) return false;
-      return k == 0 || RowsInCache<Bits, Item>{sink, source.loops, Sorted::no}.put(row, size, k);
+      return k == 0 ||
+             RowsInCache<Bits, CompositeKey>{sink, source.loops, Sorted::no}.put(row, size, k);
     } else {
       constexpr std::int64_t longest_list = 8192;
       if (size > longest_list) return false;
@@ -122,46 +124,49 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
   }
 
  private:
-  using ListReader = typename ListSource<std::uint8_t, Item>::Reader;
+  using ListReader = typename ListSource<std::uint8_t, CompositeKey>::Reader;
 
   void select_in_list(std::int64_t row, int size, int k) const {
-    ThreadArray<Item> const memory(size);
-    Item* const items = memory.get();
-    std::copy_n(source.reader(row).items, size, items);
-    keep_best(items, size, k);
-    sink.put_items(row, 0, items, k);
+    ThreadArray<CompositeKey> const memory(size);
+    CompositeKey* const composites = memory.get();
+    std::copy_n(source.reader(row).composites, size, composites);
+    keep_best(composites, size, k);
+    sink.put_composite_keys(row, 0, composites, k);
     tally(Count::passes, 1);
   }
 
-  RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state, std::int64_t row) const {
-    return {state, row, source.problem.winners(row), digits(), sink};
+  RadixReading<Bits, CompositeKey, of_keys> reading(RadixRow<CompositeKey>& state,
+                                                    std::int64_t row) const {
+    return {state, row, source.problem.selected_count(row), digits(), sink};
   }
 
   /// Orders few composite keys of the buffer, which takes less time than to launch a pass.
-  void finish_few(RadixRow<Item>& state, std::int64_t row) const {
+  void finish_few(RadixRow<CompositeKey>& state, std::int64_t row) const {
     constexpr std::int64_t most = 2048;
     auto const filled = static_cast<std::int64_t>(state.filled);
     if (state.settled || !state.in_buffer || state.left > most || filled > 8 * most) return;
-    Item const *const begin = buffer_of(row).items, *const end = begin + filled;
-    ThreadArray<Item> const memory(state.left);
-    Item* const items = memory.get();
-    auto const is_left = [&](Item item) { return item >= state.floor && item <= state.ceiling; };
-    auto const count = static_cast<int>(std::copy_if(begin, end, items, is_left) - items);
-    digits().settle_at(state, kth_item(items, count, static_cast<int>(state.need)));
+    CompositeKey const *const begin = buffer_of(row).composites, *const end = begin + filled;
+    ThreadArray<CompositeKey> const memory(state.left);
+    CompositeKey* const composites = memory.get();
+    auto const is_left = [&](CompositeKey composite) {
+      return composite >= state.low && composite <= state.high;
+    };
+    auto const count = static_cast<int>(std::copy_if(begin, end, composites, is_left) - composites);
+    digits().settle_at(state, kth_composite(composites, count, static_cast<int>(state.need)));
   }
 };
 
 /// Whether no row is left for a pass.
-template <class Item>
-bool all_settled(RadixScratch<Item> const& scratch, RadixTaskList const& list) {
+template <class CompositeKey>
+bool all_settled(RadixScratch<CompositeKey> const& scratch, RadixTaskList const& list) {
   return scratch.rows == 1 ? scratch.row_states[0].settled : list.empty();
 }
 
-template <class Exec, class Source, class Bits, class Item>
-void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  BulkSink<Bits, Item> const& sink) {
+template <class Exec, class Source, class Bits, class CompositeKey>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<CompositeKey> const& scratch,
+                  BulkSink<Bits, CompositeKey> const& sink) {
   if (!host::any_active(source, scratch.rows)) return;
-  using Selection = RadixSelection<Source, Bits, Item>;
+  using Selection = RadixSelection<Source, Bits, CompositeKey>;
   Selection selection{source, scratch, sink};
   if (scratch.rows == 1)
     selection.suit_digits(source.size(0) / scratch.parts / Selection::keys_worth_a_merge);
@@ -183,46 +188,47 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
                RadixGather<Selection>{selection, gather});
 }
 
-template <class Item>
-struct RadixPieces {
-  RadixPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {}
-  Pieces pieces;
-  Winners<Item> winners;
-  RadixScratch<Item> scratch;
+template <class CompositeKey>
+struct RadixLayout {
+  RadixLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace), selected(layout, shape, options), scratch(layout, device, shape, true) {}
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
+  RadixScratch<CompositeKey> scratch;
 };
 
 }  // namespace host
 
 KTOPK_INLINE std::size_t Radix<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                       Options const& options) {
-  return bytes_of<host::RadixPieces>(device, shape, options);
+  return bytes_of<host::RadixLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
 void Radix<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                       void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    host::RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    host::radix_select(exec,
-                       host::KeySource<Bits, Item>{problem, map, nullptr, pick_host_loops<Bits>()},
-                       work.scratch, host::BulkSink<Bits, Item>{problem, map, work.winners.items});
-    host::arrange(exec, problem, map, work.winners);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
+    auto const map =
+        make_composite_key_map<CompositeKey>(problem.rank, problem.shape.n, options.ties);
+    host::RadixLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
+    host::radix_select(
+        exec, host::KeySource<Bits, CompositeKey>{problem, map, nullptr, pick_host_loops<Bits>()},
+        work.scratch, host::BulkSink<Bits, CompositeKey>{problem, map, work.selected.composites});
+    host::arrange(exec, problem, map, work.selected);
   });
 }
 
-#define KTOPK_HOST_RADIX_SELECT(Space, Bits, Item)                                    \
-  template void host::radix_select(Space const&, host::KeySource<Bits, Item> const&,  \
-                                   host::RadixScratch<Item> const&,                   \
-                                   host::BulkSink<Bits, Item> const&);                \
-  template void host::radix_select(Space const&, host::ListSource<Bits, Item> const&, \
-                                   host::RadixScratch<Item> const&,                   \
-                                   host::BulkSink<Bits, Item> const&);
+#define KTOPK_HOST_RADIX_SELECT(Space, Bits, CompositeKey)                                    \
+  template void host::radix_select(Space const&, host::KeySource<Bits, CompositeKey> const&,  \
+                                   host::RadixScratch<CompositeKey> const&,                   \
+                                   host::BulkSink<Bits, CompositeKey> const&);                \
+  template void host::radix_select(Space const&, host::ListSource<Bits, CompositeKey> const&, \
+                                   host::RadixScratch<CompositeKey> const&,                   \
+                                   host::BulkSink<Bits, CompositeKey> const&);
 #define KTOPK_HOST_RADIX(Space)    \
   KTOPK_RUN_ON(Radix<Host>, Space) \
-  KTOPK_FOR_EACH_ITEM(KTOPK_HOST_RADIX_SELECT, Space)
+  KTOPK_FOR_EACH_COMPOSITE_KEY(KTOPK_HOST_RADIX_SELECT, Space)
 KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_HOST_RADIX)
 #undef KTOPK_HOST_RADIX
 #undef KTOPK_HOST_RADIX_SELECT

@@ -14,25 +14,25 @@
 
 namespace ktopk::detail::host {
 
-template <class Source, class Bits, class Item>
+template <class Source, class Bits, class CompositeKey>
 struct RadixAim {
   /// A sample by which a digit is aimed: the ordered bits of a key, or in a list the composite key.
   static constexpr bool by_rank = Source::Reader::reads_keys;
-  using Sample = std::conditional_t<by_rank, Bits, Item>;
+  using Sample = std::conditional_t<by_rank, Bits, CompositeKey>;
 
   Source const& source;
-  HostDigits<Bits, Item, by_rank> digits;
+  HostDigits<Bits, CompositeKey, by_rank> digits;
 
   static constexpr std::int64_t most_samples = 256, most_samples_of_keys = 4096;
   static constexpr std::int64_t least_sampled = 2048;
 
-  bool is_worth_it(RadixRow<Item> const& state) const {
+  bool is_worth_it(RadixRow<CompositeKey> const& state) const {
     bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > digits.digit_bits;
     return state.left >= least_sampled && is_wide;
   }
 
   /// Lays the first digit of a row.
-  void first(RadixRow<Item>& state, std::int64_t row) const {
+  void first(RadixRow<CompositeKey>& state, std::int64_t row) const {
     std::int64_t const size = source.size(row);
     std::int64_t const many = by_rank ? std::min(size / 128, most_samples_of_keys) : 0;
     auto const count = static_cast<int>(std::max(many, std::min(size / 64, most_samples)));
@@ -45,14 +45,14 @@ struct RadixAim {
   }
 
  private:
-  Sample sample_of(Item item) const {
+  Sample sample_of(CompositeKey composite) const {
     if constexpr (by_rank)
-      return digits.map.rank_of(item);
+      return digits.map.ordered_bits_of(composite);
     else
-      return item;
+      return composite;
   }
 
-  void lay_around(RadixRow<Item>& state, Sample* samples, int count) const {
+  void lay_around(RadixRow<CompositeKey>& state, Sample* samples, int count) const {
     AimedPlaces const places(state, count);
     Sample const upper = ordered(samples, count, places.upper());
     Sample const lower = ordered(samples, count, places.lower());

@@ -15,19 +15,19 @@
 namespace ktopk::detail::host {
 
 /// Rows of keys, which become composite keys as they are read.
-template <class Bits, class Item>
-struct KeySource : RowsOfKeys<Bits, Item> {
+template <class Bits, class CompositeKey>
+struct KeySource : RowsOfKeys<Bits, CompositeKey> {
   HostLoops<Bits> loops;
 
   struct Reader {
     Stored<Bits> const* keys;
     std::int64_t step;
-    ItemMap<Bits, Item> map;
+    CompositeKeyMap<Bits, CompositeKey> map;
     HostLoops<Bits> loops;
     static constexpr bool reads_keys = true;
     typedef Stored<Bits> const* Block;  // as what visit_between names a block
-    KeyScan<Bits, Item> scan() const { return {loops, keys, step, map}; }
-    Item operator()(std::int64_t i) const {
+    KeyScan<Bits, CompositeKey> scan() const { return {loops, keys, step, map}; }
+    CompositeKey operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
     }
   };
@@ -37,25 +37,25 @@ struct KeySource : RowsOfKeys<Bits, Item> {
 };
 
 /// Lists whose least and best are known from the read that filled them.
-template <class Bits, class Item>
-struct ListSource : RowsOfItems<Bits, Item> {
-  ItemMap<Bits, Item> map;
-  Item const* least;          // of each row
+template <class Bits, class CompositeKey>
+struct ListSource : RowsOfCompositeKeys<Bits, CompositeKey> {
+  CompositeKeyMap<Bits, CompositeKey> map;
+  CompositeKey const* least;  // of each row
   Count64 const* best_ranks;  // no key of the row is better
 
-  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t row) const {
-    Item const most = static_cast<Item>(best_ranks[row]) << map.position_bits;
-    return {least[row], most | static_cast<Item>(map.position_mask)};
+  KOKKOS_FUNCTION Bounds<CompositeKey> bounds(std::int64_t row) const {
+    CompositeKey const most = static_cast<CompositeKey>(best_ranks[row]) << map.position_bits;
+    return {least[row], most | static_cast<CompositeKey>(map.position_mask)};
   }
 
   struct Reader {
-    Item const* items;
+    CompositeKey const* composites;
     static constexpr bool reads_keys = false;
-    typedef Item const* Block;
-    ListScan<Item> scan() const { return {items}; }
-    Item operator()(std::int64_t i) const { return items[i]; }
+    typedef CompositeKey const* Block;
+    ListScan<CompositeKey> scan() const { return {composites}; }
+    CompositeKey operator()(std::int64_t i) const { return composites[i]; }
   };
-  Reader reader(std::int64_t row) const { return {this->items + row * this->stride}; }
+  Reader reader(std::int64_t row) const { return {this->composites + row * this->stride}; }
 };
 
 /// Whether there is a row to select from.
@@ -70,18 +70,18 @@ inline RadixGroups radix_groups(Device const& device) {
   return {host::parts_on(device), smallest_part, smallest_part / keys_of_line};
 }
 
-template <class Item>
-struct RadixScratch : RadixWorkspace<Item> {
+template <class CompositeKey>
+struct RadixScratch : RadixWorkspace<CompositeKey> {
   RadixScratch() = default;
-  RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows, std::int64_t n,
+  RadixScratch(WorkspaceLayout& layout, Device const& device, std::int64_t rows, std::int64_t n,
                std::int64_t keys, bool buffered)
-      : RadixWorkspace<Item>(pieces, host::radix_groups(device), rows, n, keys, buffered),
+      : RadixWorkspace<CompositeKey>(layout, host::radix_groups(device), rows, n, keys, buffered),
         row_groups(rows) {
     // A list is much shorter than a row: the cost of a part counts for more than an even load.
     this->parts = std::min<std::int64_t>(this->parts, device.concurrency);
   }
-  RadixScratch(Pieces& pieces, Device const& device, Shape const& shape, bool buffered)
-      : RadixWorkspace<Item>(pieces, host::radix_groups(device), shape, buffered),
+  RadixScratch(WorkspaceLayout& layout, Device const& device, Shape const& shape, bool buffered)
+      : RadixWorkspace<CompositeKey>(layout, host::radix_groups(device), shape, buffered),
         row_groups(shape.ragged ? std::min(shape.rows, 4 * host::parts_on(device)) : shape.rows) {}
 
   std::int64_t row_groups;            // how many at a time begin
@@ -89,8 +89,8 @@ struct RadixScratch : RadixWorkspace<Item> {
 };
 
 /// Puts the k best composite keys of every active row of `source` into `sink`, in any order.
-template <class Exec, class Source, class Bits, class Item>
-void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  BulkSink<Bits, Item> const& sink);
+template <class Exec, class Source, class Bits, class CompositeKey>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<CompositeKey> const& scratch,
+                  BulkSink<Bits, CompositeKey> const& sink);
 
 }  // namespace ktopk::detail::host

@@ -24,10 +24,10 @@ inline constexpr std::int64_t longest_row_in_cache = 1 << 18;
 
 /// Where the selected keys of a row go as they are found. If the row is short, their places go to an array; otherwise
 /// the keys go to the output.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 class FoundKeys {
  public:
-  FoundKeys(host::BulkSink<Bits, Item> const& sink, std::int64_t row, std::uint16_t* places)
+  FoundKeys(host::BulkSink<Bits, CompositeKey> const& sink, std::int64_t row, std::uint16_t* places)
       : m_sink(sink), m_row(row), m_places(places) {}
 
   /// Takes the keys at from[places[0]], from[places[1]] ..., where `from` is position `first` of the row.
@@ -43,7 +43,7 @@ class FoundKeys {
   void clear() { m_count = 0; }
 
  private:
-  host::BulkSink<Bits, Item> const& m_sink;
+  host::BulkSink<Bits, CompositeKey> const& m_sink;
   std::int64_t m_row;
   std::uint16_t* m_places;
   std::int64_t m_count = 0;
@@ -59,8 +59,8 @@ class Hits {
   explicit Hits(int row_length) : m_room(std::min(most, row_length)) {}
 
   /// Raises `least` when it finds more than can be among the k best. Returns false if they do not fit.
-  bool read(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* keys,
-            int length, Bits least, int k) {
+  bool read(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+            Stored<Bits> const* keys, int length, Bits least, int k) {
     int many = 3 * k;
     for (int first = 0; first < length; first += long_block) {
       int const found = count();
@@ -90,19 +90,19 @@ class Hits {
   Bits* const ranks = m_ranks.get();
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct RowsInCache {
-  host::BulkSink<Bits, Item> sink;
+  host::BulkSink<Bits, CompositeKey> sink;
   HostLoops<Bits> loops;
   Sorted sorted;
 
-  using Found = FoundKeys<Bits, Item>;
+  using Found = FoundKeys<Bits, CompositeKey>;
   static constexpr int keys_of_few_per_sample = 256;  // each is a line that is not in a cache
 
   /// Selects from a short row, sorts, and stores.
   void operator()(std::int64_t row) const {
     Problem<Bits> const& problem = sink.problem;
-    auto const k = static_cast<int>(problem.winners(row));
+    auto const k = static_cast<int>(problem.selected_count(row));
     if (k > 0) put(row, problem.shape.n, k);
     if (problem.counts) problem.counts.store(row, k);
     for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
@@ -183,19 +183,19 @@ struct RowsInCache {
   }
 
   /// A rank that about k keys reach. If many keys share it, those above it are taken first.
-  struct RankThreshold {
+  struct OrderedBitsThreshold {
     Bits rank;
     bool is_shared;
 
     Bits least() const { return static_cast<Bits>(is_shared ? rank + 1 : rank); }
     bool may_be_reached() const { return !is_shared || least() != 0; }
   };
-  RankThreshold threshold_by_classes(StridedMaxima const& classes, Stored<Bits> const* keys,
-                                     int count) const {
+  OrderedBitsThreshold threshold_by_classes(StridedMaxima const& classes, Stored<Bits> const* keys,
+                                            int count) const {
     auto const [rank, like] = classes.kth(loops, sink.map.rank, keys, count);
     return {rank, like > classes.k + classes.count / 16};
   }
-  RankThreshold threshold_by(Samples const& samples, Stored<Bits> const* keys) const {
+  OrderedBitsThreshold threshold_by(Samples const& samples, Stored<Bits> const* keys) const {
     ThreadArray<Bits> const memory(samples.count);
     Bits* const sample = memory.get();
     samples.take(loops, sink.map.rank, keys, sample);
@@ -210,7 +210,7 @@ struct RowsInCache {
       return add_reaching(threshold_by_classes(classes, keys, count), keys, count, k, found);
     if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k, keys_of_few_per_sample);
-    RankThreshold const threshold = threshold_by(samples, keys);
+    OrderedBitsThreshold const threshold = threshold_by(samples, keys);
     bool const are_few =
         threshold.is_shared || samples.last * samples.apart <= Hits<Bits>::most_expected;
     return are_few && add_reaching(threshold, keys, count, k, found);
@@ -218,7 +218,7 @@ struct RowsInCache {
 
   /// Adds the k best of the keys that reach a threshold, or that are above it if many share it. Returns false if too
   /// few or too many do.
-  bool add_reaching(RankThreshold threshold, Stored<Bits> const* keys, int count, int k,
+  bool add_reaching(OrderedBitsThreshold threshold, Stored<Bits> const* keys, int count, int k,
                     Found& found) const {
     Hits<Bits> hits(count);
     if (threshold.may_be_reached() &&
@@ -316,11 +316,12 @@ struct RowsInCache {
 
   void store_sorted(std::int64_t row, Stored<Bits> const* from, std::uint16_t* places,
                     int k) const {
-    ThreadArray<Item> const memory(k);
-    Item* const items = memory.get();
-    for (int i = 0; i < k; ++i) items[i] = sink.map(from[places[i]], places[i]);
-    std::sort(items, items + k, std::greater<Item>());
-    for (int i = 0; i < k; ++i) places[i] = static_cast<std::uint16_t>(sink.map.position(items[i]));
+    ThreadArray<CompositeKey> const memory(k);
+    CompositeKey* const composites = memory.get();
+    for (int i = 0; i < k; ++i) composites[i] = sink.map(from[places[i]], places[i]);
+    std::sort(composites, composites + k, std::greater<CompositeKey>());
+    for (int i = 0; i < k; ++i)
+      places[i] = static_cast<std::uint16_t>(sink.map.position(composites[i]));
     sink.put_hits(row, 0, from, places, k, 0);
   }
 };

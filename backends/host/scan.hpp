@@ -69,12 +69,12 @@ Stored<Bits> const* neighbors(Stored<Bits> const* keys, std::int64_t step, int c
 }
 
 /// The keys of a row, as a host reads them: block by block, each block of neighbors in memory.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct KeyScan {
   HostLoops<Bits> loops;
   Stored<Bits> const* keys;
   std::int64_t step;
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
 
   /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
   template <class Body>
@@ -88,7 +88,7 @@ struct KeyScan {
 
   /// Adds the digits of ranks to `histogram`. As long as most have the first digit or the last, as they have if the
   /// digit was aimed, it examines only the others one by one.
-  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
+  void count_digits(std::int64_t begin, std::int64_t end, OrderedBitsDigits<Bits> const& digit,
                     unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t digits[filter_block + 1];
@@ -102,7 +102,7 @@ struct KeyScan {
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
       if (aimed) {
         loops.ranks(from, count, map.rank, ranks);
-        RankRange<Bits> const inside{inner, static_cast<Bits>(upper - inner - 1)};
+        OrderedBitsRange<Bits> const inside{inner, static_cast<Bits>(upper - inner - 1)};
         int const others = loops.filter(ranks, count, {}, inside, digits);
         int const higher = loops.reaching(ranks, count, upper);
         for (int h = 0; h < others; ++h) ++histogram[digit(ranks[digits[h]])];
@@ -117,8 +117,8 @@ struct KeyScan {
   }
 
   /// Adds only the digits of the ranks in `range`. If there are many, it computes all digits of a block together.
-  void count_digits_in(std::int64_t begin, std::int64_t end, RankDigits<Bits> const& digit,
-                       RankRange<Bits> range, unsigned* histogram) const {
+  void count_digits_in(std::int64_t begin, std::int64_t end, OrderedBitsDigits<Bits> const& digit,
+                       OrderedBitsRange<Bits> range, unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t hits[filter_block + 1], digits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
@@ -148,18 +148,18 @@ struct KeyScan {
     });
   }
 
-  /// Calls visit(item) for every composite key of floor .. ceiling, and maybe for others of the same ranks. If asked,
+  /// Calls visit(composite) for every composite key of low .. high, and maybe for others of the same ranks. If asked,
   /// it calls above(from, hits, found, first), as BulkSink::put_hits takes it, for those above that it does not visit.
   template <class Visit, class Above = std::nullptr_t>
-  void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+  void visit_between(std::int64_t begin, std::int64_t end, CompositeKey low, CompositeKey high,
                      Visit const& visit, Above const& above = nullptr) const {
     std::uint16_t hits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t first, int count) {
       auto const b = static_cast<std::uint64_t>(first), e = b + static_cast<std::uint64_t>(count);
       Bits least;
-      if (!map.rank_to_reach(floor, b, e, least)) return;
-      Bits const most = map.rank_of(ceiling);
-      bool const most_is_above = map.join(most, b) > ceiling && map.join(most, e - 1) > ceiling;
+      if (!map.rank_to_reach(low, b, e, least)) return;
+      Bits const most = map.ordered_bits_of(high);
+      bool const most_is_above = map.join(most, b) > high && map.join(most, e - 1) > high;
       if constexpr (!std::is_null_pointer_v<Above>) {
         if (most_is_above || most < std::numeric_limits<Bits>::max()) {
           Bits const sure = static_cast<Bits>(most_is_above ? most : most + 1);
@@ -168,7 +168,8 @@ struct KeyScan {
         }
       }
       if (least > most || (least == most && most_is_above)) return;
-      RankRange<Bits> const range{least, static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
+      OrderedBitsRange<Bits> const range{least,
+                                         static_cast<Bits>(most - least - (most_is_above ? 1 : 0))};
       int const found = loops.filter(from, count, map.rank, range, hits);
       for (int h = 0; h < found; ++h)
         visit(map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h])));
@@ -182,7 +183,7 @@ class TieSplitter {
  public:
   /// \param surplus  how many of `ties` are not selected; none if it is not above 0
   /// \param wanted   how many of `ties` are selected
-  TieSplitter(RankRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
+  TieSplitter(OrderedBitsRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
       : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
     if (surplus > 0) return;
     m_last_wins = true;
@@ -190,8 +191,8 @@ class TieSplitter {
   }
 
   /// Filters as HostLoops::filter does, the keys that follow those of the previous call.
-  int filter(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
-             int count, std::uint16_t* hits) {
+  int filter(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+             Stored<Bits> const* from, int count, std::uint16_t* hits) {
     int found = 0;
     auto const append = [&](int begin, int end, bool with_ties) {
       found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
@@ -208,8 +209,9 @@ class TieSplitter {
   }
 
  private:
-  int append_hits(HostLoops<Bits> const& loops, RankMap<Bits> const& rank, Stored<Bits> const* from,
-                  int begin, int end, bool with_ties, std::uint16_t* hits, int found) const {
+  int append_hits(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+                  Stored<Bits> const* from, int begin, int end, bool with_ties, std::uint16_t* hits,
+                  int found) const {
     auto const above = static_cast<Bits>(m_ties.least + m_ties.span + 1);
     if (begin == end || (!with_ties && above == 0)) return found;
     int const more = loops.filter(from + begin, end - begin, rank,
@@ -220,31 +222,31 @@ class TieSplitter {
     return found + more;
   }
 
-  RankRange<Bits> m_ties;
+  OrderedBitsRange<Bits> m_ties;
   bool m_last_wins;
   int m_ahead;  // ties that come before those of the other sort
 };
 
 /// The composite keys of a list, as a host reads them: the loops read those of 64 bits as keys that are their own
 /// ranks.
-template <class Item>
+template <class CompositeKey>
 struct ListScan {
-  Item const* items;
-  HostLoops<Item64> loops = pick_host_loops<Item64>();
+  CompositeKey const* composites;
+  HostLoops<CompositeKey64> loops = pick_host_loops<CompositeKey64>();
 
-  static constexpr bool by_loops = sizeof(Item) == sizeof(Item64);
+  static constexpr bool by_loops = sizeof(CompositeKey) == sizeof(CompositeKey64);
 
   /// Adds the digits of composite keys to `histogram`. As long as most have the first digit or the last, as they have
   /// if the digit was aimed, it examines only the others one by one.
-  void count_digits(std::int64_t begin, std::int64_t end, RankDigits<Item> const& digit,
-                    unsigned* histogram) const {
+  void count_digits(std::int64_t begin, std::int64_t end,
+                    OrderedBitsDigits<CompositeKey> const& digit, unsigned* histogram) const {
     unsigned const last = digit.last;
     DigitCounter counter(histogram, last + 1);
     std::uint16_t found[filter_block + 1];
-    Item const width = Item{last} << digit.shift, upper = digit.base + width;
-    Item const inner = digit.base + (Item{1} << digit.shift);
+    CompositeKey const width = CompositeKey{last} << digit.shift, upper = digit.base + width;
+    CompositeKey const inner = digit.base + (CompositeKey{1} << digit.shift);
     bool aimed = width >> digit.shift == last && upper > digit.base;
-    blocks(begin, end, [&](Item const* from, int count) {
+    blocks(begin, end, [&](CompositeKey const* from, int count) {
       if (aimed) {
         int const others = filter(from, count, inner, upper - inner - 1, found);
         int const higher = reaching(from, count, upper);
@@ -265,10 +267,11 @@ struct ListScan {
   /// Calls body(found, count) for each block, with the composite keys that reach `least`. About half of them may, so
   /// each is copied without a branch.
   template <class Body>
-  void pack_reaching(std::int64_t begin, std::int64_t end, Item least, Body const& body) const {
-    ThreadArray<Item> const memory(filter_block);
-    Item* const found = memory.get();
-    blocks(begin, end, [&](Item const* from, int count) {
+  void pack_reaching(std::int64_t begin, std::int64_t end, CompositeKey least,
+                     Body const& body) const {
+    ThreadArray<CompositeKey> const memory(filter_block);
+    CompositeKey* const found = memory.get();
+    blocks(begin, end, [&](CompositeKey const* from, int count) {
       int held = 0;
       for (int i = 0; i < count; ++i) {
         found[held] = from[i];
@@ -278,25 +281,27 @@ struct ListScan {
     });
   }
 
-  /// Calls visit(item) for every composite key of floor .. ceiling, in order. If asked, it calls above(from, hits,
+  /// Calls visit(composite) for every composite key of low .. high, in order. If asked, it calls above(from, hits,
   /// found) for those above: from[hits[0]], from[hits[1]] ...
   template <class Visit, class Above = std::nullptr_t>
-  void visit_between(std::int64_t begin, std::int64_t end, Item floor, Item ceiling,
+  void visit_between(std::int64_t begin, std::int64_t end, CompositeKey low, CompositeKey high,
                      Visit const& visit, Above const& above = nullptr) const {
     std::uint16_t hits[filter_block + 1];
-    blocks(begin, end, [&](Item const* from, int count) {
+    blocks(begin, end, [&](CompositeKey const* from, int count) {
       if constexpr (!std::is_null_pointer_v<Above>) {
-        Item const over = ceiling + 1;
-        int const found = over == 0 ? 0 : filter(from, count, over, static_cast<Item>(~over), hits);
+        CompositeKey const over = high + 1;
+        int const found =
+            over == 0 ? 0 : filter(from, count, over, static_cast<CompositeKey>(~over), hits);
         if (found > 0) above(from, hits, found);
       }
-      int const found = filter(from, count, floor, ceiling - floor, hits);
+      int const found = filter(from, count, low, high - low, hits);
       for (int h = 0; h < found; ++h) visit(from[hits[h]]);
     });
   }
 
  private:
-  int filter(Item const* from, int count, Item least, Item span, std::uint16_t* hits) const {
+  int filter(CompositeKey const* from, int count, CompositeKey least, CompositeKey span,
+             std::uint16_t* hits) const {
     if constexpr (by_loops) {
       return loops.filter(from, count, {}, {least, span}, hits);
     } else {
@@ -309,7 +314,7 @@ struct ListScan {
     }
   }
 
-  int reaching(Item const* from, int count, Item least) const {
+  int reaching(CompositeKey const* from, int count, CompositeKey least) const {
     if constexpr (by_loops) {
       return loops.reaching(from, count, least);
     } else {
@@ -322,7 +327,7 @@ struct ListScan {
   template <class Body>
   void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
     for (std::int64_t first = begin; first < end; first += filter_block)
-      body(items + first,
+      body(composites + first,
            static_cast<int>(end - first < filter_block ? end - first : filter_block));
   }
 };
@@ -331,11 +336,11 @@ struct ListScan {
 /// those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`. It asks for the threshold once a block,
 /// and the threshold may rise. Blocks grow from `block` to filter_block keys, unless `block` is longer.
 /// \param block  at most long_block
-template <class Bits, class Item, class Threshold, class Body>
+template <class Bits, class CompositeKey, class Threshold, class Body>
 void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
-                             std::int64_t step, ItemMap<Bits, Item> const& map, std::int64_t begin,
-                             std::int64_t end, int block, Threshold const& threshold,
-                             Body const& body) {
+                             std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
+                             std::int64_t begin, std::int64_t end, int block,
+                             Threshold const& threshold, Body const& body) {
   std::uint16_t hits[long_block + 1];
   ThreadArray<Bits> const packed = room_for_block<Bits>(step);
   int const most = step == 1 ? std::max(block, filter_block) : filter_block;
@@ -355,21 +360,21 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
 
 /// Calls body(begin, end) for the one or two intervals of a range in which either all keys that tie with `threshold`
 /// reach it or none does. What the filter finds in an interval need not be examined again.
-template <class Bits, class Item, class Body>
-void for_each_side_of_ties(ItemMap<Bits, Item> const& map, Item threshold, std::int64_t begin,
-                           std::int64_t end, Body const& body) {
+template <class Bits, class CompositeKey, class Body>
+void for_each_side_of_ties(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
+                           std::int64_t begin, std::int64_t end, Body const& body) {
   auto const boundary =
       std::clamp(static_cast<std::int64_t>(map.tie_boundary(threshold)), begin, end);
   if (begin < boundary) body(begin, boundary);
   if (boundary < end) body(boundary, end);
 }
 
-/// Calls body(found, item) for each group of blocks of begin .. end - 1 in which some keys may reach threshold(), which
-/// may rise: item(0) .. item(found - 1), in no particular order. It reads by one stream if keys are not neighbors in
-/// memory, or if the processor gains nothing by more.
-template <class Bits, class Item, class Threshold, class Body>
+/// Calls body(found, composite) for each group of blocks of begin .. end - 1 in which some keys may reach threshold(),
+/// which may rise: composite(0) .. composite(found - 1), in no particular order. It reads by one stream if keys are not
+/// neighbors in memory, or if the processor gains nothing by more.
+template <class Bits, class CompositeKey, class Threshold, class Body>
 void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
-                                  std::int64_t step, ItemMap<Bits, Item> const& map,
+                                  std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
                                   std::int64_t begin, std::int64_t end, Threshold const& threshold,
                                   Body const& body) {
   std::uint16_t hits[streams * filter_block + 1];
@@ -387,7 +392,7 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
   bool crowded = false;
   for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
     std::int64_t const last = first + (streams - 1) * apart;
-    Item const reached = threshold();
+    CompositeKey const reached = threshold();
     auto const from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
     Bits least;
     // Among equal keys, those of one end of the row may reach it alone.
@@ -407,20 +412,21 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
   by_blocks(begin + streams * apart, end);
 }
 
-/// Calls visit(item) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is position
-/// `first`. The visited keys raise the threshold, so it filters the rest again now and then: in a sorted block it
-/// visits few keys. It overwrites `hits`.
-template <class Bits, class Item, class Threshold, class Visit>
-void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> const& map,
-                          Stored<Bits> const* from, std::uint16_t* hits, int found,
-                          std::int64_t first, Threshold const& threshold, Visit const& visit) {
-  auto const item = [&](int h) {
+/// Calls visit(composite) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
+/// position `first`. The visited keys raise the threshold, so it filters the rest again now and then: in a sorted block
+/// it visits few keys. It overwrites `hits`.
+template <class Bits, class CompositeKey, class Threshold, class Visit>
+void visit_best_end_first(HostLoops<Bits> const& loops,
+                          CompositeKeyMap<Bits, CompositeKey> const& map, Stored<Bits> const* from,
+                          std::uint16_t* hits, int found, std::int64_t first,
+                          Threshold const& threshold, Visit const& visit) {
+  auto const composite = [&](int h) {
     return map(from[hits[h]], static_cast<std::uint64_t>(first + hits[h]));
   };
   for (int stride = 64; found > 0; stride *= 2) {
     int const visits = found <= 2 * stride ? found : stride;
-    bool const from_last = item(0) < item(found - 1);
-    for (int v = 0; v < visits; ++v) visit(item(from_last ? found - 1 - v : v));
+    bool const from_last = composite(0) < composite(found - 1);
+    for (int v = 0; v < visits; ++v) visit(composite(from_last ? found - 1 - v : v));
     if (visits == found) return;
     int const begin = from_last ? hits[0] : hits[visits];
     int const end = (from_last ? hits[found - 1 - visits] : hits[found - 1]) + 1;
@@ -436,29 +442,30 @@ void visit_best_end_first(HostLoops<Bits> const& loops, ItemMap<Bits, Item> cons
 
 /// Returns a composite key that k of the keys of begin .. end - 1 reach; or 0 if it costs more than it saves: for a
 /// short range, or if the keys may be in order, so that those of one end reject the others.
-template <class Bits, class Item>
-Item threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys, std::int64_t step,
-                          ItemMap<Bits, Item> const& map, std::int64_t begin, std::int64_t end,
-                          int k) {
+template <class Bits, class CompositeKey>
+CompositeKey threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                                  std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
+                                  std::int64_t begin, std::int64_t end, int k) {
   StridedMaxima const classes(k);
   std::int64_t const count = end - begin, least = StridedMaxima::most_in_class * classes.count;
   if (step != 1 || count < least || !classes.serve(least)) return 0;
   if (may_be_in_order(map.rank, keys + begin, count)) return 0;
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   int const length = static_cast<int>(std::min(count, most));
-  return static_cast<Item>(classes.kth(loops, map.rank, keys + begin, length).rank)
+  return static_cast<CompositeKey>(classes.kth(loops, map.rank, keys + begin, length).rank)
          << map.position_bits;
 }
 
 /// The same for every key of begin .. end - 1 that may reach threshold(), block by block. A few keys of both ends come
 /// first if k is small, then the last block: if keys fall or rise, these reject the others. In a long row the first
 /// block comes early too, and what is between is read by streams. Keys that k others beat may be left out.
-template <class Bits, class Item, class Threshold, class Visit>
+template <class Bits, class CompositeKey, class Threshold, class Visit>
 void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
-                                      std::int64_t step, ItemMap<Bits, Item> const& map,
+                                      std::int64_t step,
+                                      CompositeKeyMap<Bits, CompositeKey> const& map,
                                       std::int64_t begin, std::int64_t end, int block, int k,
                                       Threshold const& at_least, Visit const& visit) {
-  Item const known = threshold_by_classes(loops, keys, step, map, begin, end, k);
+  CompositeKey const known = threshold_by_classes(loops, keys, step, map, begin, end, k);
   auto const threshold = [&] { return std::max(known, at_least()); };
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(
@@ -478,8 +485,8 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits>
   visit_blocks(head, first_end, filter_block);
   if (by_streams)
     for_each_reaching_in_streams(loops, keys, step, map, first_end, last, threshold,
-                                 [&](int found, auto const& item) {
-                                   for (int h = 0; h < found; ++h) visit(item(h));
+                                 [&](int found, auto const& composite) {
+                                   for (int h = 0; h < found; ++h) visit(composite(h));
                                  });
 }
 

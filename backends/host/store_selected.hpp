@@ -20,11 +20,11 @@ void complete_row(Problem<Bits> const& problem, std::int64_t row, std::int64_t r
   for (std::int64_t slot = real; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
 }
 
-template <class Rows, class Item>
+template <class Rows, class CompositeKey>
 struct SortTiles {
   Rows rows;
-  Item* items;
-  Item* spare;
+  CompositeKey* composites;
+  CompositeKey* spare;
   std::int64_t tile;
   std::int64_t tiles_per_row;
 
@@ -34,42 +34,44 @@ struct SortTiles {
     std::int64_t const size = rows.size(row);
     if (begin >= size) return;
     std::int64_t const first = rows.first(row) + begin;
-    sort_alone(items + first, spare + first, std::min(size - begin, tile));
+    sort_alone(composites + first, spare + first, std::min(size - begin, tile));
   }
 };
 
 /// Sorts every row, best first: each thread sorts a tile, then tiles are merged. `longest` bounds the sizes, and
-/// `spare` is as large as `items`. Returns where the result is: `items` or `spare`.
-template <class Exec, class Rows, class Item>
-Item* sort_items(Exec const& exec, Rows const& rows, std::int64_t row_count, std::int64_t longest,
-                 Item* items, Item* spare) {
+/// `spare` is as large as `composites`. Returns where the result is: `composites` or `spare`.
+template <class Exec, class Rows, class CompositeKey>
+CompositeKey* sort_composite_keys(Exec const& exec, Rows const& rows, std::int64_t row_count,
+                                  std::int64_t longest, CompositeKey* composites,
+                                  CompositeKey* spare) {
   constexpr std::int64_t smallest_tile = 4096;
   std::int64_t const tile = std::max(longest / exec.concurrency() + 1, smallest_tile);
   std::int64_t const tiles = (longest + tile - 1) / tile;
   host::launch("ktopk::host::sort_tiles", exec, row_count * tiles,
-               SortTiles<Rows, Item>{rows, items, spare, tile, tiles});
+               SortTiles<Rows, CompositeKey>{rows, composites, spare, tile, tiles});
   for (std::int64_t run = tile; run < longest; run *= 2) {
     host::launch_each("ktopk::host::merge_runs", exec, row_count * tiles,
-                      MergeRuns<Rows, Item>{rows, items, spare, run, tile, tiles});
-    std::swap(items, spare);
+                      MergeRuns<Rows, CompositeKey>{rows, composites, spare, run, tile, tiles});
+    std::swap(composites, spare);
   }
-  return items;
+  return composites;
 }
 
 /// Sorts the selected keys of each row if there is a spare. Then it stores keys, positions and counts, and fills the
 /// slots that a short row leaves open.
-template <class Exec, class Bits, class Item>
-void arrange(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-             Winners<Item> const& winners) {
+template <class Exec, class Bits, class CompositeKey>
+void arrange(Exec const& exec, Problem<Bits> const& problem,
+             CompositeKeyMap<Bits, CompositeKey> const& map,
+             SelectedKeys<CompositeKey> const& selected) {
   Shape const& shape = problem.shape;
-  Item const* items = winners.items;
-  if (winners.spare != nullptr)
-    items = host::sort_items(exec, WinnerRows<Bits>{problem}, shape.rows, shape.k, winners.items,
-                             winners.spare);
+  CompositeKey const* composites = selected.composites;
+  if (selected.spare != nullptr)
+    composites = host::sort_composite_keys(exec, SelectedRows<Bits>{problem}, shape.rows, shape.k,
+                                           selected.composites, selected.spare);
   bool const complete = !problem.offsets && !problem.wanted && !problem.counts;
-  if (items == nullptr && complete) return;
+  if (composites == nullptr && complete) return;
   host::launch_each("ktopk::host::store", exec, shape.rows * shape.k,
-                    StoreWinners<Bits, Item>{{problem, map, nullptr}, items});
+                    StoreSelected<Bits, CompositeKey>{{problem, map, nullptr}, composites});
 }
 
 }  // namespace ktopk::detail::host

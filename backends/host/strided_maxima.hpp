@@ -21,7 +21,7 @@ struct StridedMaxima {
   /// The k-th best of the maxima, and how many maxima reach it. In a long row it reads only keys at both ends; those
   /// of one end could all be worse than the rest.
   template <class Bits>
-  Reached<Bits> kth(HostLoops<Bits> const& loops, RankMap<Bits> const& rank,
+  Reached<Bits> kth(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
                     Stored<Bits> const* keys, int length) const {
     alignas(64) Bits best[most_strided_maxima];
     int const asked = most_in_class * count, half = count / 2;

@@ -5,7 +5,7 @@
 
 #include <ktopk/detail/key_traits.hpp>
 #include <ktopk/detail/macros.hpp>
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 #include <ktopk/detail/stored.hpp>
 
 /// \file
@@ -67,7 +67,7 @@ struct IntegerArray {
 template <class Bits>
 struct Problem {
   Shape shape;
-  RankMap<Bits> rank;
+  OrderedBitsMap<Bits> rank;
   Bits worst;
   Stored<Bits> const* keys = nullptr;
   std::int64_t key_row = 0, key_step = 1;
@@ -93,7 +93,7 @@ struct Problem {
     return begin < end ? end - begin : 0;
   }
   /// How many keys of the row are selected.
-  KTOPK_FUNCTION std::int64_t winners(std::int64_t row) const {
+  KTOPK_FUNCTION std::int64_t selected_count(std::int64_t row) const {
     std::int64_t const keys_in_row = length(row);
     std::int64_t const most = keys_in_row < shape.k ? keys_in_row : shape.k;
     if (!wanted) return most;

@@ -199,7 +199,8 @@ char const* stated(Algorithm algorithm) {
 
 void worst_cases(Report& report) {
   report.section(
-      "Bitonic top-k, section 6.4: work of each implementation, 2^22 floats, k = 64: items moved, "
+      "Bitonic top-k, section 6.4: work of each implementation, 2^22 floats, k = 64: composite "
+      "keys moved, "
       "comparisons and insertions in n; then its growth on increasing keys and on the bucket "
       "killer");
   std::int64_t const n = 1 << 22;

@@ -106,9 +106,10 @@ struct Counted {
   double operator[](Count what) const {
     return static_cast<double>(counts[static_cast<std::size_t>(what)]);
   }
-  /// Keys and items moved.
+  /// Keys and composite keys moved.
   double moved() const {
-    return (*this)[Count::keys_read] + (*this)[Count::items_read] + (*this)[Count::items_written];
+    return (*this)[Count::keys_read] + (*this)[Count::composites_read] +
+           (*this)[Count::composites_written];
   }
 };
 

@@ -88,7 +88,8 @@ void check(Report& report, Grid const& grid) {
 /// On a host a thread is a group; it holds 256 candidates, or all selected keys of a block of 2048. These it
 /// puts at once, so where k is so small that a block has few of them, they are few for each flush.
 void implementation(Report& report) {
-  report.section("The implementation radix, 2^24 uniform keys: items written for each flush");
+  report.section(
+      "The implementation radix, 2^24 uniform keys: composite keys written for each flush");
   std::int64_t const n = 1 << 24;
   auto const keys = make_rows<float>(
       1, n, [](std::int64_t i) { return uniform(8, static_cast<std::uint64_t>(i)); });
@@ -97,17 +98,17 @@ void implementation(Report& report) {
   double const blocks = static_cast<double>(n) / 2048, groups = 4.0 * Exec().concurrency();
   for (std::int64_t k : {n / 64, n / 4, n / 2}) {
     auto const counted = select(keys, k, options).counted;
-    double const candidates = counted[Count::items_written];
-    double const items = candidates + static_cast<double>(k);
+    double const candidates = counted[Count::composites_written];
+    double const composites = candidates + static_cast<double>(k);
     double const most = blocks + candidates / 256 + 2 * groups;
     report.claim(text("k = %lld: worst case, as eq. 1", static_cast<long long>(k)),
                  text("one a block: <= %.0f", most), text("%.0f flushes", counted[Count::flushes]),
                  counted[Count::flushes] <= most);
     if (k < n / 4) continue;
     report.claim(text("k = %lld: atomic operations saved", static_cast<long long>(k)),
-                 "> BLOCK items a flush",
-                 text("%.0f items, %.0f flushes", items, counted[Count::flushes]),
-                 items > 256 * counted[Count::flushes]);
+                 "> BLOCK composite keys a flush",
+                 text("%.0f composite keys, %.0f flushes", composites, counted[Count::flushes]),
+                 composites > 256 * counted[Count::flushes]);
   }
 }
 

@@ -19,7 +19,7 @@ namespace ktopk::detail {
 /// Halves the interval `in` until exactly k keys reach it, one threshold is left, or the limits are met. It takes at
 /// most twice as many steps as a key has bits. count(threshold) returns how many keys reach a threshold.
 template <class Bits, class CountReaching>
-KOKKOS_FUNCTION void bisect(Interval<Bits>& in, int k, RankMap<Bits> const& rank,
+KOKKOS_FUNCTION void bisect(Interval<Bits>& in, int k, OrderedBitsMap<Bits> const& rank,
                             BisectionLimits const& limits, CountReaching const& count) {
   Bisector<Bits> const bisector(rank, limits, in.most);
   int step = 0;
@@ -45,11 +45,11 @@ int bisection_shared_bytes(std::int64_t n) {
 }
 
 /// The ordered bits of a row that a group has to itself, in the group's shared memory if they fit.
-template <class Group, class Bits, class Item>
+template <class Group, class Bits, class CompositeKey>
 class RowBits {
  public:
   KOKKOS_FUNCTION RowBits(Group const& group, Problem<Bits> const& problem,
-                          ItemMap<Bits, Item> const& map, std::int64_t row)
+                          CompositeKeyMap<Bits, CompositeKey> const& map, std::int64_t row)
       : m_group(group),
         m_map(map),
         m_keys(problem.row_keys(row)),
@@ -87,12 +87,12 @@ class RowBits {
   }
 
   /// The second stage. Returns a place: the keys in the interval that reach it are selected.
-  KOKKOS_FUNCTION Item last_place(Interval<Bits> const& in, int k) {
-    Item low = 0;
+  KOKKOS_FUNCTION CompositeKey last_place(Interval<Bits> const& in, int k) {
+    CompositeKey low = 0;
     if (in.reaching <= k) return low;
-    Item most = static_cast<Item>(m_map.position_mask);
+    CompositeKey most = static_cast<CompositeKey>(m_map.position_mask);
     while (low < most) {
-      Item const middle = low + (most - low) / 2 + 1;
+      CompositeKey const middle = low + (most - low) / 2 + 1;
       int const taken = count([&](Bits bits, std::int64_t i) {
         return bits >= in.low && bits <= in.most && place(i) >= middle;
       });
@@ -104,8 +104,8 @@ class RowBits {
     return low;
   }
 
-  KOKKOS_FUNCTION void store(WinnerSink<Bits, Item> const& sink, std::int64_t row,
-                             Interval<Bits> const& in, Item last) const {
+  KOKKOS_FUNCTION void store(SelectedSink<Bits, CompositeKey> const& sink, std::int64_t row,
+                             Interval<Bits> const& in, CompositeKey last) const {
     visit([&](Bits bits, std::int64_t i) {
       if (bits > in.most || (bits >= in.low && place(i) >= last))
         sink.put(row, m_group.fetch_add(slots(), 1u),
@@ -116,7 +116,7 @@ class RowBits {
  private:
   KOKKOS_FUNCTION Bits load(std::int64_t i) const { return m_map.rank(m_keys[i * m_step]); }
   /// Returns a greater number for the position that the tie rule prefers.
-  KOKKOS_FUNCTION Item place(std::int64_t i) const {
+  KOKKOS_FUNCTION CompositeKey place(std::int64_t i) const {
     return m_map.join(Bits{0}, static_cast<std::uint64_t>(i));
   }
 
@@ -152,7 +152,7 @@ class RowBits {
   KOKKOS_FUNCTION unsigned* slots() const { return counters() + 3; }
 
   Group const& m_group;
-  ItemMap<Bits, Item> m_map;
+  CompositeKeyMap<Bits, CompositeKey> m_map;
   Stored<Bits> const* m_keys;
   std::int64_t m_step;
   int m_n;
@@ -160,30 +160,30 @@ class RowBits {
   int m_turn = 0;
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct BisectRows {
-  WinnerSink<Bits, Item> sink;
+  SelectedSink<Bits, CompositeKey> sink;
   BisectionLimits limits;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index();
-    auto const k = static_cast<int>(sink.problem.winners(row));
+    auto const k = static_cast<int>(sink.problem.selected_count(row));
     if (k == 0) return;
-    RowBits<Group, Bits, Item> bits(group, sink.problem, sink.map, row);
+    RowBits<Group, Bits, CompositeKey> bits(group, sink.problem, sink.map, row);
     Interval<Bits> in = bits.read();
     bisect(in, k, sink.map.rank, limits, [&](Bits threshold) { return bits.reaching(threshold); });
-    Item const last = bits.last_place(in, k);
+    CompositeKey const last = bits.last_place(in, k);
     bits.store(sink, row, in, last);
   }
 };
 
-template <class Item>
+template <class CompositeKey>
 struct BisectionLayout {
   BisectionLayout(void* workspace, Device const&, Shape const& shape, Options const& options)
-      : pieces(workspace), selected(pieces, shape, options) {}
-  Pieces pieces;
-  Winners<Item> selected;
+      : layout(workspace), selected(layout, shape, options) {}
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
 };
 
 KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& device,
@@ -195,7 +195,8 @@ KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& devic
 
 /// The narrowest composite key for rows that bisection supports.
 template <class Bits>
-using BisectionItem = std::conditional_t<sizeof(Bits) == 8, Item128, Item64>;
+using BisectionCompositeKey =
+    std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
 
 /// How many keys a lane holds at most: each takes registers.
 template <class Bits>
@@ -226,10 +227,10 @@ KeyLoads loads_of(Problem<Bits> const& problem) {
 }
 
 /// \param longest  row that is held
-template <class Exec, class Bits, class Item>
-void bisect_held_rows(Exec const& exec, WinnerSink<Bits, Item> const& sink,
+template <class Exec, class Bits, class CompositeKey>
+void bisect_held_rows(Exec const& exec, SelectedSink<Bits, CompositeKey> const& sink,
                       BisectionLimits const& limits, std::int64_t longest) {
-  using Body = BisectHeldRows<Bits, Item, most_held<Bits>>;
+  using Body = BisectHeldRows<Bits, CompositeKey, most_held<Bits>>;
   Problem<Bits> const& problem = sink.problem;
   int const lanes = std::max(lanes_for<Bits>(longest), forced_lanes.load());
   LaneMemory const memory{static_cast<int>(std::min<std::int64_t>(problem.shape.k, 512)),
@@ -240,33 +241,34 @@ void bisect_held_rows(Exec const& exec, WinnerSink<Bits, Item> const& sink,
 }
 
 /// Most ragged rows are no longer than twice the mean; one_pass selects from those that are.
-template <class Exec, class Bits, class Item>
-void bisect_ragged(Exec const& exec, Problem<Bits> const& problem, ItemMap<Bits, Item> const& map,
-                   Options const& options, void* workspace) {
+template <class Exec, class Bits, class CompositeKey>
+void bisect_ragged(Exec const& exec, Problem<Bits> const& problem,
+                   CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+                   void* workspace) {
   Shape const& shape = problem.shape;
-  RaggedPieces<Item> const work(workspace, device_of(exec), shape, options);
-  WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+  RaggedPieces<CompositeKey> const work(workspace, device_of(exec), shape, options);
+  SelectedSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
   std::int64_t const longest =
       std::min<std::int64_t>(lanes_for<Bits>(2 * (shape.n / shape.rows) + 1) * most_held<Bits>,
                              bisection_longest_ragged(shape.key_bytes));
   bisect_held_rows(exec, sink, {}, longest);
   select_ragged(exec, sink, work.kept, longest);
-  arrange(exec, problem, map, work.winners);
+  arrange(exec, problem, map, work.selected);
 }
 
 template <class Exec, class Bits>
 void Bisection<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                              void* workspace) {
-  using Item = BisectionItem<Bits>;
+  using CompositeKey = BisectionCompositeKey<Bits>;
   Shape const& shape = problem.shape;
-  auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+  auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
   if (shape.ragged) return bisect_ragged(exec, problem, map, options, workspace);
-  BisectionLayout<Item> const work(workspace, device_of(exec), shape, options);
-  WinnerSink<Bits, Item> const sink{problem, map, work.selected.items};
+  BisectionLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
+  SelectedSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
   BisectionLimits const limits{options.max_iterations, options.epsilon};
   if (!fits_lanes<Bits>(shape.n))
     launch("ktopk::bisection::rows", exec, shape.rows, bisection_shared_bytes<Bits>(shape.n),
-           BisectRows<Bits, Item>{sink, limits});
+           BisectRows<Bits, CompositeKey>{sink, limits});
   else
     bisect_held_rows(exec, sink, limits, shape.n);
   arrange(exec, problem, map, work.selected);

@@ -36,7 +36,7 @@ using HeldBits = std::conditional_t<sizeof(Bits) < 4, std::uint32_t, Bits>;
 /// The memory that a group has to itself: first the lanes' extremes, then what is selected, part by part, and the
 /// candidates.
 struct LaneMemory {
-  int part;        // winners stored at a time
+  int part;        // selected keys stored at a time
   int candidates;  // so few are ranked, where lanes share that
 
   template <class Bits>
@@ -62,9 +62,9 @@ struct Cut {
 template <class Bits>
 class LaneSearch {
  public:
-  KOKKOS_FORCEINLINE_FUNCTION LaneSearch(RankMap<Bits> const& rank, BisectionLimits const& limits,
-                                         Interval<Bits> const& in, int k, int most_place,
-                                         int candidates)
+  KOKKOS_FORCEINLINE_FUNCTION LaneSearch(OrderedBitsMap<Bits> const& rank,
+                                         BisectionLimits const& limits, Interval<Bits> const& in,
+                                         int k, int most_place, int candidates)
       : m_bisector(rank, limits, in.most),
         m_in(in),
         m_k(k),
@@ -121,12 +121,13 @@ class LaneSearch {
 };
 
 /// A row's ordered bits, of which each lane of a group holds up to Most.
-template <class Group, class Bits, class Item, int Most>
+template <class Group, class Bits, class CompositeKey, int Most>
 class HeldRow {
  public:
   using Held = HeldBits<Bits>;
 
-  KOKKOS_FORCEINLINE_FUNCTION HeldRow(Group& group, WinnerSink<Bits, Item> const& sink, int n)
+  KOKKOS_FORCEINLINE_FUNCTION HeldRow(Group& group, SelectedSink<Bits, CompositeKey> const& sink,
+                                      int n)
       : m_group(group),
         m_sink(sink),
         m_n(n),
@@ -275,9 +276,9 @@ class HeldRow {
     m_sink.put(m_group.index(), slot,
                m_sink.map.join(static_cast<Bits>(bits), static_cast<std::uint64_t>(position)));
   }
-  KOKKOS_FORCEINLINE_FUNCTION void put_all(List const& winners, int first, int count) const {
+  KOKKOS_FORCEINLINE_FUNCTION void put_all(List const& selected, int first, int count) const {
     for (int i = m_group.rank(); i < count; i += m_group.size())
-      put(first + i, winners.bits[i], winners.positions[i]);
+      put(first + i, selected.bits[i], selected.positions[i]);
   }
   /// Puts the best candidates, each after those that are better.
   KOKKOS_FORCEINLINE_FUNCTION void put_best(List const& candidates, Interval<Bits> const& in,
@@ -297,7 +298,7 @@ class HeldRow {
   }
 
   Group& m_group;
-  WinnerSink<Bits, Item> const& m_sink;
+  SelectedSink<Bits, CompositeKey> const& m_sink;
   int m_n;
   int m_first;
   int m_stride;
@@ -305,9 +306,9 @@ class HeldRow {
   Held m_held[capacity];
 };
 
-template <class Bits, class Item, int Most>
+template <class Bits, class CompositeKey, int Most>
 struct BisectHeldRows {
-  WinnerSink<Bits, Item> sink;
+  SelectedSink<Bits, CompositeKey> sink;
   BisectionLimits limits;
   KeyLoads loads;
   LaneMemory memory;
@@ -319,8 +320,8 @@ struct BisectHeldRows {
     std::int64_t const row = group.index();
     std::int64_t const length = row < problem.shape.rows ? problem.length(row) : 0;
     int const n = length <= longest ? static_cast<int>(length) : 0;
-    int const k = n > 0 ? static_cast<int>(problem.winners(row)) : 0;
-    HeldRow<Group, Bits, Item, Most> held(group, sink, k > 0 ? n : 0);
+    int const k = n > 0 ? static_cast<int>(problem.selected_count(row)) : 0;
+    HeldRow<Group, Bits, CompositeKey, Most> held(group, sink, k > 0 ? n : 0);
     held.read(loads);
     LaneSearch<Bits> search(sink.map.rank, limits, held.first_interval(), k,
                             static_cast<int>(sink.map.position_mask),

@@ -40,7 +40,8 @@ struct BisectionLimits {
 template <class Bits>
 class Bisector {
  public:
-  KOKKOS_FUNCTION Bisector(RankMap<Bits> const& rank, BisectionLimits const& limits, Bits best)
+  KOKKOS_FUNCTION Bisector(OrderedBitsMap<Bits> const& rank, BisectionLimits const& limits,
+                           Bits best)
       : m_numbers{rank}, m_limits(limits), m_narrow(limits.epsilon * size(m_numbers(best))) {}
 
   KOKKOS_FUNCTION bool is_done(Interval<Bits> const& in, int k, int step) const {
@@ -58,7 +59,7 @@ class Bisector {
       auto const low = static_cast<Number>(m_numbers(in.low));
       auto const most = static_cast<Number>(m_numbers(in.most));
       Number const middle = low + (most - low) / 2;
-      Bits const bits = m_numbers.rank_of(middle);
+      Bits const bits = m_numbers.ordered_bits_of(middle);
       if (KeyNumbers<Bits>::is_finite(middle) && bits > in.low && bits <= in.most) return bits;
     }
     return static_cast<Bits>(in.low + static_cast<Bits>(in.most - in.low) / 2 + 1);

@@ -20,36 +20,38 @@ KOKKOS_INLINE_FUNCTION int bitonic_columns(std::int64_t count, int length) {
 }
 
 /// Selects from a group's part of a row, whose composite keys read(i) returns.
-template <class Group, class Bits, class Item, class Read>
-KOKKOS_FUNCTION void select_part(Group const& group, PartLists<Bits, Item> const& lists,
+template <class Group, class Bits, class CompositeKey, class Read>
+KOKKOS_FUNCTION void select_part(Group const& group, PartLists<Bits, CompositeKey> const& lists,
                                  RowPart const& part, Read const& read) {
-  Item* const items = group.template shared<Item>();
+  CompositeKey* const composites = group.template shared<CompositeKey>();
   int length = 1;
   while (length < part.wanted) length *= 2;
-  Item const* const run = best_run(
-      TeamSteps<Group>{group}, part.length(), items, items + bitonic_vector, length,
-      bitonic_columns(part.length(), length), [&](std::int64_t first, Runs<Item> const& runs) {
-        each(group, 0, runs.size(), [&](std::int64_t i) {
-          std::int64_t const at = part.range.begin + first + i;
-          runs.items[i] = at < part.range.end ? read(at) : Item{0};
-        });
-        group.barrier();
-      });
+  CompositeKey const* const run =
+      best_run(TeamSteps<Group>{group}, part.length(), composites, composites + bitonic_vector,
+               length, bitonic_columns(part.length(), length),
+               [&](std::int64_t first, Runs<CompositeKey> const& runs) {
+                 each(group, 0, runs.size(), [&](std::int64_t i) {
+                   std::int64_t const at = part.range.begin + first + i;
+                   runs.composites[i] = at < part.range.end ? read(at) : CompositeKey{0};
+                 });
+                 group.barrier();
+               });
   each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, run[slot]); });
 }
 
-template <class Item>
-inline constexpr int bitonic_shared_bytes = 2 * bitonic_vector * static_cast<int>(sizeof(Item));
+template <class CompositeKey>
+inline constexpr int bitonic_shared_bytes =
+    2 * bitonic_vector * static_cast<int>(sizeof(CompositeKey));
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct BitonicParts {
-  PartLists<Bits, Item> lists;
+  PartLists<Bits, CompositeKey> lists;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     RowPart const part = lists.part(group.index());
     if (part.wanted == 0) return;
-    WinnerSink<Bits, Item> const& sink = lists.sink;
+    SelectedSink<Bits, CompositeKey> const& sink = lists.sink;
     Stored<Bits> const* const keys = sink.problem.row_keys(part.row);
     std::int64_t const step = sink.problem.key_step;
     select_part(group, lists, part, [&](std::int64_t i) {
@@ -60,10 +62,10 @@ struct BitonicParts {
 };
 
 /// Parts of lists of composite keys.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct BitonicLists {
-  PartLists<Bits, Item> lists;
-  ListSource<Bits, Item> source;
+  PartLists<Bits, CompositeKey> lists;
+  ListSource<Bits, CompositeKey> source;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -72,19 +74,19 @@ struct BitonicLists {
     RowPart const part = lists.part(group.index());
     if (part.wanted == 0) return;
     select_part(group, lists, part, source.reader(row));
-    if (group.rank() == 0) tally(Count::items_read, part.length());
+    if (group.rank() == 0) tally(Count::composites_read, part.length());
   }
 };
 
-template <class Item>
+template <class CompositeKey>
 struct BitonicLayout {
   BitonicLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace),
-        lists(pieces, device, shape, parts_of_row(device, shape.rows, shape.n)),
-        selected(pieces, shape, options) {}
-  Pieces pieces;
-  PartListPieces<Item> lists;
-  Winners<Item> selected;
+      : layout(workspace),
+        lists(layout, device, shape, parts_of_row(device, shape.rows, shape.n)),
+        selected(layout, shape, options) {}
+  WorkspaceLayout layout;
+  PartListLayout<CompositeKey> lists;
+  SelectedKeys<CompositeKey> selected;
 };
 
 KTOPK_INLINE std::size_t Bitonic<Generic>::workspace_bytes(Device const& device, Shape const& shape,
@@ -95,33 +97,36 @@ KTOPK_INLINE std::size_t Bitonic<Generic>::workspace_bytes(Device const& device,
 template <class Exec, class Bits>
 void Bitonic<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                            void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
     Shape const& shape = problem.shape;
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    BitonicLayout<Item> const work(workspace, device_of(exec), shape, options);
-    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.selected.items});
-    launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts, bitonic_shared_bytes<Item>,
-           BitonicParts<Bits, Item>{lists});
+    auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
+    BitonicLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
+    auto const lists =
+        work.lists.lists(SelectedSink<Bits, CompositeKey>{problem, map, work.selected.composites});
+    launch("ktopk::bitonic::parts", exec, shape.rows * lists.parts,
+           bitonic_shared_bytes<CompositeKey>, BitonicParts<Bits, CompositeKey>{lists});
     select_from_lists("ktopk::bitonic::lists", exec, lists, work.lists.scratch);
     arrange(exec, problem, map, work.selected);
   });
 }
 
-template <class Exec, class Item>
-void bitonic_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
-                    PartListPieces<Item> const& work,
-                    WinnerSink<ListBits<Item>, Item> const& sink) {
+template <class Exec, class CompositeKey>
+void bitonic_select(Exec const& exec,
+                    ListSource<ListBits<CompositeKey>, CompositeKey> const& source,
+                    PartListLayout<CompositeKey> const& work,
+                    SelectedSink<ListBits<CompositeKey>, CompositeKey> const& sink) {
   auto lists = work.lists(sink);
-  lists.lengths = source.verdicts;
+  lists.lengths = source.validations;
   launch("ktopk::bitonic::parts", exec, sink.problem.shape.rows * lists.parts,
-         bitonic_shared_bytes<Item>, BitonicLists<ListBits<Item>, Item>{lists, source});
+         bitonic_shared_bytes<CompositeKey>,
+         BitonicLists<ListBits<CompositeKey>, CompositeKey>{lists, source});
   select_from_lists("ktopk::bitonic::lists", exec, lists, work.scratch);
 }
 
 #define KTOPK_BITONIC(Space)            \
   KTOPK_RUN_ON(Bitonic<Generic>, Space) \
-  KTOPK_LIST_SELECT(bitonic_select, PartListPieces, Space)
+  KTOPK_LIST_SELECT(bitonic_select, PartListLayout, Space)
 KTOPK_INSTANTIATE(KTOPK_BITONIC)
 #undef KTOPK_BITONIC
 

@@ -18,9 +18,10 @@ void Bucket<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Option
   select_by<EqualParts>(exec, problem, options, workspace);
 }
 
-template <class Exec, class Item>
-void bucket_select(Exec const& exec, ListSource<ListBits<Item>, Item> const& source,
-                   RefinementWork<Item> const& work, WinnerSink<ListBits<Item>, Item> const& sink) {
+template <class Exec, class CompositeKey>
+void bucket_select(Exec const& exec, ListSource<ListBits<CompositeKey>, CompositeKey> const& source,
+                   RefinementWork<CompositeKey> const& work,
+                   SelectedSink<ListBits<CompositeKey>, CompositeKey> const& sink) {
   refine_and_select<EqualParts>(exec, source, work, sink);
 }
 

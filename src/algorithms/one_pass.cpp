@@ -33,45 +33,45 @@ KOKKOS_INLINE_FUNCTION double expected_kept(OnePassPlan const& plan, std::int64_
          static_cast<double>(plan.samples);
 }
 
-template <class Item>
-struct OnePassPieces {
-  OnePassPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace),
+template <class CompositeKey>
+struct OnePassLayout {
+  OnePassLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace),
         plan(one_pass_plan(shape.n, shape.k)),
         parts(parts_of_row(device, shape.rows, shape.n)),
         lists_are_shared(expected_kept(plan, shape.n) > longest_list_of_group),
         fallback_is_shared(shape.n > longest_counted_by_group),
-        winners(pieces, shape, options),
-        samples(pieces.take<Item>(shape.rows * plan.samples)),
-        kept(pieces, shape.rows, plan.capacity) {
+        selected(layout, shape, options),
+        samples(layout.take<CompositeKey>(shape.rows * plan.samples)),
+        kept(layout, shape.rows, plan.capacity) {
     if (lists_are_shared)
-      finish = RadixScratch<Item>(pieces, device, shape.rows, plan.capacity, 0, false);
-    if (fallback_is_shared) fallback = RadixScratch<Item>(pieces, device, shape, false);
+      finish = RadixScratch<CompositeKey>(layout, device, shape.rows, plan.capacity, 0, false);
+    if (fallback_is_shared) fallback = RadixScratch<CompositeKey>(layout, device, shape, false);
   }
 
-  Pieces pieces;
+  WorkspaceLayout layout;
   OnePassPlan plan;
   std::int64_t parts;  // of a row
   bool lists_are_shared, fallback_is_shared;
-  Winners<Item> winners;
-  Item* samples;
-  Kept<Item> kept;
-  RadixScratch<Item> finish{};
-  RadixScratch<Item> fallback{};
+  SelectedKeys<CompositeKey> selected;
+  CompositeKey* samples;
+  Kept<CompositeKey> kept;
+  RadixScratch<CompositeKey> finish{};
+  RadixScratch<CompositeKey> fallback{};
 };
 
 /// What a group does with a row, or with its part of one.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct OnePassRow {
-  WinnerSink<Bits, Item> sink;
+  SelectedSink<Bits, CompositeKey> sink;
   OnePassPlan plan;
   Threshold forced;
   int attempt;  // 0, or 1 at rows that the first did not prove
-  Item* samples;
-  Kept<Item> kept;
+  CompositeKey* samples;
+  Kept<CompositeKey> kept;
 
   KOKKOS_FUNCTION bool is_done(std::int64_t row) const {
-    return attempt > 0 && kept.verdicts[row].proven;
+    return attempt > 0 && kept.validations[row].proven;
   }
 
   /// Samples a key of each stratum of a range.
@@ -91,16 +91,16 @@ struct OnePassRow {
   template <class Group>
   KOKKOS_FUNCTION void set_threshold(Group const& group, std::int64_t row) const {
     group.barrier();
-    Item const* const sample = samples + row * plan.samples;
-    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
-                                              sink.map.position_bits);
-    Item threshold =
+    CompositeKey const* const sample = samples + row * plan.samples;
+    KthLargest<Group, CompositeKey> const kth_largest(group, group.template shared<std::byte>(),
+                                                      sink.map.position_bits);
+    CompositeKey threshold =
         kth_largest(plan.samples, plan.order, [&](std::int64_t i) { return sample[i]; });
-    if (forced == Threshold::too_high && attempt == 0) threshold = ~Item{0};
-    if (forced == Threshold::too_low && attempt == 0) threshold = Item{0};
+    if (forced == Threshold::too_high && attempt == 0) threshold = ~CompositeKey{0};
+    if (forced == Threshold::too_low && attempt == 0) threshold = CompositeKey{0};
     if (group.rank() == 0) {
       kept.thresholds[row] = threshold;
-      kept.verdicts[row] = {0, false};
+      kept.validations[row] = {0, false};
     }
     group.barrier();
   }
@@ -115,21 +115,21 @@ struct OnePassRow {
 
   /// Whether the selected keys are among the kept: there are enough of them and all found a place.
   KOKKOS_FUNCTION bool is_proven(std::int64_t row) const {
-    auto const listed = static_cast<std::int64_t>(kept.verdicts[row].kept);
-    return (forced != Threshold::too_low || attempt > 0) && listed >= sink.problem.winners(row) &&
-           listed <= kept.capacity;
+    auto const listed = static_cast<std::int64_t>(kept.validations[row].kept);
+    return (forced != Threshold::too_low || attempt > 0) &&
+           listed >= sink.problem.selected_count(row) && listed <= kept.capacity;
   }
   KOKKOS_FUNCTION void tally_kept(std::int64_t row) const {
-    auto const listed = static_cast<std::int64_t>(kept.verdicts[row].kept);
+    auto const listed = static_cast<std::int64_t>(kept.validations[row].kept);
     tally(Count::passes, 1);
-    tally(Count::items_written, listed < kept.capacity ? listed : kept.capacity);
+    tally(Count::composites_written, listed < kept.capacity ? listed : kept.capacity);
   }
 
   /// Selects from the list of a proven row. Together.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row) const {
-    Item const* const list = kept.list(row);
-    put_best(group, sink, row, static_cast<std::int64_t>(kept.verdicts[row].kept),
+    CompositeKey const* const list = kept.list(row);
+    put_best(group, sink, row, static_cast<std::int64_t>(kept.validations[row].kept),
              [&](std::int64_t i) { return list[i]; });
   }
   /// Selects from the keys of a row that is not proven. Together.
@@ -191,7 +191,7 @@ struct FinishRows {
     bool const proven = row.is_proven(r);
     group.barrier();
     if (group.rank() == 0) {
-      row.kept.verdicts[r].proven = proven;
+      row.kept.validations[r].proven = proven;
       row.tally_kept(r);
     }
     if (proven && !lists_are_shared) row.finish(group, r);
@@ -207,10 +207,10 @@ bool rows_are_neighbors(Problem<Bits> const& problem) {
 }
 
 /// By so many groups that there is a place in the memory that they share for what they keep of a row.
-template <class Exec, class Bits, class Item>
-void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, Item> const& row) {
-  using Keep = KeepOfNeighbors<Bits, Item>;
-  using Lists = NeighborLists<Item, int>;
+template <class Exec, class Bits, class CompositeKey>
+void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, CompositeKey> const& row) {
+  using Keep = KeepOfNeighbors<Bits, CompositeKey>;
+  using Lists = NeighborLists<CompositeKey, int>;
   Shape const& shape = row.sink.problem.shape;
   std::int64_t const across = Keep::rows_of_group(group_size<Exec>);
   std::int64_t const blocks = (shape.rows + across - 1) / across;
@@ -226,7 +226,7 @@ void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, Item> const& row) {
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
   return shape.ragged ? bytes_of<RaggedPieces>(device, shape, options)
-                      : bytes_of<OnePassPieces>(device, shape, options);
+                      : bytes_of<OnePassLayout>(device, shape, options);
 }
 
 template <class Exec, class Body>
@@ -240,16 +240,17 @@ void launch_rows(int threads, char const* label, Exec const& exec, std::int64_t 
 
 /// Enqueues an attempt. Where few rows have large samples or long lists, wide groups are faster at these; else their
 /// barriers only cost.
-template <class Exec, class Bits, class Item>
-void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, Item>> const& finish,
+template <class Exec, class Bits, class CompositeKey>
+void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, CompositeKey>> const& finish,
              std::int64_t parts) {
-  using Row = OnePassRow<Bits, Item>;
+  using Row = OnePassRow<Bits, CompositeKey>;
   Row const& row = finish.row;
   OnePassPlan const& plan = row.plan;
   Shape const& shape = row.sink.problem.shape;
-  int const shared = one_pass_shared_bytes<Item>();
+  int const shared = one_pass_shared_bytes<CompositeKey>();
   bool const large_sample = parts > 1 && plan.samples > largest_sample_of_group;
-  bool const long_list = parts > 1 && expected_kept(plan, shape.n) > 4 * team_size * items_at_once;
+  bool const long_list =
+      parts > 1 && expected_kept(plan, shape.n) > 4 * team_size * composites_at_once;
   std::int64_t const sample_parts = large_sample ? plan.samples / 1024 : 1;
   if (large_sample)
     launch("ktopk::one_pass::sample", exec, shape.rows * sample_parts, 0,
@@ -268,18 +269,19 @@ void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, Item>> const& finish,
 template <class Exec, class Bits>
 void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                            void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
-    using Finish = FinishRows<OnePassRow<Bits, Item>>;
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
+    using Finish = FinishRows<OnePassRow<Bits, CompositeKey>>;
     Shape const& shape = problem.shape;
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
+    auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
     if (shape.ragged) {
-      RaggedPieces<Item> const work(workspace, device_of(exec), shape, options);
-      select_ragged(exec, WinnerSink<Bits, Item>{problem, map, work.winners.items}, work.kept);
-      return arrange(exec, problem, map, work.winners);
+      RaggedPieces<CompositeKey> const work(workspace, device_of(exec), shape, options);
+      select_ragged(exec, SelectedSink<Bits, CompositeKey>{problem, map, work.selected.composites},
+                    work.kept);
+      return arrange(exec, problem, map, work.selected);
     }
-    OnePassPieces<Item> const work(workspace, device_of(exec), shape, options);
-    WinnerSink<Bits, Item> const sink{problem, map, work.winners.items};
+    OnePassLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
+    SelectedSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
     bool const retries = shape.n > longest_fallback_of_group && !work.fallback_is_shared;
     Finish finish{{sink, work.plan, forced_threshold, 0, work.samples, work.kept},
                   work.lists_are_shared,
@@ -292,16 +294,16 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
       attempt(exec, finish, work.parts);
     }
     if (work.lists_are_shared)
-      radix_select(
-          exec,
-          ListSource<Bits, Item>{problem, work.kept.items, work.kept.capacity, work.kept.verdicts},
-          work.finish, sink);
+      radix_select(exec,
+                   ListSource<Bits, CompositeKey>{problem, work.kept.composites, work.kept.capacity,
+                                                  work.kept.validations},
+                   work.finish, sink);
     if (work.fallback_is_shared) {
       Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::fallback");
-      radix_select(exec, KeySource<Bits, Item>{problem, map, work.kept.verdicts}, work.fallback,
-                   sink);
+      radix_select(exec, KeySource<Bits, CompositeKey>{problem, map, work.kept.validations},
+                   work.fallback, sink);
     }
-    arrange(exec, problem, map, work.winners);
+    arrange(exec, problem, map, work.selected);
   });
 }
 

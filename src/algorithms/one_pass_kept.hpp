@@ -9,57 +9,58 @@
 namespace ktopk::detail {
 
 /// Appends to a list that many groups fill. `capacity` bounds what is put, not what is counted.
-template <class Item>
+template <class CompositeKey>
 struct SharedList {
-  Item* items;
+  CompositeKey* composites;
   Count64* count;
   std::int64_t capacity;
 
   KOKKOS_FUNCTION std::int64_t claim(std::int64_t amount) const {
     return static_cast<std::int64_t>(Kokkos::atomic_fetch_add(count, static_cast<Count64>(amount)));
   }
-  KOKKOS_FUNCTION void put(std::int64_t slot, Item item) const {
-    if (slot < capacity) items[slot] = item;
+  KOKKOS_FUNCTION void put(std::int64_t slot, CompositeKey composite) const {
+    if (slot < capacity) composites[slot] = composite;
   }
-  KOKKOS_FUNCTION void add(Item item) const { put(claim(1), item); }
+  KOKKOS_FUNCTION void add(CompositeKey composite) const { put(claim(1), composite); }
 };
 
 /// The lists of all rows, with what is known of them.
-template <class Item>
+template <class CompositeKey>
 struct Kept {
-  Kept(Pieces& pieces, std::int64_t rows, std::int64_t capacity_)
+  Kept(WorkspaceLayout& layout, std::int64_t rows, std::int64_t capacity_)
       : capacity(capacity_),
-        thresholds(pieces.take<Item>(rows)),
-        verdicts(pieces.take<Verdict>(rows)),
-        items(pieces.take<Item>(rows * capacity)) {}
+        thresholds(layout.take<CompositeKey>(rows)),
+        validations(layout.take<RowValidation>(rows)),
+        composites(layout.take<CompositeKey>(rows * capacity)) {}
 
-  KOKKOS_FUNCTION Item* list(std::int64_t row) const { return items + row * capacity; }
-  KOKKOS_FUNCTION SharedList<Item> shared_list(std::int64_t row) const {
-    return {list(row), &verdicts[row].kept, capacity};
+  KOKKOS_FUNCTION CompositeKey* list(std::int64_t row) const { return composites + row * capacity; }
+  KOKKOS_FUNCTION SharedList<CompositeKey> shared_list(std::int64_t row) const {
+    return {list(row), &validations[row].kept, capacity};
   }
-  KOKKOS_FUNCTION Item threshold(std::int64_t row) const { return thresholds[row]; }
+  KOKKOS_FUNCTION CompositeKey threshold(std::int64_t row) const { return thresholds[row]; }
 
   std::int64_t capacity;  // of a list
-  Item* thresholds;
-  Verdict* verdicts;
-  Item* items;
+  CompositeKey* thresholds;
+  RowValidation* validations;
+  CompositeKey* composites;
 };
 
 /// Which keys of a row reach its threshold.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct ReachThreshold {
-  KOKKOS_FUNCTION ReachThreshold(Problem<Bits> const& problem, ItemMap<Bits, Item> const& map_,
-                                 std::int64_t row, Item threshold_)
+  KOKKOS_FUNCTION ReachThreshold(Problem<Bits> const& problem,
+                                 CompositeKeyMap<Bits, CompositeKey> const& map_, std::int64_t row,
+                                 CompositeKey threshold_)
       : keys(problem.row_keys(row)),
         step(problem.key_step),
         map(map_),
         threshold(threshold_),
-        least(map_.rank_of(threshold_)) {}
+        least(map_.ordered_bits_of(threshold_)) {}
 
   Stored<Bits> const* keys;
   std::int64_t step;
-  ItemMap<Bits, Item> map;
-  Item threshold;
+  CompositeKeyMap<Bits, CompositeKey> map;
+  CompositeKey threshold;
   Bits least;
 
   /// A bit for each key of a batch that reaches the threshold, if all that tie with it by key do.
@@ -73,47 +74,48 @@ struct ReachThreshold {
     });
     return passing;
   }
-  /// By one thread: calls put(item) for those of a batch that reach the threshold. They are read again, which is cheaper
-  /// than to choose among registers: few do.
+  /// By one thread: calls put(composite) for those of a batch that reach the threshold. They are read again, which is
+  /// cheaper than to choose among registers: few do.
   template <class Batch, class Put>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(Batch const& batch, Put const& put) const {
     for (std::uint32_t left = (*this)(batch); left != 0; left &= left - 1) {
       std::int64_t const i = batch.position(Kokkos::Experimental::countr_zero_builtin(left));
-      Item const item = map(keys[i * step], static_cast<std::uint64_t>(i));
-      if (item >= threshold) put(item);
+      CompositeKey const composite = map(keys[i * step], static_cast<std::uint64_t>(i));
+      if (composite >= threshold) put(composite);
     }
   }
 };
 
 inline constexpr int kept_by_group = 1024;
 /// What a GroupList needs of the memory that the group shares.
-template <class Item>
+template <class CompositeKey>
 KOKKOS_FUNCTION constexpr int group_list_bytes() {
-  return 16 + kept_by_group * static_cast<int>(sizeof(Item));
+  return 16 + kept_by_group * static_cast<int>(sizeof(CompositeKey));
 }
 
 /// What a group keeps of its part of a row: in the memory that it shares, so that groups seldom meet at the list's
 /// counter; what finds no place there goes to the list by itself.
-template <class Item, class Group>
+template <class CompositeKey, class Group>
 class GroupList {
  public:
-  /// \param shared  group_list_bytes<Item>(), aligned to 16 bytes. Together.
-  KOKKOS_FUNCTION GroupList(Group const& group, std::byte* shared, SharedList<Item> const& list)
+  /// \param shared  group_list_bytes<CompositeKey>(), aligned to 16 bytes. Together.
+  KOKKOS_FUNCTION GroupList(Group const& group, std::byte* shared,
+                            SharedList<CompositeKey> const& list)
       : m_group(group),
         m_list(list),
         m_first(reinterpret_cast<std::int64_t*>(shared)),
         m_holds(reinterpret_cast<int*>(m_first + 1)),
-        m_held(reinterpret_cast<Item*>(shared + 16)) {
+        m_held(reinterpret_cast<CompositeKey*>(shared + 16)) {
     if (group.rank() == 0) *m_holds = 0;
     group.barrier();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void add(Item item) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(CompositeKey composite) const {
     int const slot = m_group.fetch_add(m_holds, 1);
     if (slot < kept_by_group)
-      m_held[slot] = item;
+      m_held[slot] = composite;
     else
-      m_list.add(item);
+      m_list.add(composite);
   }
 
   /// Lists what is held, if that is more than `most`. Together.
@@ -134,10 +136,10 @@ class GroupList {
 
  private:
   Group const& m_group;
-  SharedList<Item> m_list;
+  SharedList<CompositeKey> m_list;
   std::int64_t* m_first;
   int* m_holds;
-  Item* m_held;
+  CompositeKey* m_held;
 };
 
 /// A group's part of a row. `expected` keys of it are kept, where they are spread evenly.
@@ -149,17 +151,19 @@ struct KeptPart {
 
 /// Keeps of a part of a row what reaches the threshold. Together.
 /// \param kept  the rows' lists and thresholds
-template <class Bits, class Item, class Lists, class Group>
+template <class Bits, class CompositeKey, class Lists, class Group>
 KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bits> const& problem,
-                               ItemMap<Bits, Item> const& map, Lists const& kept,
+                               CompositeKeyMap<Bits, CompositeKey> const& map, Lists const& kept,
                                KeptPart const& part) {
   std::int64_t const row = part.row;
-  GroupList<Item, Group> const out(group, shared, kept.shared_list(row));
-  ReachThreshold<Bits, Item> const reach(problem, map, row, kept.threshold(row));
+  GroupList<CompositeKey, Group> const out(group, shared, kept.shared_list(row));
+  ReachThreshold<Bits, CompositeKey> const reach(problem, map, row, kept.threshold(row));
   bool const often = part.expected > kept_by_group * 3 / 4;
   for_each_batch<Bits>(
       group, problem.row_keys(row), problem.key_step, part.range,
-      [&](auto const& batch) { reach.for_each(batch, [&](Item item) { out.add(item); }); },
+      [&](auto const& batch) {
+        reach.for_each(batch, [&](CompositeKey composite) { out.add(composite); });
+      },
       [&] {
         if (often) out.list_above(kept_by_group / 2);
       });
@@ -168,29 +172,31 @@ KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bi
 }
 
 /// What a group keeps of several rows, in the memory that it shares.
-template <class Item, class Group>
+template <class CompositeKey, class Group>
 class NeighborLists {
  public:
   static constexpr int most_rows = 64;
   static constexpr int kept_of_row = 24;
-  static constexpr int bytes = most_rows * (16 + kept_of_row * static_cast<int>(sizeof(Item)));
+  static constexpr int bytes =
+      most_rows * (16 + kept_of_row * static_cast<int>(sizeof(CompositeKey)));
 
   /// \param shared  `bytes`, aligned to 16 bytes. Together.
   KOKKOS_FUNCTION NeighborLists(Group const& group, std::byte* shared)
       : m_group(group),
-        m_held(reinterpret_cast<Item*>(shared)),
+        m_held(reinterpret_cast<CompositeKey*>(shared)),
         m_firsts(reinterpret_cast<std::int64_t*>(m_held + most_rows * kept_of_row)),
         m_holds(reinterpret_cast<int*>(m_firsts + most_rows)) {
     each(group, 0, most_rows, [&](std::int64_t r) { m_holds[r] = 0; });
     group.barrier();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void add(int row, Item item, SharedList<Item> const& list) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(int row, CompositeKey composite,
+                                       SharedList<CompositeKey> const& list) const {
     int const slot = m_group.fetch_add(&m_holds[row], 1);
     if (slot < kept_of_row)
-      m_held[row * kept_of_row + slot] = item;
+      m_held[row * kept_of_row + slot] = composite;
     else
-      list.add(item);
+      list.add(composite);
   }
 
   /// Lists what is held of the first `rows`; list_of(row) is where. Together.
@@ -210,23 +216,23 @@ class NeighborLists {
 
  private:
   Group const& m_group;
-  Item* m_held;
+  CompositeKey* m_held;
   std::int64_t* m_firsts;
   int* m_holds;
 };
 
 /// Keeps of the rows of a block what reaches their thresholds, where the keys of a row lie further apart than neighboring
 /// rows do: neighboring threads read neighboring rows.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct KeepOfNeighbors {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  Kept<Item> kept;
+  CompositeKeyMap<Bits, CompositeKey> map;
+  Kept<CompositeKey> kept;
   std::int64_t parts;
 
   /// How many rows a group of this size reads side by side.
   KOKKOS_FUNCTION static int rows_of_group(int group_size) {
-    constexpr int most = NeighborLists<Item, int>::most_rows;
+    constexpr int most = NeighborLists<CompositeKey, int>::most_rows;
     return group_size < most ? group_size : most;
   }
 
@@ -235,8 +241,8 @@ struct KeepOfNeighbors {
     int const across = rows_of_group(group.size()), own = group.rank() % across;
     std::int64_t const first = group.index() / parts * across, row = first + own;
     std::int64_t const left = problem.shape.rows - first;
-    NeighborLists<Item, Group> const out(group, group.template shared<std::byte>());
-    if (own < left && !kept.verdicts[row].proven)
+    NeighborLists<CompositeKey, Group> const out(group, group.template shared<std::byte>());
+    if (own < left && !kept.validations[row].proven)
       keep(group, out, own, row, part_of(problem.shape.n, group.index() % parts, parts), across);
     out.list_all(static_cast<int>(left < across ? left : across),
                  [&](std::int64_t r) { return kept.shared_list(first + r); });
@@ -244,15 +250,15 @@ struct KeepOfNeighbors {
 
  private:
   template <class Group>
-  KOKKOS_FUNCTION void keep(Group const& group, NeighborLists<Item, Group> const& out, int own,
-                            std::int64_t row, Range range, int across) const {
-    ReachThreshold<Bits, Item> const reach(problem, map, row, kept.threshold(row));
-    SharedList<Item> const list = kept.shared_list(row);
+  KOKKOS_FUNCTION void keep(Group const& group, NeighborLists<CompositeKey, Group> const& out,
+                            int own, std::int64_t row, Range range, int across) const {
+    ReachThreshold<Bits, CompositeKey> const reach(problem, map, row, kept.threshold(row));
+    SharedList<CompositeKey> const list = kept.shared_list(row);
     for_each_spread_batch<Bits>(
         problem.row_keys(row), problem.key_step, range, group.rank() / across,
         group.size() / across,
         [&](auto const& batch) {
-          reach.for_each(batch, [&](Item item) { out.add(own, item, list); });
+          reach.for_each(batch, [&](CompositeKey composite) { out.add(own, composite, list); });
         },
         [] {});
     if (group.rank() < across) tally(Count::keys_read, range.end - range.begin);

@@ -57,30 +57,32 @@ inline std::int64_t ragged_room_of_all(Shape const& shape) {
 }
 
 /// What is known of a row.
-template <class Item>
+template <class CompositeKey>
 struct RaggedRow {
-  Item threshold;
+  CompositeKey threshold;
   Count64 kept;                  ///< keys that reached it
   Count64 read;                  ///< keys that were compared with it
   std::int64_t first, capacity;  ///< of its list
 };
 
 /// The lists of all rows lie behind each other, as the rows' groups happen to ask for them.
-template <class Item>
+template <class CompositeKey>
 struct RaggedKept {
-  RaggedKept(Pieces& pieces, Shape const& shape)
+  RaggedKept(WorkspaceLayout& layout, Shape const& shape)
       : room(ragged_room_of_all(shape)),
-        taken(pieces.take<Count64>(1)),
-        rows(pieces.take<RaggedRow<Item>>(shape.rows)),
-        items(pieces.take<Item>(room)) {}
+        taken(layout.take<Count64>(1)),
+        rows(layout.take<RaggedRow<CompositeKey>>(shape.rows)),
+        composites(layout.take<CompositeKey>(room)) {}
 
-  KOKKOS_FUNCTION Item threshold(std::int64_t row) const { return rows[row].threshold; }
-  KOKKOS_FUNCTION Item* list(std::int64_t row) const { return items + rows[row].first; }
-  KOKKOS_FUNCTION SharedList<Item> shared_list(std::int64_t row) const {
+  KOKKOS_FUNCTION CompositeKey threshold(std::int64_t row) const { return rows[row].threshold; }
+  KOKKOS_FUNCTION CompositeKey* list(std::int64_t row) const {
+    return composites + rows[row].first;
+  }
+  KOKKOS_FUNCTION SharedList<CompositeKey> shared_list(std::int64_t row) const {
     return {list(row), &rows[row].kept, rows[row].capacity};
   }
   /// An empty list. Where offsets descend the rows may be longer than all keys: then there may be no room.
-  KOKKOS_FUNCTION void open(std::int64_t row, Item threshold_, std::int64_t wanted) const {
+  KOKKOS_FUNCTION void open(std::int64_t row, CompositeKey threshold_, std::int64_t wanted) const {
     auto const first =
         static_cast<std::int64_t>(Kokkos::atomic_fetch_add(taken, static_cast<Count64>(wanted)));
     bool const fits = first + wanted <= room;
@@ -89,21 +91,21 @@ struct RaggedKept {
 
   std::int64_t room;
   Count64* taken;
-  RaggedRow<Item>* rows;
-  Item* items;
+  RaggedRow<CompositeKey>* rows;
+  CompositeKey* composites;
 };
 
-template <class Item>
+template <class CompositeKey>
 struct TakeNothing {
-  RaggedKept<Item> kept;
+  RaggedKept<CompositeKey> kept;
   KOKKOS_FUNCTION void operator()(std::int64_t) const { *kept.taken = 0; }
 };
 
 /// Short rows are selected from, others get a threshold and a list.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct BeginRagged {
-  WinnerSink<Bits, Item> sink;
-  RaggedKept<Item> kept;
+  SelectedSink<Bits, CompositeKey> sink;
+  RaggedKept<CompositeKey> kept;
   Threshold forced;
   std::int64_t done;  // rows up to this length are
 
@@ -112,25 +114,26 @@ struct BeginRagged {
     std::int64_t const row = group.index(), n = sink.problem.length(row);
     if (n <= done) return;
     if (n <= whole_row) return put_best_of_row(group, sink, row);
-    std::int64_t const k = sink.problem.winners(row);
+    std::int64_t const k = sink.problem.selected_count(row);
     if (k == 0) return;
     RaggedSample const sample(n, k);
-    Item threshold = sample.has_threshold() ? of_sample(group, row, sample) : Item{0};
-    if (forced == Threshold::too_high) threshold = ~Item{0};
-    if (forced == Threshold::too_low) threshold = Item{0};
+    CompositeKey threshold =
+        sample.has_threshold() ? of_sample(group, row, sample) : CompositeKey{0};
+    if (forced == Threshold::too_high) threshold = ~CompositeKey{0};
+    if (forced == Threshold::too_low) threshold = CompositeKey{0};
     if (group.rank() == 0)
       kept.open(row, threshold, sample.has_threshold() ? ragged_room(n, k) : n);
   }
 
  private:
   template <class Group>
-  KOKKOS_FUNCTION Item of_sample(Group const& group, std::int64_t row,
-                                 RaggedSample const& sample) const {
+  KOKKOS_FUNCTION CompositeKey of_sample(Group const& group, std::int64_t row,
+                                         RaggedSample const& sample) const {
     Problem<Bits> const& problem = sink.problem;
     Strata const places(problem.length(row), sample.count);
     Stored<Bits> const* const keys = problem.row_keys(row);
-    KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
-                                              sink.map.position_bits);
+    KthLargest<Group, CompositeKey> const kth_largest(group, group.template shared<std::byte>(),
+                                                      sink.map.position_bits);
     if (group.rank() == 0) tally(Count::keys_read, sample.count);
     return kth_largest(sample.count, sample.order, [&](std::int64_t i) {
       std::int64_t const place = places.place(i);
@@ -141,10 +144,10 @@ struct BeginRagged {
 
 /// The one read. Of the groups the first have the beginning of a row each, up to the next multiple of a chunk; the others
 /// have a chunk each, of the row that holds its first key but does not begin there.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct KeepRagged {
-  WinnerSink<Bits, Item> sink;
-  RaggedKept<Item> kept;
+  SelectedSink<Bits, CompositeKey> sink;
+  RaggedKept<CompositeKey> kept;
   std::int64_t chunk;
 
   template <class Group>
@@ -156,7 +159,7 @@ struct KeepRagged {
     std::int64_t const row = is_first ? group.index() : row_of(at);
     std::int64_t const begin = problem.row_begin(row), n = problem.length(row);
     std::int64_t const from = is_first ? 0 : at - begin;
-    if (n <= whole_row || from >= n || (!is_first && from <= 0) || problem.winners(row) == 0)
+    if (n <= whole_row || from >= n || (!is_first && from <= 0) || problem.selected_count(row) == 0)
       return;
     std::int64_t const end = from + chunk - (begin + from) % chunk;
     keep(group, row, {from, end < n ? end : n});
@@ -181,7 +184,7 @@ struct KeepRagged {
     Problem<Bits> const& problem = sink.problem;
     std::int64_t const n = problem.length(row), length = range.end - range.begin;
     double const share = static_cast<double>(length) / static_cast<double>(n);
-    double const expected = RaggedSample(n, problem.winners(row)).expected_kept(n) * share;
+    double const expected = RaggedSample(n, problem.selected_count(row)).expected_kept(n) * share;
     keep_part(group, group.template shared<std::byte>(), problem, sink.map, kept,
               {row, range, expected});
     if (group.rank() == 0) Kokkos::atomic_add(&kept.rows[row].read, static_cast<Count64>(length));
@@ -190,57 +193,57 @@ struct KeepRagged {
 
 /// Selects from the lists of long rows. Not proven are those of which too few keys were kept, or more than had a place; and
 /// where offsets descend, those that were not read as a whole.
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct FinishRagged {
-  WinnerSink<Bits, Item> sink;
-  RaggedKept<Item> kept;
+  SelectedSink<Bits, CompositeKey> sink;
+  RaggedKept<CompositeKey> kept;
   Threshold forced;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index(), n = sink.problem.length(row);
-    std::int64_t const k = sink.problem.winners(row);
+    std::int64_t const k = sink.problem.selected_count(row);
     if (n <= whole_row || k == 0) return;
-    RaggedRow<Item> const& known = kept.rows[row];
+    RaggedRow<CompositeKey> const& known = kept.rows[row];
     auto const listed = static_cast<std::int64_t>(known.kept);
     bool const proven = forced != Threshold::too_low && listed >= k && listed <= known.capacity &&
                         static_cast<std::int64_t>(known.read) == n;
     if (group.rank() == 0) {
       tally(Count::passes, 1);
-      tally(Count::items_written, listed < known.capacity ? listed : known.capacity);
+      tally(Count::composites_written, listed < known.capacity ? listed : known.capacity);
     }
     if (!proven) return put_best_of_row(group, sink, row);
-    Item const* const list = kept.list(row);
+    CompositeKey const* const list = kept.list(row);
     put_best(group, sink, row, listed, [&](std::int64_t i) { return list[i]; });
   }
 };
 
-template <class Item>
+template <class CompositeKey>
 struct RaggedPieces {
   RaggedPieces(void* workspace, Device const&, Shape const& shape, Options const& options)
-      : pieces(workspace), winners(pieces, shape, options), kept(pieces, shape) {}
+      : layout(workspace), selected(layout, shape, options), kept(layout, shape) {}
 
-  Pieces pieces;
-  Winners<Item> winners;
-  RaggedKept<Item> kept;
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
+  RaggedKept<CompositeKey> kept;
 };
 
 /// \param done  rows up to this length are selected from elsewhere; no more than `whole_row`
-template <class Exec, class Bits, class Item>
-void select_ragged(Exec const& exec, WinnerSink<Bits, Item> const& sink,
-                   RaggedKept<Item> const& kept, std::int64_t done = -1) {
+template <class Exec, class Bits, class CompositeKey>
+void select_ragged(Exec const& exec, SelectedSink<Bits, CompositeKey> const& sink,
+                   RaggedKept<CompositeKey> const& kept, std::int64_t done = -1) {
   Shape const& shape = sink.problem.shape;
   Device const device = device_of(exec);
-  int const shared = one_pass_shared_bytes<Item>();
+  int const shared = one_pass_shared_bytes<CompositeKey>();
   std::int64_t const chunk =
       std::max(smallest_part(device), shape.n / (4 * std::max<std::int64_t>(1, groups_on(device))));
-  launch_each("ktopk::one_pass::ragged::clear", exec, 1, TakeNothing<Item>{kept});
+  launch_each("ktopk::one_pass::ragged::clear", exec, 1, TakeNothing<CompositeKey>{kept});
   launch("ktopk::one_pass::ragged::threshold", exec, shape.rows, shared,
-         BeginRagged<Bits, Item>{sink, kept, forced_threshold, done});
+         BeginRagged<Bits, CompositeKey>{sink, kept, forced_threshold, done});
   launch("ktopk::one_pass::ragged::keep", exec, shape.rows + (shape.n + chunk - 1) / chunk, shared,
-         KeepRagged<Bits, Item>{sink, kept, chunk});
+         KeepRagged<Bits, CompositeKey>{sink, kept, chunk});
   launch("ktopk::one_pass::ragged::finish", exec, shape.rows, shared,
-         FinishRagged<Bits, Item>{sink, kept, forced_threshold});
+         FinishRagged<Bits, CompositeKey>{sink, kept, forced_threshold});
 }
 
 }  // namespace ktopk::detail

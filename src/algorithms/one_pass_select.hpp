@@ -11,38 +11,41 @@
 namespace ktopk::detail {
 
 /// What the kernels of one_pass need of the memory that a group shares.
-template <class Item>
+template <class CompositeKey>
 int one_pass_shared_bytes() {
-  return std::max(group_list_bytes<Item>(), kth_largest_bytes);
+  return std::max(group_list_bytes<CompositeKey>(), kth_largest_bytes);
 }
 
 /// Puts the best of read(0) .. read(count - 1) into the sink, in any order. Together.
-template <class Bits, class Item, class Group, class Read>
-KOKKOS_FUNCTION void put_best(Group const& group, WinnerSink<Bits, Item> const& sink,
+template <class Bits, class CompositeKey, class Group, class Read>
+KOKKOS_FUNCTION void put_best(Group const& group, SelectedSink<Bits, CompositeKey> const& sink,
                               std::int64_t row, std::int64_t count, Read const& read) {
-  std::int64_t const k = sink.problem.winners(row);
+  std::int64_t const k = sink.problem.selected_count(row);
   if (k == 0) return;
-  KthLargest<Group, Item> const kth_largest(group, group.template shared<std::byte>(),
-                                            sink.map.position_bits);
-  Item const threshold = kth_largest(count, k, read);
+  KthLargest<Group, CompositeKey> const kth_largest(group, group.template shared<std::byte>(),
+                                                    sink.map.position_bits);
+  CompositeKey const threshold = kth_largest(count, k, read);
   int* const next = group.template shared<int>();
   if (group.rank() == 0) *next = 0;
   group.barrier();
-  each_items<Item>(group, count, read, [&](auto const& items, std::uint32_t present) {
-    std::uint32_t reaching = 0;
-    unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
-    reaching &= present;
-    if (reaching == 0) return;
-    int slot = group.fetch_add(next, Kokkos::Experimental::popcount_builtin(reaching));
-    unrolled<items_at_once>([&](auto j) {
-      if ((reaching >> j & 1u) != 0) sink.put(row, slot++, items[j]);
-    });
-  });
+  each_composites<CompositeKey>(
+      group, count, read, [&](auto const& composites, std::uint32_t present) {
+        std::uint32_t reaching = 0;
+        unrolled<composites_at_once>(
+            [&](auto j) { reaching |= composites[j] >= threshold ? 1u << j : 0u; });
+        reaching &= present;
+        if (reaching == 0) return;
+        int slot = group.fetch_add(next, Kokkos::Experimental::popcount_builtin(reaching));
+        unrolled<composites_at_once>([&](auto j) {
+          if ((reaching >> j & 1u) != 0) sink.put(row, slot++, composites[j]);
+        });
+      });
 }
 
 /// The best keys of a row. Together.
-template <class Bits, class Item, class Group>
-KOKKOS_FUNCTION void put_best_of_row(Group const& group, WinnerSink<Bits, Item> const& sink,
+template <class Bits, class CompositeKey, class Group>
+KOKKOS_FUNCTION void put_best_of_row(Group const& group,
+                                     SelectedSink<Bits, CompositeKey> const& sink,
                                      std::int64_t row) {
   Stored<Bits> const* const keys = sink.problem.row_keys(row);
   std::int64_t const step = sink.problem.key_step;

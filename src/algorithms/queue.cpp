@@ -9,53 +9,55 @@
 
 namespace ktopk::detail {
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct QueueParts {
-  PartLists<Bits, Item> lists;
-  ItemMap<Bits, Item> map;
+  PartLists<Bits, CompositeKey> lists;
+  CompositeKeyMap<Bits, CompositeKey> map;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     RowPart const part = lists.part(group.index());
     if (part.wanted == 0) return;
-    TeamQueue<Group, Item> queue(group, part.wanted);
+    TeamQueue<Group, CompositeKey> queue(group, part.wanted);
     queue.push(map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step, part.range);
-    Item const* const best = queue.finish();
+    CompositeKey const* const best = queue.finish();
     each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
   }
 };
 
 /// A row of one part needs no list of selected keys: they come in order.
-template <class Item>
-struct QueuePieces {
-  QueuePieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace), lists(pieces, device, shape, parts_for_lists(device, shape, 32)) {
-    if (lists.parts > 1) winners = Winners<Item>(pieces, shape, options);
+template <class CompositeKey>
+struct QueueLayout {
+  QueueLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace), lists(layout, device, shape, parts_for_lists(device, shape, 32)) {
+    if (lists.parts > 1) selected = SelectedKeys<CompositeKey>(layout, shape, options);
   }
 
-  Pieces pieces;
-  PartListPieces<Item> lists;
-  Winners<Item> winners;
+  WorkspaceLayout layout;
+  PartListLayout<CompositeKey> lists;
+  SelectedKeys<CompositeKey> selected;
 };
 
 KTOPK_INLINE std::size_t Queue<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
-  return bytes_of<QueuePieces>(device, shape, options);
+  return bytes_of<QueueLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
 void Queue<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                          void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
     Shape const& shape = problem.shape;
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    QueuePieces<Item> const work(workspace, device_of(exec), shape, options);
-    auto const lists = work.lists.lists(WinnerSink<Bits, Item>{problem, map, work.winners.items});
+    auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
+    QueueLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
+    auto const lists =
+        work.lists.lists(SelectedSink<Bits, CompositeKey>{problem, map, work.selected.composites});
     launch("ktopk::queue::parts", exec, shape.rows * lists.parts,
-           TeamQueue<ThreadGroup, Item>::shared_bytes(shape.k), QueueParts<Bits, Item>{lists, map});
+           TeamQueue<ThreadGroup, CompositeKey>::shared_bytes(shape.k),
+           QueueParts<Bits, CompositeKey>{lists, map});
     select_from_lists("ktopk::queue::lists", exec, lists, work.lists.scratch);
-    arrange(exec, problem, map, work.winners);
+    arrange(exec, problem, map, work.selected);
   });
 }
 

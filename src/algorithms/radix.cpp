@@ -11,24 +11,24 @@
 
 namespace ktopk::detail {
 
-template <class Source, class Bits, class Item>
-using RadixStatesOf =
-    RadixStates<Source, WinnerSink<Bits, Item>, RadixDigits<Bits, Item, Source::Reader::reads_keys>,
-                RadixScratch<Item>>;
+template <class Source, class Bits, class CompositeKey>
+using RadixStatesOf = RadixStates<Source, SelectedSink<Bits, CompositeKey>,
+                                  RadixDigits<Bits, CompositeKey, Source::Reader::reads_keys>,
+                                  RadixScratch<CompositeKey>>;
 
-template <class Source, class Bits, class Item>
-struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
-  using States = RadixStatesOf<Source, Bits, Item>;
+template <class Source, class Bits, class CompositeKey>
+struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
+  using States = RadixStatesOf<Source, Bits, CompositeKey>;
   using States::bins, States::buffer_of, States::digits, States::filters;
   using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
-  using Aim = RadixAim<Source, Bits, Item>;
+  using Aim = RadixAim<Source, Bits, CompositeKey>;
 
   KOKKOS_FUNCTION Aim aim() const { return {source, digits()}; }
 
   /// Sets the state of a row before its first pass. All threads call it together. `shared` holds a sample.
   template <class Group>
   KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
-    RadixRow<Item>& state = scratch.row_states[row];
+    RadixRow<CompositeKey>& state = scratch.row_states[row];
     if (group.rank() == 0) this->start(state, row);
     group.barrier();
     if (!state.settled && aim().is_worth_it(state))
@@ -39,13 +39,14 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
   /// The counts of a row that a group has to itself, if the shape has rows so long that 32 bits do not hold them.
   template <class Group>
   KOKKOS_FUNCTION Count64* totals(Group const& group) const {
-    auto const begin = static_cast<std::size_t>(radix_totals_begin<Item>(scratch.digit_bits));
+    auto const begin =
+        static_cast<std::size_t>(radix_totals_begin<CompositeKey>(scratch.digit_bits));
     return group.template shared<Count64>(begin);
   }
 
   /// What a pass has to read of a row.
   KOKKOS_FUNCTION std::int64_t lines_left(std::int64_t row) const {
-    RadixRow<Item> const& state = scratch.row_states[row];
+    RadixRow<CompositeKey> const& state = scratch.row_states[row];
     if (state.in_buffer) return lines_of(static_cast<std::int64_t>(state.filled));
     return lines_of(source.size(row) + source.reader(row).lead(0));
   }
@@ -55,23 +56,24 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
     if (group.rank() == 0) tally(what, range.end - range.begin);
   }
 
-  KOKKOS_FUNCTION RadixReading<Bits, Item, of_keys> reading(RadixRow<Item>& state,
-                                                            std::int64_t row) const {
-    return {state, row, source.problem.winners(row), digits(), sink};
+  KOKKOS_FUNCTION RadixReading<Bits, CompositeKey, of_keys> reading(RadixRow<CompositeKey>& state,
+                                                                    std::int64_t row) const {
+    return {state, row, source.problem.selected_count(row), digits(), sink};
   }
 
-  using ListReader = typename ListSource<std::uint8_t, Item>::Reader;
+  using ListReader = typename ListSource<std::uint8_t, CompositeKey>::Reader;
 
   template <class Group>
-  KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<Item>& state,
+  KOKKOS_FUNCTION void count_part(Group const& group, RadixRow<CompositeKey>& state,
                                   RadixPiece const& piece, unsigned* histogram) const {
     std::int64_t const row = piece.row;
     auto const part = reading(state, row);
     if (state.in_buffer) {
       auto const filled = static_cast<std::int64_t>(state.filled);
       Range const held = keys_in(piece.lines, filled, 0);
-      part.count(group, ListReader{buffer_of(row).items}, held, state.left == filled, histogram);
-      tally_read(group, Count::items_read, held);
+      part.count(group, ListReader{buffer_of(row).composites}, held, state.left == filled,
+                 histogram);
+      tally_read(group, Count::composites_read, held);
       return;
     }
     auto const read = source.reader(row);
@@ -85,8 +87,9 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
 
   /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
   template <class Group, class Count>
-  KOKKOS_FUNCTION void choose(Group const& group, RadixRow<Item>& state, Count const* histogram,
-                              bool filtered, std::int64_t row, std::int64_t* sums) const {
+  KOKKOS_FUNCTION void choose(Group const& group, RadixRow<CompositeKey>& state,
+                              Count const* histogram, bool filtered, std::int64_t row,
+                              std::int64_t* sums) const {
     int const count = bins();
     int const slice = (count + group.size() - 1) / group.size();
     std::int64_t sum = 0;
@@ -112,13 +115,13 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
   template <class Group>
   KOKKOS_FUNCTION void gather_part(Group const& group, RadixPiece const& piece) const {
     std::int64_t const row = piece.row;
-    RadixRow<Item>& state = scratch.row_states[row];
+    RadixRow<CompositeKey>& state = scratch.row_states[row];
     if (state.need == 0) return;
     auto const part = reading(state, row);
     if (state.in_buffer) {
       Range const held = keys_in(piece.lines, static_cast<std::int64_t>(state.filled), 0);
-      part.gather(group, ListReader{buffer_of(row).items}, held);
-      tally_read(group, Count::items_read, held);
+      part.gather(group, ListReader{buffer_of(row).composites}, held);
+      tally_read(group, Count::composites_read, held);
     } else {
       auto const read = source.reader(row);
       Range const range = keys_in(piece.lines, source.size(row), read.lead(0));
@@ -129,10 +132,10 @@ struct RadixSelection : RadixStatesOf<Source, Bits, Item> {
   }
 };
 
-template <class Exec, class Source, class Bits, class Item>
-void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  WinnerSink<Bits, Item> const& sink) {
-  using Selection = RadixSelection<Source, Bits, Item>;
+template <class Exec, class Source, class Bits, class CompositeKey>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<CompositeKey> const& scratch,
+                  SelectedSink<Bits, CompositeKey> const& sink) {
+  using Selection = RadixSelection<Source, Bits, CompositeKey>;
   Selection const selection{source, scratch, sink};
   RadixSchedule const& schedule = scratch.schedule;
   RadixTaskList const gather = schedule.of_gather();
@@ -150,41 +153,44 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> con
          RadixGather<Selection>{selection, gather});
 }
 
-template <class Item>
-struct RadixPieces {
-  RadixPieces(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : pieces(workspace), winners(pieces, shape, options), scratch(pieces, device, shape, true) {}
-  Pieces pieces;
-  Winners<Item> winners;
-  RadixScratch<Item> scratch;
+template <class CompositeKey>
+struct RadixLayout {
+  RadixLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace), selected(layout, shape, options), scratch(layout, device, shape, true) {}
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
+  RadixScratch<CompositeKey> scratch;
 };
 
 KTOPK_INLINE std::size_t Radix<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
-  return bytes_of<RadixPieces>(device, shape, options);
+  return bytes_of<RadixLayout>(device, shape, options);
 }
 
 template <class Exec, class Bits>
 void Radix<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                          void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
-    auto const map = make_item_map<Item>(problem.rank, problem.shape.n, options.ties);
-    RadixPieces<Item> const work(workspace, device_of(exec), problem.shape, options);
-    radix_select(exec, KeySource<Bits, Item>{problem, map}, work.scratch,
-                 WinnerSink<Bits, Item>{problem, map, work.winners.items});
-    arrange(exec, problem, map, work.winners);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
+    auto const map =
+        make_composite_key_map<CompositeKey>(problem.rank, problem.shape.n, options.ties);
+    RadixLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
+    radix_select(exec, KeySource<Bits, CompositeKey>{problem, map}, work.scratch,
+                 SelectedSink<Bits, CompositeKey>{problem, map, work.selected.composites});
+    arrange(exec, problem, map, work.selected);
   });
 }
 
-#define KTOPK_RADIX_SELECT(Space, Bits, Item)                                           \
-  template void radix_select(Space const&, KeySource<Bits, Item> const&,                \
-                             RadixScratch<Item> const&, WinnerSink<Bits, Item> const&); \
-  template void radix_select(Space const&, ListSource<Bits, Item> const&,               \
-                             RadixScratch<Item> const&, WinnerSink<Bits, Item> const&);
+#define KTOPK_RADIX_SELECT(Space, Bits, CompositeKey)                             \
+  template void radix_select(Space const&, KeySource<Bits, CompositeKey> const&,  \
+                             RadixScratch<CompositeKey> const&,                   \
+                             SelectedSink<Bits, CompositeKey> const&);            \
+  template void radix_select(Space const&, ListSource<Bits, CompositeKey> const&, \
+                             RadixScratch<CompositeKey> const&,                   \
+                             SelectedSink<Bits, CompositeKey> const&);
 #define KTOPK_RADIX(Space)            \
   KTOPK_RUN_ON(Radix<Generic>, Space) \
-  KTOPK_FOR_EACH_ITEM(KTOPK_RADIX_SELECT, Space)
+  KTOPK_FOR_EACH_COMPOSITE_KEY(KTOPK_RADIX_SELECT, Space)
 KTOPK_INSTANTIATE(KTOPK_RADIX)
 #undef KTOPK_RADIX
 #undef KTOPK_RADIX_SELECT

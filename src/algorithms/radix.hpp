@@ -16,14 +16,14 @@
 namespace ktopk::detail {
 
 /// Rows of keys, which become composite keys as they are read.
-template <class Bits, class Item>
-struct KeySource : RowsOfKeys<Bits, Item> {
+template <class Bits, class CompositeKey>
+struct KeySource : RowsOfKeys<Bits, CompositeKey> {
   struct Reader {
     Stored<Bits> const* keys;
     std::int64_t step;
-    ItemMap<Bits, Item> map;
+    CompositeKeyMap<Bits, CompositeKey> map;
     static constexpr bool reads_keys = true;
-    KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const {
+    KOKKOS_FORCEINLINE_FUNCTION CompositeKey operator()(std::int64_t i) const {
       return map(keys[i * step], static_cast<std::uint64_t>(i));
     }
     /// How many keys key i lies behind an address that is a multiple of 64 keys.
@@ -38,16 +38,18 @@ struct KeySource : RowsOfKeys<Bits, Item> {
   }
 };
 
-template <class Bits, class Item>
-struct ListSource : RowsOfItems<Bits, Item> {
+template <class Bits, class CompositeKey>
+struct ListSource : RowsOfCompositeKeys<Bits, CompositeKey> {
   struct Reader {
-    Item const* items;
+    CompositeKey const* composites;
     static constexpr bool reads_keys = false;
-    KOKKOS_FORCEINLINE_FUNCTION Item operator()(std::int64_t i) const { return items[i]; }
+    KOKKOS_FORCEINLINE_FUNCTION CompositeKey operator()(std::int64_t i) const {
+      return composites[i];
+    }
     KOKKOS_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }
   };
   KOKKOS_FUNCTION Reader reader(std::int64_t row) const {
-    return {this->items + row * this->stride};
+    return {this->composites + row * this->stride};
   }
 };
 
@@ -56,20 +58,20 @@ inline RadixGroups radix_groups(Device const& device) {
   return {groups_on(device), smallest_part(device), lines_worth_a_group};
 }
 
-template <class Item>
-struct RadixScratch : RadixWorkspace<Item> {
+template <class CompositeKey>
+struct RadixScratch : RadixWorkspace<CompositeKey> {
   RadixScratch() = default;
-  RadixScratch(Pieces& pieces, Device const& device, std::int64_t rows, std::int64_t n,
+  RadixScratch(WorkspaceLayout& layout, Device const& device, std::int64_t rows, std::int64_t n,
                std::int64_t keys, bool buffered)
-      : RadixWorkspace<Item>(pieces, radix_groups(device), rows, n, keys, buffered) {}
-  RadixScratch(Pieces& pieces, Device const& device, Shape const& shape, bool buffered)
-      : RadixWorkspace<Item>(pieces, radix_groups(device), shape, buffered) {}
+      : RadixWorkspace<CompositeKey>(layout, radix_groups(device), rows, n, keys, buffered) {}
+  RadixScratch(WorkspaceLayout& layout, Device const& device, Shape const& shape, bool buffered)
+      : RadixWorkspace<CompositeKey>(layout, radix_groups(device), shape, buffered) {}
 };
 
 /// Puts the k best composite keys of every active row of `source` into `sink`, in any order.
-template <class Exec, class Source, class Bits, class Item>
-void radix_select(Exec const& exec, Source const& source, RadixScratch<Item> const& scratch,
-                  WinnerSink<Bits, Item> const& sink);
+template <class Exec, class Source, class Bits, class CompositeKey>
+void radix_select(Exec const& exec, Source const& source, RadixScratch<CompositeKey> const& scratch,
+                  SelectedSink<Bits, CompositeKey> const& sink);
 
 template <>
 struct Radix<Generic> {

@@ -14,26 +14,26 @@
 
 namespace ktopk::detail {
 
-template <class Source, class Bits, class Item>
+template <class Source, class Bits, class CompositeKey>
 struct RadixAim {
   /// A sample by which a digit is aimed: the ordered bits of a key, or in a list the composite key.
   static constexpr bool by_rank = Source::Reader::reads_keys;
-  using Sample = std::conditional_t<by_rank, Bits, Item>;
+  using Sample = std::conditional_t<by_rank, Bits, CompositeKey>;
 
   Source const& source;
-  RadixDigits<Bits, Item, by_rank> digits;
+  RadixDigits<Bits, CompositeKey, by_rank> digits;
 
   static constexpr int most_samples = team_size;
   static constexpr std::int64_t least_sampled = 2048;
 
-  KOKKOS_FUNCTION bool is_worth_it(RadixRow<Item> const& state) const {
+  KOKKOS_FUNCTION bool is_worth_it(RadixRow<CompositeKey> const& state) const {
     bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > digits.digit_bits;
     return state.left >= least_sampled && is_wide;
   }
 
   /// Lays the first digit of a row. All threads call it together. `samples` holds most_samples + 1.
   template <class Group>
-  KOKKOS_FUNCTION void first(Group const& group, RadixRow<Item>& state, std::int64_t row,
+  KOKKOS_FUNCTION void first(Group const& group, RadixRow<CompositeKey>& state, std::int64_t row,
                              Sample* samples) const {
     std::int64_t const size = state.left;
     int const count = static_cast<int>(size / 64 < most_samples ? size / 64 : most_samples);
@@ -45,17 +45,17 @@ struct RadixAim {
   }
 
  private:
-  KOKKOS_FUNCTION Sample sample_of(Item item) const {
+  KOKKOS_FUNCTION Sample sample_of(CompositeKey composite) const {
     if constexpr (by_rank)
-      return digits.map.rank_of(item);
+      return digits.map.ordered_bits_of(composite);
     else
-      return item;
+      return composite;
   }
 
   /// All threads call it together.
   template <class Group>
-  KOKKOS_FUNCTION void lay_around(Group const& group, RadixRow<Item>& state, Sample* samples,
-                                  int count) const {
+  KOKKOS_FUNCTION void lay_around(Group const& group, RadixRow<CompositeKey>& state,
+                                  Sample* samples, int count) const {
     AimedPlaces const places(state, count);
     Sample const upper = ordered(group, samples, count, places.upper());
     Sample const lower = ordered(group, samples, count, places.lower());

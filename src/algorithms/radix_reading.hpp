@@ -17,37 +17,37 @@ namespace ktopk::detail {
 /// The shared memory of a group: a histogram, the sums of slices with a flag, the buffers of two Appenders, and the
 /// counts of rows that are too long for those of the histogram. Before these, a sample lies there.
 inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
-template <class Item>
+template <class CompositeKey>
 KOKKOS_FUNCTION constexpr int radix_totals_begin(int digit_bits) {
   return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_sums_bytes +
-         2 * appender_bytes<Item>();
+         2 * appender_bytes<CompositeKey>();
 }
-template <class Item>
-int radix_shared_bytes(RadixScratch<Item> const& scratch) {
+template <class CompositeKey>
+int radix_shared_bytes(RadixScratch<CompositeKey> const& scratch) {
   int const totals =
       scratch.has_totals ? static_cast<int>(sizeof(Count64)) << scratch.digit_bits : 0;
-  return radix_totals_begin<Item>(scratch.digit_bits) + totals;
+  return radix_totals_begin<CompositeKey>(scratch.digit_bits) + totals;
 }
 
-template <class Bits, class Item, bool OfKeys>
+template <class Bits, class CompositeKey, bool OfKeys>
 struct RadixReading {
-  RadixRow<Item>& state;
-  std::int64_t row, winners;
-  RadixDigits<Bits, Item, OfKeys> digits;
-  WinnerSink<Bits, Item> const& sink;
+  RadixRow<CompositeKey>& state;
+  std::int64_t row, selected_count;
+  RadixDigits<Bits, CompositeKey, OfKeys> digits;
+  SelectedSink<Bits, CompositeKey> const& sink;
 
-  /// Counts the digit of the composite keys of floor .. ceiling; `all` tells that all of them are in this interval.
+  /// Counts the digit of the composite keys of low .. high; `all` tells that all of them are in this interval.
   /// Each thread of a team counts the outer bins for itself, which are the fullest of a digit that was aimed.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, Reader const& read, Range range, bool all,
                              unsigned* histogram) const {
-    Item const floor = state.floor, span = state.ceiling - floor, base = state.base;
+    CompositeKey const low = state.low, span = state.high - low, base = state.base;
     int const shift = state.shift;
     unsigned const last = static_cast<unsigned>(digits.bins() - 1);
     unsigned below = 0, above = 0;
-    each_ahead(group, read, range, [&](Item item) {
-      if (!all && item - floor > span) return;  // one test, that few pass: two would be a toss each
-      unsigned const digit = digits.digit_of(item, base, shift, last);
+    each_ahead(group, read, range, [&](CompositeKey composite) {
+      if (!all && composite - low > span) return;  // one test, which few pass
+      unsigned const digit = digits.digit_of(composite, base, shift, last);
       if (digit == 0)
         ++below;
       else if (digit == last)
@@ -62,70 +62,71 @@ struct RadixReading {
   /// The same; in the same read it writes selected keys and buffers those that may still be selected.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, Reader const& read, Range range,
-                              unsigned* histogram, RadixBuffer<Item> to) const {
-    Item const floor = state.floor, ceiling = state.ceiling, span = ceiling - floor;
-    Item const base = state.base;
+                              unsigned* histogram, RadixBuffer<CompositeKey> to) const {
+    CompositeKey const low = state.low, high = state.high, span = high - low;
+    CompositeKey const base = state.base;
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
-    BatchAppender<Item, Group> buffer(group, append_memory(group, 0), {to.items}, &state.filled,
-                                      to.capacity);
-    BatchAppender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 1),
-                                                             {sink, row}, &state.emitted, winners);
-    each_aligned(group, read, range, [&](auto const& items, std::uint32_t present) {
+    BatchAppender<CompositeKey, Group> buffer(group, append_memory(group, 0), {to.composites},
+                                              &state.filled, to.capacity);
+    BatchAppender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
+        group, append_memory(group, 1), {sink, row}, &state.emitted, selected_count);
+    each_aligned(group, read, range, [&](auto const& composites, std::uint32_t present) {
       std::uint32_t won = 0, open = 0;
-      unrolled<items_at_once>([&](auto j) {
-        bool const is_there = (present >> j & 1u) != 0, is_open = items[j] - floor <= span;
-        won |= is_there && items[j] > ceiling ? 1u << j : 0u;
+      unrolled<composites_at_once>([&](auto j) {
+        bool const is_there = (present >> j & 1u) != 0, is_open = composites[j] - low <= span;
+        won |= is_there && composites[j] > high ? 1u << j : 0u;
         open |= is_there && is_open ? 1u << j : 0u;
         if (is_there && is_open)
-          group.fetch_add(&histogram[digits.digit_of(items[j], base, shift, last)], 1u);
+          group.fetch_add(&histogram[digits.digit_of(composites[j], base, shift, last)], 1u);
       });
-      winner.add(items, won);
-      buffer.add(items, open);
+      selected.add(composites, won);
+      buffer.add(composites, open);
     });
     buffer.flush();
-    winner.flush();
+    selected.flush();
   }
 
-  /// Writes every composite key from the floor upwards.
+  /// Writes every composite key from `low` upwards.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
-    Item const threshold = state.floor;
-    BatchAppender<Item, Group, PutWinner<Bits, Item>> winner(group, append_memory(group, 0),
-                                                             {sink, row}, &state.emitted, winners);
-    each_aligned(group, read, range, [&](auto const& items, std::uint32_t present) {
+    CompositeKey const threshold = state.low;
+    BatchAppender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
+        group, append_memory(group, 0), {sink, row}, &state.emitted, selected_count);
+    each_aligned(group, read, range, [&](auto const& composites, std::uint32_t present) {
       std::uint32_t reaching = 0;
-      unrolled<items_at_once>([&](auto j) { reaching |= items[j] >= threshold ? 1u << j : 0u; });
-      winner.add(items, reaching & present);
+      unrolled<composites_at_once>(
+          [&](auto j) { reaching |= composites[j] >= threshold ? 1u << j : 0u; });
+      selected.add(composites, reaching & present);
     });
-    winner.flush();
+    selected.flush();
   }
 
  private:
-  /// Calls visit(item) for a range. Several loads of a thread are under way at once.
+  /// Calls visit(composite) for a range. Several loads of a thread are under way at once.
   template <class Group, class Reader, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION static void each_ahead(Group const& group, Reader const& read,
                                                      Range range, Visit const& visit) {
     std::int64_t const first = aligned_begin(read, range);
     each(group, range.begin, first, [&](std::int64_t i) { visit(read(i)); });
-    each_items<Item>(
+    each_composites<CompositeKey>(
         group, range.end - first, [&](std::int64_t i) { return read(first + i); },
-        [&](auto const& items, std::uint32_t present) {
-          unrolled<items_at_once>([&](auto j) {
-            if ((present >> j & 1u) != 0) visit(items[j]);
+        [&](auto const& composites, std::uint32_t present) {
+          unrolled<composites_at_once>([&](auto j) {
+            if ((present >> j & 1u) != 0) visit(composites[j]);
           });
         });
   }
 
-  /// Likewise visit(items, present), by all threads together.
+  /// Likewise visit(composites, present), by all threads together.
   template <class Group, class Reader, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION static void each_aligned(Group const& group, Reader const& read,
                                                        Range range, Visit const& visit) {
     std::int64_t const first = aligned_begin(read, range), head = first - range.begin;
     if (head > 0)
-      each_items_together<Item>(
+      each_composites_together<CompositeKey>(
           group, head, [&](std::int64_t i) { return read(range.begin + i); }, visit);
-    each_items_together<Item>(
+    each_composites_together<CompositeKey>(
         group, range.end - first, [&](std::int64_t i) { return read(first + i); }, visit);
   }
 
@@ -141,7 +142,7 @@ struct RadixReading {
   template <class Group>
   KOKKOS_FUNCTION std::byte* append_memory(Group const& group, int which) const {
     return group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_sums_bytes +
-                                            which * appender_bytes<Item>());
+                                            which * appender_bytes<CompositeKey>());
   }
 };
 

@@ -5,7 +5,7 @@
 #include <ktopk/detail/instantiate.hpp>
 
 #include "../arrange.hpp"
-#include "../sort_items.hpp"
+#include "../sort_composite_keys.hpp"
 
 namespace ktopk::detail {
 
@@ -16,11 +16,11 @@ struct WholeRows {
   KOKKOS_FUNCTION std::int64_t size(std::int64_t) const { return problem.shape.n; }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct LoadCompositeKeys {
   WholeRows<Bits> rows;
-  ItemMap<Bits, Item> map;
-  Item* items;
+  CompositeKeyMap<Bits, CompositeKey> map;
+  CompositeKey* composites;
   std::int64_t parts;
 
   template <class Group>
@@ -28,41 +28,41 @@ struct LoadCompositeKeys {
     std::int64_t const row = group.index() / parts;
     Stored<Bits> const* const keys = rows.problem.row_keys(row);
     std::int64_t const step = rows.problem.key_step;
-    Item* const out = items + rows.first(row);
+    CompositeKey* const out = composites + rows.first(row);
     Range const range = part_of(rows.size(row), group.index() % parts, parts);
     each(group, range.begin, range.end,
          [&](std::int64_t i) { out[i] = map(keys[i * step], static_cast<std::uint64_t>(i)); });
     if (group.rank() > 0) return;
     tally(Count::keys_read, range.end - range.begin);
-    tally(Count::items_written, range.end - range.begin);
+    tally(Count::composites_written, range.end - range.begin);
     tally(Count::passes, range.begin == 0 ? 1 : 0);
   }
 };
 
-template <class Bits, class Item>
+template <class Bits, class CompositeKey>
 struct TakeFirst {
   WholeRows<Bits> rows;
-  Item const* sorted;
-  Item* selected;
+  CompositeKey const* sorted;
+  CompositeKey* selected;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::int64_t const k = rows.problem.shape.k;
     std::int64_t const row = i / k, slot = i % k;
-    if (slot < rows.problem.winners(row)) selected[i] = sorted[rows.first(row) + slot];
+    if (slot < rows.problem.selected_count(row)) selected[i] = sorted[rows.first(row) + slot];
   }
 };
 
-template <class Item>
+template <class CompositeKey>
 struct SortLayout {
   SortLayout(void* workspace, Device const&, Shape const& shape, Options const&)
-      : pieces(workspace),
-        items(pieces.take<Item>(shape.keys())),
-        spare(pieces.take<Item>(shape.keys())) {
-    selected.items = pieces.take<Item>(shape.rows * shape.k);
+      : layout(workspace),
+        composites(layout.take<CompositeKey>(shape.keys())),
+        spare(layout.take<CompositeKey>(shape.keys())) {
+    selected.composites = layout.take<CompositeKey>(shape.rows * shape.k);
   }
-  Pieces pieces;
-  Item* items;
-  Item* spare;
-  Winners<Item> selected;
+  WorkspaceLayout layout;
+  CompositeKey* composites;
+  CompositeKey* spare;
+  SelectedKeys<CompositeKey> selected;
 };
 
 KTOPK_INLINE std::size_t Sort<Generic>::workspace_bytes(Device const& device, Shape const& shape,
@@ -73,18 +73,19 @@ KTOPK_INLINE std::size_t Sort<Generic>::workspace_bytes(Device const& device, Sh
 template <class Exec, class Bits>
 void Sort<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                         void* workspace) {
-  with_item_type<Bits>(problem.shape.n, [&](auto item) {
-    using Item = decltype(item);
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
     Shape const& shape = problem.shape;
-    auto const map = make_item_map<Item>(problem.rank, shape.n, options.ties);
-    SortLayout<Item> const work(workspace, device_of(exec), shape, options);
+    auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
+    SortLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
     WholeRows<Bits> const rows{problem};
     std::int64_t const parts = parts_of_row(device_of(exec), shape.rows, shape.n);
     launch("ktopk::sort::load", exec, shape.rows * parts, 0,
-           LoadCompositeKeys<Bits, Item>{rows, map, work.items, parts});
-    Item const* const sorted = sort_items(exec, rows, shape.rows, shape.n, work.items, work.spare);
+           LoadCompositeKeys<Bits, CompositeKey>{rows, map, work.composites, parts});
+    CompositeKey const* const sorted =
+        sort_composite_keys(exec, rows, shape.rows, shape.n, work.composites, work.spare);
     launch_each("ktopk::sort::take", exec, shape.rows * shape.k,
-                TakeFirst<Bits, Item>{rows, sorted, work.selected.items});
+                TakeFirst<Bits, CompositeKey>{rows, sorted, work.selected.composites});
     arrange(exec, problem, map, work.selected);
   });
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// An independent implementation of the contract on the host: the answer of a top-k call, and the validation of an
-/// answer. It does not use ordered bits (include/ktopk/detail/rank.hpp), so an error there cannot hide here. Compiled
-/// once, for every key type.
+/// answer. It does not use ordered bits (include/ktopk/detail/ordered_bits.hpp), so an error there cannot hide here.
+/// Compiled once, for every key type.
 
 #include <ktopk/float16.hpp>
 #include <ktopk/options.hpp>

@@ -12,8 +12,8 @@ template <class Exec, class T, class Integer>
 class RowsCall {
   using Memory = typename Exec::memory_space;
   using Borrow = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  template <class Item>
-  using Line = Kokkos::View<Item*, Memory, Borrow>;
+  template <class CompositeKey>
+  using Line = Kokkos::View<CompositeKey*, Memory, Borrow>;
 
  public:
   RowsCall(Exec const& exec, Question<T> const& question)

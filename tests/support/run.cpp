@@ -20,9 +20,9 @@ template <class T, class Exec>
 std::vector<T> read_placed(Buffer<Exec>& buffer, Placement const& where) {
   auto const all = buffer.template download<T>(where.size());
   bool touched = !buffer.untouched_from(all.size() * sizeof(T));
-  auto items = take_out(where, all, touched);
+  auto composites = take_out(where, all, touched);
   if (touched) FAIL("written outside of a View");
-  return items;
+  return composites;
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ Call<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys, V
   Problem<Bits>& problem = call.problem;
   problem.shape = shape_of(function, keys, values, indices, per_row);
   check_overlap(function, keys, values, indices, per_row);
-  problem.rank = make_rank_map<T>(options);
+  problem.rank = make_ordered_bits_map<T>(options);
   problem.worst = worst_key<T>(options.order);
   Matrix const in = matrix_of(key_view(keys));
   problem.keys = reinterpret_cast<Stored<Bits> const*>(key_view(keys).data());

@@ -14,16 +14,16 @@
 namespace ktopk::detail {
 
 enum class Count {
-  keys_read,      ///< keys of the input looked at
-  items_read,     ///< composite keys of buffers looked at
-  items_written,  ///< composite keys put into buffers
-  passes,         ///< times that a row, or its buffer, was read from end to end
-  flushes,        ///< times that a group's buffer was written out
-  insertions,     ///< items that entered a heap or a queue
-  comparisons,    ///< of one composite key with another
-  iterations,     ///< steps of a search for a threshold
-  delegates,      ///< items of the delegate vector
-  candidates,     ///< items that the last step selects from
+  keys_read,           ///< keys of the input looked at
+  composites_read,     ///< composite keys of buffers looked at
+  composites_written,  ///< composite keys put into buffers
+  passes,              ///< times that a row, or its buffer, was read from end to end
+  flushes,             ///< times that a group's buffer was written out
+  insertions,          ///< composite keys that entered a heap or a queue
+  comparisons,         ///< of one composite key with another
+  iterations,          ///< steps of a search for a threshold
+  delegates,           ///< composite keys of the delegate vector
+  candidates,          ///< composite keys that the last step selects from
   number_of_counts
 };
 

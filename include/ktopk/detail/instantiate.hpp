@@ -70,10 +70,11 @@
   template void Implementation::run(Space const&, Problem<std::uint64_t> const&, Options const&, \
                                     void*);
 
-// KTOPK_FOR_EACH_ITEM(X, Space) expands to X(Space, Bits, Item) for the five pairs of key width and composite key.
-#define KTOPK_FOR_EACH_ITEM(X, Space) \
-  X(Space, std::uint8_t, Item64)      \
-  X(Space, std::uint16_t, Item64)     \
-  X(Space, std::uint32_t, Item64)     \
-  X(Space, std::uint32_t, Item128)    \
-  X(Space, std::uint64_t, Item128)
+// KTOPK_FOR_EACH_COMPOSITE_KEY(X, Space) expands to X(Space, Bits, CompositeKey) for the five pairs of key width and
+// composite key.
+#define KTOPK_FOR_EACH_COMPOSITE_KEY(X, Space) \
+  X(Space, std::uint8_t, CompositeKey64)       \
+  X(Space, std::uint16_t, CompositeKey64)      \
+  X(Space, std::uint32_t, CompositeKey64)      \
+  X(Space, std::uint32_t, CompositeKey128)     \
+  X(Space, std::uint64_t, CompositeKey128)

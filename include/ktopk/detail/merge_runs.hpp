@@ -13,9 +13,10 @@
 namespace ktopk::detail {
 
 /// How many of the first `taken` outputs of a descending merge come from `a`.
-template <class Item>
-KOKKOS_FUNCTION std::int64_t merge_split(Item const* a, std::int64_t a_size, Item const* b,
-                                         std::int64_t b_size, std::int64_t taken) {
+template <class CompositeKey>
+KOKKOS_FUNCTION std::int64_t merge_split(CompositeKey const* a, std::int64_t a_size,
+                                         CompositeKey const* b, std::int64_t b_size,
+                                         std::int64_t taken) {
   std::int64_t low = taken > b_size ? taken - b_size : 0;
   std::int64_t high = taken < a_size ? taken : a_size;
   while (low < high) {
@@ -29,11 +30,11 @@ KOKKOS_FUNCTION std::int64_t merge_split(Item const* a, std::int64_t a_size, Ite
 }
 
 /// Merges pairs of sorted runs; call i writes chunk i of the output. Two runs hold a whole number of chunks.
-template <class Rows, class Item>
+template <class Rows, class CompositeKey>
 struct MergeRuns {
   Rows rows;
-  Item const* from;
-  Item* to;
+  CompositeKey const* from;
+  CompositeKey* to;
   std::int64_t run;
   std::int64_t chunk;
   std::int64_t chunks_per_row;
@@ -48,15 +49,15 @@ struct MergeRuns {
     std::int64_t const a_size = size - pair < run ? size - pair : run;
     std::int64_t const b_rest = size - pair - a_size;
     std::int64_t const b_size = b_rest < run ? b_rest : run;
-    tally(Count::items_read, end - begin);
-    tally(Count::items_written, end - begin);
-    Item const* const a = from + rows.first(row) + pair;
+    tally(Count::composites_read, end - begin);
+    tally(Count::composites_written, end - begin);
+    CompositeKey const* const a = from + rows.first(row) + pair;
     merge(a, a_size, a + a_size, b_size, begin - pair, end - pair, to + rows.first(row) + pair);
   }
 
-  KOKKOS_FUNCTION static void merge(Item const* a, std::int64_t a_size, Item const* b,
-                                    std::int64_t b_size, std::int64_t begin, std::int64_t end,
-                                    Item* out) {
+  KOKKOS_FUNCTION static void merge(CompositeKey const* a, std::int64_t a_size,
+                                    CompositeKey const* b, std::int64_t b_size, std::int64_t begin,
+                                    std::int64_t end, CompositeKey* out) {
     std::int64_t i = merge_split(a, a_size, b, b_size, begin);
     std::int64_t j = begin - i;
     for (std::int64_t o = begin; o < end; ++o) {

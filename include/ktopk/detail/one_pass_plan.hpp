@@ -16,7 +16,7 @@ namespace ktopk::detail {
 struct OnePassPlan {
   std::int64_t samples;
   std::int64_t order;     ///< the threshold is the order-th best sample
-  std::int64_t capacity;  ///< room for kept items
+  std::int64_t capacity;  ///< room for kept composite keys
 };
 
 /// A bound on the logarithm of the probability that a Poisson variable of this mean is x, or further from the mean on
@@ -39,7 +39,7 @@ inline std::int64_t safe_order(double mean) {
 }
 
 /// Returns a mean so large that a sample that is expected to hold so many kept keys seldom holds fewer than `order`.
-inline double safe_room(std::int64_t order) {
+inline double safe_capacity(std::int64_t order) {
   auto mean = static_cast<double>(order) + 4 * std::sqrt(static_cast<double>(order));
   while (log_poisson_tail(mean, static_cast<double>(order - 1)) > log_seldom) mean *= 1.01;
   return mean;
@@ -63,9 +63,9 @@ inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
   std::int64_t const order = safe_order(expected);
-  auto const room = static_cast<std::int64_t>(safe_room(order) * ratio);
+  auto const capacity = static_cast<std::int64_t>(safe_capacity(order) * ratio);
   std::int64_t const most = (std::int64_t{1} << 22) + 8 * k;
-  return {samples, order, std::min({room, most, n})};
+  return {samples, order, std::min({capacity, most, n})};
 }
 
 /// Whether rows of a shape are long enough, and k is so small that the read keeps few keys.

@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <ktopk/detail/rank.hpp>
+#include <ktopk/detail/ordered_bits.hpp>
 
 // Positions in a row: ranges and samples of them.
 
@@ -36,7 +36,7 @@ class Strata {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
     x ^= x >> 31;
-    auto const within = static_cast<std::uint64_t>((Item128{x} * m_length) >> 64);
+    auto const within = static_cast<std::uint64_t>((CompositeKey128{x} * m_length) >> 64);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) * m_length + within);
   }
   /// The stratum of a place; the rest counts as the stratum after all others.

@@ -6,8 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/detail/ordered_bits.hpp>
 #include <ktopk/detail/positions.hpp>
-#include <ktopk/detail/rank.hpp>
 #include <ktopk/detail/selected.hpp>
 
 // The arithmetic of radix: which interval holds the k-th composite key of a row, which digit divides the interval, and
@@ -18,34 +18,34 @@ namespace ktopk::detail {
 /// The state of the search in a row. A pass counts digits: the digit of a composite key is its distance above `base` in
 /// units of 2^shift; it is 0 below `base` and at most the last digit. So every bin is an interval of 2^shift composite
 /// keys, but for the two outer ones, which hold what is left on their sides.
-template <class Item>
+template <class CompositeKey>
 struct RadixRow {
-  Item floor, ceiling;  // the k-th item is one of floor .. ceiling
-  Item base;            // of the digit that the next pass counts
+  CompositeKey low, high;  // the k-th composite key is one of low .. high
+  CompositeKey base;       // of the digit that the next pass counts
   int shift;
-  bool settled;       // every item from floor on is selected
-  bool in_buffer;     // what may still win is in the buffer, what has won is written
-  std::int64_t need;  // winners still to be found among floor .. ceiling
-  std::int64_t left;  // how many items those are
-  std::int64_t slot;  // of the histogram that groups share
-  Range room;         // of the row in the buffer
-  unsigned arrived;   // groups done with the pass
-  Count64 filled;     // items in the buffer
-  Count64 emitted;    // winners written
+  bool settled;        // every composite key from low on is selected
+  bool in_buffer;      // what may still win is in the buffer, what has won is written
+  std::int64_t need;   // selected keys still to be found among low .. high
+  std::int64_t left;   // how many composite keys those are
+  std::int64_t slot;   // of the histogram that groups share
+  Range buffer_range;  // of the row in the buffer
+  unsigned arrived;    // groups done with the pass
+  Count64 filled;      // composite keys in the buffer
+  Count64 emitted;     // selected keys written
 };
 
 /// The bounds between which all composite keys of a row lie.
-template <class Item>
+template <class CompositeKey>
 struct Bounds {
-  Item least, most;
+  CompositeKey least, most;
 };
 
 /// The width of a composite key, of at most 128 bits.
-template <class Item>
-KOKKOS_INLINE_FUNCTION int bit_width(Item item) {
-  auto const low = static_cast<std::uint64_t>(item);
-  if constexpr (sizeof(Item) > sizeof(std::uint64_t)) {
-    auto const high = static_cast<std::uint64_t>(item >> 64);
+template <class CompositeKey>
+KOKKOS_INLINE_FUNCTION int bit_width(CompositeKey composite) {
+  auto const low = static_cast<std::uint64_t>(composite);
+  if constexpr (sizeof(CompositeKey) > sizeof(std::uint64_t)) {
+    auto const high = static_cast<std::uint64_t>(composite >> 64);
     if (high != 0) return 128 - Kokkos::countl_zero(high);
   }
   return 64 - Kokkos::countl_zero(low);
@@ -55,9 +55,9 @@ KOKKOS_INLINE_FUNCTION int bit_width(Item item) {
 /// \tparam OfKeys     whether a row holds keys; then no digit holds bits of both ordered bits and position
 /// \tparam BlockBits  if it is not 0, a digit of the positions of 2^BlockBits equal keys or more ends no lower, so that
 ///                    whole blocks of so many keys are counted
-template <class Bits, class Item, bool OfKeys, int BlockBits = 0>
+template <class Bits, class CompositeKey, bool OfKeys, int BlockBits = 0>
 struct RadixDigits {
-  ItemMap<Bits, Item> map;
+  CompositeKeyMap<Bits, CompositeKey> map;
   int digit_bits;
 
   static constexpr bool by_blocks = OfKeys && BlockBits > 0;
@@ -65,16 +65,16 @@ struct RadixDigits {
   KOKKOS_FUNCTION int bins() const { return 1 << digit_bits; }
   KOKKOS_FUNCTION int bits_below_rank() const { return OfKeys ? map.position_bits : 0; }
 
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned digit_of(Item item, Item base, int shift,
-                                                       unsigned last) {
-    Item const place = item > base ? (item - base) >> shift : Item{0};
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned digit_of(CompositeKey composite, CompositeKey base,
+                                                       int shift, unsigned last) {
+    CompositeKey const place = composite > base ? (composite - base) >> shift : CompositeKey{0};
     return place < last ? static_cast<unsigned>(place) : last;
   }
 
-  /// Lays the digit that divides floor .. ceiling.
-  KOKKOS_FUNCTION void next(RadixRow<Item>& state) const {
-    int const bits = bit_width(state.ceiling - state.floor);
-    state.base = state.floor;
+  /// Lays the digit that divides low .. high.
+  KOKKOS_FUNCTION void next(RadixRow<CompositeKey>& state) const {
+    int const bits = bit_width(state.high - state.low);
+    state.base = state.low;
     bool const many_equal = by_blocks && state.left >= std::int64_t{1} << BlockBits;
     state.shift = next_low(bits, many_equal);
   }
@@ -92,48 +92,49 @@ struct RadixDigits {
   }
 
   /// Keeps the interval of a bin; of an outer bin, what is left on its side.
-  KOKKOS_FUNCTION void keep_bin(RadixRow<Item>& state, int bin) const {
-    Item const from = state.base + (static_cast<Item>(bin) << state.shift);
-    Item const span = (Item{1} << state.shift) - 1;
-    if (bin < bins() - 1 && state.ceiling - from > span) state.ceiling = from + span;
-    if (bin > 0) state.floor = from;
+  KOKKOS_FUNCTION void keep_bin(RadixRow<CompositeKey>& state, int bin) const {
+    CompositeKey const from = state.base + (static_cast<CompositeKey>(bin) << state.shift);
+    CompositeKey const span = (CompositeKey{1} << state.shift) - 1;
+    if (bin < bins() - 1 && state.high - from > span) state.high = from + span;
+    if (bin > 0) state.low = from;
     next(state);
   }
 
-  KOKKOS_FUNCTION bool is_one_rank(RadixRow<Item> const& state) const {
-    return map.rank_of(state.floor) == map.rank_of(state.ceiling);
+  KOKKOS_FUNCTION bool is_one_rank(RadixRow<CompositeKey> const& state) const {
+    return map.ordered_bits_of(state.low) == map.ordered_bits_of(state.high);
   }
 
   /// Lays the digit around an interval, which fills the inner bins: of ordered bits, or in a list of composite keys.
   template <class Sample>
-  KOKKOS_FUNCTION void lay_around(RadixRow<Item>& state, Sample least_expected,
+  KOKKOS_FUNCTION void lay_around(RadixRow<CompositeKey>& state, Sample least_expected,
                                   Sample most_expected) const {
-    Item const width = static_cast<Sample>(most_expected - least_expected);
+    CompositeKey const width = static_cast<Sample>(most_expected - least_expected);
     int const bits = bit_width(width);
     int shift = bits > digit_bits ? bits - digit_bits : 0;
-    if ((width >> shift) + 3 > static_cast<Item>(bins())) ++shift;
-    Item const bin = Item{1} << shift, least = least_expected;
-    state.base = (least > bin ? least - bin : Item{0}) << bits_below_rank();
+    if ((width >> shift) + 3 > static_cast<CompositeKey>(bins())) ++shift;
+    CompositeKey const bin = CompositeKey{1} << shift, least = least_expected;
+    state.base = (least > bin ? least - bin : CompositeKey{0}) << bits_below_rank();
     state.shift = shift + bits_below_rank();
   }
 
   /// Ends the search: the k-th is known.
-  KOKKOS_FUNCTION static void settle_at(RadixRow<Item>& state, Item kth) {
-    state.floor = kth;
+  KOKKOS_FUNCTION static void settle_at(RadixRow<CompositeKey>& state, CompositeKey kth) {
+    state.low = kth;
     state.left = state.need;
     state.settled = true;
   }
   /// Ends the search of a row whose keys are all equal: the position tells the k-th.
-  KOKKOS_FUNCTION void settle_equal(RadixRow<Item>& state, std::int64_t size) const {
+  KOKKOS_FUNCTION void settle_equal(RadixRow<CompositeKey>& state, std::int64_t size) const {
     std::int64_t const position = map.flip != 0 ? state.need - 1 : size - state.need;
-    settle_at(state, map.join(map.rank_of(state.floor), static_cast<std::uint64_t>(position)));
+    settle_at(state,
+              map.join(map.ordered_bits_of(state.low), static_cast<std::uint64_t>(position)));
   }
 };
 
 /// The places of an ordered sample of `count` between which the k-th should lie; they may be beyond the sample's ends.
 struct AimedPlaces {
-  template <class Item>
-  KOKKOS_FUNCTION AimedPlaces(RadixRow<Item> const& state, int count_) : count(count_) {
+  template <class CompositeKey>
+  KOKKOS_FUNCTION AimedPlaces(RadixRow<CompositeKey> const& state, int count_) : count(count_) {
     double const share = static_cast<double>(state.need) / static_cast<double>(state.left);
     double const expected = share * count;
     auto const margin = 4 + static_cast<int>(4 * Kokkos::sqrt(expected * (1 - share)));

@@ -18,36 +18,40 @@
 
 namespace ktopk::detail {
 
-/// Rows of keys. If there are verdicts, only the unproven rows are searched.
-template <class Bits, class Item>
+/// Rows of keys. If there are validations, only the unproven rows are searched.
+template <class Bits, class CompositeKey>
 struct RowsOfKeys {
   Problem<Bits> problem;
-  ItemMap<Bits, Item> map;
-  Verdict const* verdicts = nullptr;
+  CompositeKeyMap<Bits, CompositeKey> map;
+  RowValidation const* validations = nullptr;
 
   KOKKOS_FUNCTION bool active(std::int64_t row) const {
-    return verdicts == nullptr || !verdicts[row].proven;
+    return validations == nullptr || !validations[row].proven;
   }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const { return problem.length(row); }
-  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
-  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
+  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const {
+    return problem.selected_count(row);
+  }
+  KOKKOS_FUNCTION Bounds<CompositeKey> bounds(std::int64_t) const { return {0, ~CompositeKey{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return problem.row_begin(row); }
 };
 
 /// Rows that are lists of composite keys. Only the proven rows are searched.
-template <class Bits, class Item>
-struct RowsOfItems {
+template <class Bits, class CompositeKey>
+struct RowsOfCompositeKeys {
   Problem<Bits> problem;
-  Item const* items;
+  CompositeKey const* composites;
   std::int64_t stride;
-  Verdict const* verdicts;
+  RowValidation const* validations;
 
-  KOKKOS_FUNCTION bool active(std::int64_t row) const { return verdicts[row].proven; }
+  KOKKOS_FUNCTION bool active(std::int64_t row) const { return validations[row].proven; }
   KOKKOS_FUNCTION std::int64_t size(std::int64_t row) const {
-    return static_cast<std::int64_t>(verdicts[row].kept);
+    return static_cast<std::int64_t>(validations[row].kept);
   }
-  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const { return problem.winners(row); }
-  KOKKOS_FUNCTION Bounds<Item> bounds(std::int64_t) const { return {0, ~Item{0}}; }
+  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row) const {
+    return problem.selected_count(row);
+  }
+  KOKKOS_FUNCTION Bounds<CompositeKey> bounds(std::int64_t) const { return {0, ~CompositeKey{0}}; }
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const { return row * stride; }
 };
 
@@ -80,27 +84,27 @@ struct RadixGroups {
 };
 
 /// A row's part of the buffer, and how many composite keys it can hold.
-template <class Item>
+template <class CompositeKey>
 struct RadixBuffer {
-  Item* items;
+  CompositeKey* composites;
   std::int64_t capacity;
 };
 
 /// How a selection is divided, and the memory in which it works.
-template <class Item>
+template <class CompositeKey>
 struct RadixWorkspace {
   RadixWorkspace() = default;
   /// For lists of no more than n composite keys.
-  /// \param buffered  whether there is a buffer of a quarter of `keys` items
-  RadixWorkspace(Pieces& pieces, RadixGroups const& all, std::int64_t rows_, std::int64_t n,
-                 std::int64_t keys, bool buffered)
-      : RadixWorkspace(pieces, all, rows_, n, all.shared_from(rows_, n),
+  /// \param buffered  whether there is a buffer of a quarter of `keys` composite keys
+  RadixWorkspace(WorkspaceLayout& layout, RadixGroups const& all, std::int64_t rows_,
+                 std::int64_t n, std::int64_t keys, bool buffered)
+      : RadixWorkspace(layout, all, rows_, n, all.shared_from(rows_, n),
                        buffered ? keys / buffer_share + 1 : 0) {}
   /// For the rows of a shape.
-  RadixWorkspace(Pieces& pieces, RadixGroups const& all, Shape const& shape, bool buffered)
-      : RadixWorkspace(pieces, all, shape.rows, shape.n, all.shared_from(shape),
+  RadixWorkspace(WorkspaceLayout& layout, RadixGroups const& all, Shape const& shape, bool buffered)
+      : RadixWorkspace(layout, all, shape.rows, shape.n, all.shared_from(shape),
                        buffered ? shape.keys() / buffer_share + 1 : 0) {
-    if (shape.ragged && rows > 1) schedule.limit_claims(pieces);
+    if (shape.ragged && rows > 1) schedule.limit_claims(layout);
   }
 
   static constexpr std::int64_t buffer_share = 4;
@@ -111,19 +115,19 @@ struct RadixWorkspace {
 
   std::int64_t rows;
   std::int64_t parts;        // of the only row
-  std::int64_t shared_from;  // rows of so many items are shared by groups
+  std::int64_t shared_from;  // rows of so many composite keys are shared by groups
   std::int64_t shared_rows;  // no more than these
   int digit_bits;
   std::int64_t most_lines;  // of 64 keys, after which counts are added up
   bool has_totals;          // where a row may have more
-  RadixRow<Item>* row_states;
+  RadixRow<CompositeKey>* row_states;
   Count64* histograms;
   RadixSchedule schedule;
-  Item* buffer;
+  CompositeKey* buffer;
 
  private:
-  RadixWorkspace(Pieces& pieces, RadixGroups const& all, std::int64_t rows_, std::int64_t n,
-                 std::int64_t shared_from_, std::int64_t capacity)
+  RadixWorkspace(WorkspaceLayout& layout, RadixGroups const& all, std::int64_t rows_,
+                 std::int64_t n, std::int64_t shared_from_, std::int64_t capacity)
       : rows(rows_),
         parts(all.of_row(1, n)),
         shared_from(shared_from_),
@@ -131,10 +135,10 @@ struct RadixWorkspace {
         digit_bits(digit_bits_for(n)),
         most_lines(forced_most_counted / keys_of_line),
         has_totals(n > forced_most_counted - keys_of_line),
-        row_states(pieces.take<RadixRow<Item>>(rows)),
-        histograms(shared_rows > 0 ? pieces.take<Count64>(shared_rows << digit_bits) : nullptr),
-        schedule(pieces, all.count, all.least_lines, rows > 1 ? shared_rows : 0),
-        buffer(capacity > 0 ? pieces.take<Item>(capacity) : nullptr) {}
+        row_states(layout.take<RadixRow<CompositeKey>>(rows)),
+        histograms(shared_rows > 0 ? layout.take<Count64>(shared_rows << digit_bits) : nullptr),
+        schedule(layout, all.count, all.least_lines, rows > 1 ? shared_rows : 0),
+        buffer(capacity > 0 ? layout.take<CompositeKey>(capacity) : nullptr) {}
 };
 
 /// What the selections of all backends share: their rows and the state of each.
@@ -147,9 +151,9 @@ struct RadixStates {
   Sink sink;
 
   static constexpr bool of_keys = Source::Reader::reads_keys;
-  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::items_read;
-  using Item = std::remove_pointer_t<decltype(Scratch::buffer)>;
-  using Row = RadixRow<Item>;
+  static constexpr Count source_reads = of_keys ? Count::keys_read : Count::composites_read;
+  using CompositeKey = std::remove_pointer_t<decltype(Scratch::buffer)>;
+  using Row = RadixRow<CompositeKey>;
 
   KOKKOS_FUNCTION Digits digits() const { return {sink.map, scratch.digit_bits}; }
   KOKKOS_FUNCTION int bins() const { return digits().bins(); }
@@ -163,22 +167,23 @@ struct RadixStates {
     bool const active = source.active(row);
     std::int64_t const size = active ? source.size(row) : 0;
     std::int64_t const need = active ? source.wanted(row) : 0;
-    Bounds<Item> const bounds = active ? source.bounds(row) : Bounds<Item>{0, ~Item{0}};
+    Bounds<CompositeKey> const bounds =
+        active ? source.bounds(row) : Bounds<CompositeKey>{0, ~CompositeKey{0}};
     auto const& map = sink.map;
-    Item const places = static_cast<Item>(map.position_mask);
-    Item const greatest = map.join(map.rank_of(~Item{0}), 0) | places;
-    Item const most = bounds.most < greatest ? bounds.most : greatest;
+    CompositeKey const places = static_cast<CompositeKey>(map.position_mask);
+    CompositeKey const greatest = map.join(map.ordered_bits_of(~CompositeKey{0}), 0) | places;
+    CompositeKey const most = bounds.most < greatest ? bounds.most : greatest;
     bool const all = need == 0 || need >= size;
-    Item const least = all ? Item{0} : bounds.least & ~places;
-    Range const room = room_for(row, size);
-    state = {least, most | places, 0, 0, all, false, need, size, 0, room, 0, 0, 0};
+    CompositeKey const least = all ? CompositeKey{0} : bounds.least & ~places;
+    Range const buffer_range = buffer_range_for(row, size);
+    state = {least, most | places, 0, 0, all, false, need, size, 0, buffer_range, 0, 0, 0};
     digits().next(state);
   }
 
-  KOKKOS_FUNCTION RadixBuffer<Item> buffer_of(std::int64_t row) const {
+  KOKKOS_FUNCTION RadixBuffer<CompositeKey> buffer_of(std::int64_t row) const {
     if (scratch.buffer == nullptr) return {nullptr, 0};
-    Range const room = scratch.row_states[row].room;
-    return {scratch.buffer + room.begin, room.end - room.begin};
+    Range const buffer_range = scratch.row_states[row].buffer_range;
+    return {scratch.buffer + buffer_range.begin, buffer_range.end - buffer_range.begin};
   }
 
   /// Whether the pass also moves the keys that may still be selected to the buffer.
@@ -198,20 +203,20 @@ struct RadixStates {
       if (!state.in_buffer && state.left == source.size(row) && digits().is_one_rank(state))
         digits().settle_equal(state, state.left);
     tally(Count::passes, 1);
-    if (filtered) tally(Count::items_written, static_cast<std::int64_t>(state.filled));
+    if (filtered) tally(Count::composites_written, static_cast<std::int64_t>(state.filled));
     state.in_buffer = state.in_buffer || filtered;
   }
 
  private:
   /// The row's part of the buffer: where its keys stand among those of all rows, or what it claims first.
-  KOKKOS_FUNCTION Range room_for(std::int64_t row, std::int64_t size) const {
+  KOKKOS_FUNCTION Range buffer_range_for(std::int64_t row, std::int64_t size) const {
     constexpr std::int64_t share = Scratch::buffer_share;
     if (scratch.buffer == nullptr) return {0, 0};
     if (!scratch.schedule.claims_are_limited) {
       std::int64_t const first = source.first(row);
       return {first / share, (first + size) / share};
     }
-    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_item, size / share);
+    std::int64_t const begin = scratch.schedule.claim(RadixClaim::buffered_composite, size / share);
     std::int64_t const end = begin + size / share;
     return end <= source.problem.shape.keys() / share ? Range{begin, end} : Range{0, 0};
   }

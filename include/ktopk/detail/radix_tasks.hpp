@@ -129,18 +129,19 @@ struct RadixTaskList {
 };
 
 /// What rows claim a part of.
-enum class RadixClaim { shared_row, buffered_item };
+enum class RadixClaim { shared_row, buffered_composite };
 
 /// The lists of a selection: one for each pass, of which only those of this pass and the next are kept, and one of the
 /// rows to gather from.
 struct RadixSchedule {
   RadixSchedule() = default;
-  RadixSchedule(Pieces& pieces, std::int64_t groups_, std::int64_t least_, std::int64_t capacity_)
+  RadixSchedule(WorkspaceLayout& layout, std::int64_t groups_, std::int64_t least_,
+                std::int64_t capacity_)
       : groups(groups_),
         least(least_),
         capacity(capacity_),
-        appended(capacity > 0 ? pieces.take<Count64>(most_lists) : nullptr),
-        tasks(capacity > 0 ? pieces.take<RadixTask>(3 * capacity) : nullptr) {}
+        appended(capacity > 0 ? layout.take<Count64>(most_lists) : nullptr),
+        tasks(capacity > 0 ? layout.take<RadixTask>(3 * capacity) : nullptr) {}
 
   RadixTaskList of_pass(int pass) const {
     if (capacity == 0) return {};
@@ -150,9 +151,9 @@ struct RadixSchedule {
 
   /// Makes rows claim what they need. Rows overlap if their offsets descend, and may then need more than there is: a
   /// row that comes too late gets nothing.
-  void limit_claims(Pieces& pieces) {
+  void limit_claims(WorkspaceLayout& layout) {
     claims_are_limited = true;
-    claimed = pieces.take<Count64>(claim_kinds);
+    claimed = layout.take<Count64>(claim_kinds);
   }
   /// Claims an amount, and returns how much was claimed before. One thread calls it, if claims are limited.
   KOKKOS_FUNCTION std::int64_t claim(RadixClaim what, std::int64_t amount) const {

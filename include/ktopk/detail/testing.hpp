@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdint>
 
-// Lets a test or a benchmark run the portable implementations alone; and a test spoil one_pass's threshold, so that its
-// proof fails and radix must serve; and try delegate's other subranges; and let radix's counters be small, and see what
-// did not fit the workspace; and lets calls choose by one calibration after another.
+// Switches for tests and benchmarks. They leave the portable implementations alone to serve, spoil the threshold of
+// one_pass so that its proof fails and radix must serve, set the subranges of delegate and the size of radix's
+// counters, and count the arrays that did not fit the workspace. They also set the calibration by which calls choose.
 
 namespace ktopk::detail {
 

@@ -8,14 +8,15 @@ namespace ktopk::detail {
 
 /// Divides one buffer into arrays. Without a buffer it only adds up their sizes, so that the same code lays a workspace
 /// out and tells its size.
-class Pieces {
+class WorkspaceLayout {
  public:
   static constexpr std::size_t alignment = 256;
   /// A larger workspace counts as this, which is more than any machine has.
   static constexpr std::size_t most = std::size_t{1} << 63;
 
-  Pieces() = default;
-  explicit Pieces(void* buffer) : m_base(aligned(reinterpret_cast<std::uintptr_t>(buffer))) {}
+  WorkspaceLayout() = default;
+  explicit WorkspaceLayout(void* buffer)
+      : m_base(aligned(reinterpret_cast<std::uintptr_t>(buffer))) {}
 
   template <class T>
   T* take(std::int64_t count) {

@@ -19,18 +19,18 @@ namespace ktopk::detail {
 /// Maps the bits of a key to its ordered bits, by masks alone: one compiled implementation serves every key type of its
 /// width.
 template <class Bits>
-struct RankMap {
+struct OrderedBitsMap {
   Bits negative;    // flipped in keys whose top bit is set
   Bits always;      // flipped in every key
   Bits magnitude;   // floating point: all but the sign; otherwise 0
   Bits infinity;    // a magnitude above it is NaN
   Bits minus_zero;  // becomes plus zero
-  Bits nan_rank;
+  Bits ordered_nan;
 
   KTOPK_FUNCTION constexpr Bits operator()(Bits key) const {
     Bits const plain = key == minus_zero ? Bits{0} : key;
     Bits const rank = ordered(plain);
-    return static_cast<Bits>(key & magnitude) > infinity ? nan_rank : rank;
+    return static_cast<Bits>(key & magnitude) > infinity ? ordered_nan : rank;
   }
 
   /// The ordered bits, without regard to NaN and minus zero.
@@ -53,7 +53,7 @@ struct RankMap {
 
   /// Whether a rank belongs to one key alone, so that key_of finds it. Those of NaN and of zero do not.
   KTOPK_FUNCTION constexpr bool has_one_key(Bits rank) const {
-    return minus_zero == 0 || (rank != nan_rank && rank != ordered(Bits{0}));
+    return minus_zero == 0 || (rank != ordered_nan && rank != ordered(Bits{0}));
   }
   /// The key that has such a rank: the inverse of ordered().
   KTOPK_FUNCTION constexpr Bits key_of(Bits rank) const {
@@ -65,7 +65,7 @@ struct RankMap {
 };
 
 template <class T>
-constexpr RankMap<bits_of<T>> make_rank_map(Options const& options) {
+constexpr OrderedBitsMap<bits_of<T>> make_ordered_bits_map(Options const& options) {
   using Bits = bits_of<T>;
   using Traits = KeyTraits<T>;
   constexpr Bits all = std::numeric_limits<Bits>::max();
@@ -104,47 +104,48 @@ constexpr bits_of<T> worst_key(Order order) {
   }
 }
 
-using Item64 = std::uint64_t;
-__extension__ typedef unsigned __int128 Item128;
+using CompositeKey64 = std::uint64_t;
+__extension__ typedef unsigned __int128 CompositeKey128;
 
 /// Puts the rank above the position: the larger composite key is better, and no two of a row are equal.
-template <class Bits, class Item>
-struct ItemMap {
-  RankMap<Bits> rank;
+template <class Bits, class CompositeKey>
+struct CompositeKeyMap {
+  OrderedBitsMap<Bits> rank;
   int position_bits;
   std::uint64_t position_mask;
   std::uint64_t flip;  // position_mask where the lowest index wins a tie, 0 where the highest does
 
-  KTOPK_FUNCTION constexpr Item join(Bits r, std::uint64_t position) const {
-    return (static_cast<Item>(r) << position_bits) | static_cast<Item>(position ^ flip);
+  KTOPK_FUNCTION constexpr CompositeKey join(Bits r, std::uint64_t position) const {
+    return (static_cast<CompositeKey>(r) << position_bits) |
+           static_cast<CompositeKey>(position ^ flip);
   }
-  KTOPK_FUNCTION constexpr Item operator()(Bits key, std::uint64_t position) const {
+  KTOPK_FUNCTION constexpr CompositeKey operator()(Bits key, std::uint64_t position) const {
     return join(rank(key), position);
   }
-  KTOPK_FUNCTION constexpr std::uint64_t position(Item item) const {
-    return (static_cast<std::uint64_t>(item) & position_mask) ^ flip;
+  KTOPK_FUNCTION constexpr std::uint64_t position(CompositeKey composite) const {
+    return (static_cast<std::uint64_t>(composite) & position_mask) ^ flip;
   }
-  KTOPK_FUNCTION constexpr Bits rank_of(Item item) const {
-    return static_cast<Bits>(item >> position_bits);
+  KTOPK_FUNCTION constexpr Bits ordered_bits_of(CompositeKey composite) const {
+    return static_cast<Bits>(composite >> position_bits);
   }
   /// Finds the smallest rank with which a key at one of begin .. end - 1 can reach `threshold`; returns false if no
   /// rank can. So the keys alone decide on whole chunks that come after the last tie.
-  KTOPK_FUNCTION constexpr bool rank_to_reach(Item threshold, std::uint64_t begin,
+  KTOPK_FUNCTION constexpr bool rank_to_reach(CompositeKey threshold, std::uint64_t begin,
                                               std::uint64_t end, Bits& least) const {
-    least = rank_of(threshold);
+    least = ordered_bits_of(threshold);
     if (join(least, begin) >= threshold || join(least, end - 1) >= threshold) return true;
     if (least == std::numeric_limits<Bits>::max()) return false;
     ++least;
     return true;
   }
   /// Whether the rank to reach is the same for every position from `begin` to `end` - 1.
-  KTOPK_FUNCTION constexpr bool is_one_rank_to_reach(Item threshold, std::uint64_t begin,
+  KTOPK_FUNCTION constexpr bool is_one_rank_to_reach(CompositeKey threshold, std::uint64_t begin,
                                                      std::uint64_t end) const {
-    Bits const rank = rank_of(threshold);
+    Bits const rank = ordered_bits_of(threshold);
     return (join(rank, begin) >= threshold) == (join(rank, end - 1) >= threshold);
   }
   /// The position that separates the keys that tie with `threshold`: either those before it reach it, or the others.
-  KTOPK_FUNCTION constexpr std::uint64_t tie_boundary(Item threshold) const {
+  KTOPK_FUNCTION constexpr std::uint64_t tie_boundary(CompositeKey threshold) const {
     return position(threshold) + (flip != 0 ? 1 : 0);
   }
   /// How many low bits of a composite key are used.
@@ -158,8 +159,9 @@ constexpr int position_bits_for(std::int64_t n) {
   return n > 1 ? std::bit_width(static_cast<std::uint64_t>(n - 1)) : 0;
 }
 
-template <class Item, class Bits>
-constexpr ItemMap<Bits, Item> make_item_map(RankMap<Bits> const& rank, std::int64_t n, Ties ties) {
+template <class CompositeKey, class Bits>
+constexpr CompositeKeyMap<Bits, CompositeKey> make_composite_key_map(
+    OrderedBitsMap<Bits> const& rank, std::int64_t n, Ties ties) {
   int const width = position_bits_for(n);
   std::uint64_t const mask = (std::uint64_t{1} << width) - 1;
   return {rank, width, mask, ties == Ties::highest_index ? 0 : mask};
@@ -167,23 +169,23 @@ constexpr ItemMap<Bits, Item> make_item_map(RankMap<Bits> const& rank, std::int6
 
 /// Calls `body` with a value of the narrowest type of composite key that holds rank and position.
 template <class Bits, class Body>
-void with_item_type(std::int64_t n, Body const& body) {
+void with_composite_key_type(std::int64_t n, Body const& body) {
   if constexpr (sizeof(Bits) == 8) {
-    body(Item128{});
+    body(CompositeKey128{});
   } else if constexpr (sizeof(Bits) == 4) {
     if (position_bits_for(n) > 32)
-      body(Item128{});
+      body(CompositeKey128{});
     else
-      body(Item64{});
+      body(CompositeKey64{});
   } else {
-    body(Item64{});
+    body(CompositeKey64{});
   }
 }
 
-/// The size of the type that with_item_type picks.
-constexpr std::size_t item_bytes(int key_bytes, std::int64_t n) {
-  return key_bytes == 8 || (key_bytes == 4 && position_bits_for(n) > 32) ? sizeof(Item128)
-                                                                         : sizeof(Item64);
+/// The size of the type that with_composite_key_type picks.
+constexpr std::size_t composite_key_bytes(int key_bytes, std::int64_t n) {
+  return key_bytes == 8 || (key_bytes == 4 && position_bits_for(n) > 32) ? sizeof(CompositeKey128)
+                                                                         : sizeof(CompositeKey64);
 }
 
 }  // namespace ktopk::detail

@@ -4,7 +4,7 @@
 #include "bisection_search.cuh"
 #include "bisection_sort.cuh"
 
-// From the search's result to a list of the winners' columns, which is then sorted and stored.
+// From the search's result to a list of the selected keys' columns, which is then sorted and stored.
 
 namespace ktopk::detail::cuda {
 
@@ -37,15 +37,15 @@ __device__ __forceinline__ void append_between(unsigned& address, unsigned pair,
       : "memory");
 }
 
-/// The winners of a warp's rows.
+/// The selected keys of a warp's rows.
 template <class Bits, int Lanes, int Keys, Form form>
-class RowWinners {
+class WarpSelection {
  public:
-  using Item = typename Work<Bits>::Item;
+  using CompositeKey = typename Work<Bits>::CompositeKey;
   static constexpr int rows = 32 / Lanes;
-  static constexpr int most_in_lane = sizeof(Item) <= 8 ? 16 : 4;
+  static constexpr int most_in_lane = sizeof(CompositeKey) <= 8 ? 16 : 4;
 
-  __device__ __forceinline__ RowWinners(WarpMemory<Bits> const& memory, int n, int k)
+  __device__ __forceinline__ WarpSelection(WarpMemory<Bits> const& memory, int n, int k)
       : m_memory(memory),
         m_work(memory.work),
         m_place(static_cast<int>(threadIdx.x) % 32 / Lanes),
@@ -74,8 +74,8 @@ class RowWinners {
     int const longest = m_work.k();
     if (longest <= 4 * Lanes)
       sort_rows<4>(longest);
-    else if (sizeof(Item) <= 8 && longest <= 8 * Lanes)
-      sort_rows<sizeof(Item) <= 8 ? 8 : 4>(longest);
+    else if (sizeof(CompositeKey) <= 8 && longest <= 8 * Lanes)
+      sort_rows<sizeof(CompositeKey) <= 8 ? 8 : 4>(longest);
     else if (longest <= 32 * most_in_lane)
       sort_rows<most_in_lane>(longest);
     else
@@ -91,7 +91,7 @@ class RowWinners {
 
  private:
   __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
-  __device__ __forceinline__ Item item(int column) const {
+  __device__ __forceinline__ CompositeKey composite(int column) const {
     return m_work.map(m_row[column], static_cast<std::uint64_t>(column));
   }
 
@@ -111,20 +111,20 @@ class RowWinners {
     }
     __syncwarp();
     constexpr int most = bisection_tuning.ties(Lanes) / Lanes;
-    Item mine[most];
+    CompositeKey mine[most];
     int columns[most], better[most] = {};
 #pragma unroll
     for (int p = 0; p < most; ++p) {
       int const i = m_lane + p * Lanes;
       columns[p] = i < count ? ties[i] : n();
-      mine[p] = item_or_least(columns[p]);
+      mine[p] = composite_or_least(columns[p]);
     }
     int const longest = static_cast<int>(lanes_max<32>(static_cast<unsigned>(count)));
     for (int from = 0; from < min(longest, Lanes); ++from)
 #pragma unroll
       for (int p = 0; p < most; ++p) {
         if (p * Lanes >= longest) break;
-        Item const other = shuffle_from(mine[p], m_place * Lanes + from);
+        CompositeKey const other = shuffle_from(mine[p], m_place * Lanes + from);
 #pragma unroll
         for (int q = 0; q < most; ++q) better[q] += other > mine[q] ? 1 : 0;
       }
@@ -134,11 +134,11 @@ class RowWinners {
         m_list[above + better[p]] = static_cast<std::uint16_t>(columns[p]);
   }
   /// Behind the row's end there are no keys.
-  __device__ __forceinline__ Item item_or_least(int column) const {
-    return column < n() ? item(column) : Item{0};
+  __device__ __forceinline__ CompositeKey composite_or_least(int column) const {
+    return column < n() ? composite(column) : CompositeKey{0};
   }
 
-  /// As many rows at once as lanes with `Count` winners each can hold.
+  /// As many rows at once as lanes with `Count` selected keys each can hold.
   template <int Count>
   __device__ __forceinline__ void sort_rows(int longest) {
     int lanes = 1;
@@ -146,31 +146,31 @@ class RowWinners {
     int const lane = static_cast<int>(threadIdx.x) % 32, first = lane % lanes * Count;
     for (int begin = 0; begin < rows; begin += 32 / lanes) {
       int const r = begin + lane / lanes;
-      Item items[Count];
+      CompositeKey composites[Count];
 #pragma unroll
-      for (int i = 0; i < Count; ++i) items[i] = item_of_slot(r, first + i);
-      sort_over_lanes(items, lanes);
+      for (int i = 0; i < Count; ++i) composites[i] = composite_of_slot(r, first + i);
+      sort_over_lanes(composites, lanes);
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < Count; ++i)
         if (r < rows && first + i < longest)
-          m_memory.list()[r * longest + first + i] = column_of(items[i]);
+          m_memory.list()[r * longest + first + i] = column_of(composites[i]);
     }
     __syncwarp();
   }
 
-  /// Of a winner of any row of the warp; 0 where there is none.
-  __device__ __forceinline__ Item item_of_slot(int r, int slot) const {
+  /// Of a selected key of any row of the warp; 0 where there is none.
+  __device__ __forceinline__ CompositeKey composite_of_slot(int r, int slot) const {
     int const real = __shfl_sync(full_warp, m_k, r * Lanes);
     if (r >= rows || slot >= real) return 0;
     int const column = m_memory.list()[r * m_work.k() + slot];
     return m_work.map(m_memory.row(r)[column], static_cast<std::uint64_t>(column));
   }
-  __device__ __forceinline__ std::uint16_t column_of(Item item) const {
-    return static_cast<std::uint16_t>(m_work.map.position(item));
+  __device__ __forceinline__ std::uint16_t column_of(CompositeKey composite) const {
+    return static_cast<std::uint16_t>(m_work.map.position(composite));
   }
 
-  /// More of them: a bitonic network without its missing items, which count as the worst.
+  /// More of them: a bitonic network without its missing composite keys, which count as the worst.
   __device__ __forceinline__ void sort_in_place(int longest) {
     for (int size = 2; size < 2 * longest; size *= 2) {
       exchange(longest, size / 2, size - 1);
@@ -186,7 +186,7 @@ class RowWinners {
       int const other = place ^ flip;
       if (other < m_k) {
         std::uint16_t const here = m_list[place], there = m_list[other];
-        if (item(there) > item(here)) {
+        if (composite(there) > composite(here)) {
           m_list[place] = there;
           m_list[other] = here;
         }
