@@ -543,7 +543,7 @@ class DeviceSelection {
       if (composite >= threshold) selected[claim(&state.found)] = composite;
     });
     wait_for_all(state, barriers);
-    rank_winners(selected, k);
+    rank_selected(selected, k);
   }
 
   __device__ CompositeKey find_by_digits(RowState& state, unsigned k, unsigned& barriers) const {
@@ -568,7 +568,7 @@ class DeviceSelection {
   }
 
   /// Each block puts its share of the selected keys.
-  __device__ void rank_winners(CompositeKey const* selected, unsigned k) const {
+  __device__ void rank_selected(CompositeKey const* selected, unsigned k) const {
     for (unsigned i = threadIdx.x; i < k; i += threads) list()[i] = load_written(selected + i);
     __syncthreads();
     Output<Bits> const to(m_rows.problem, row());
