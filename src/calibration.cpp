@@ -6,9 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <locale>
-#include <optional>
 #include <ostream>
-#include <set>
 #include <sstream>
 
 #include <ktopk/detail/checks.hpp>

@@ -9,7 +9,7 @@
 #include "cost_model.hpp"
 
 // The file of figures that `ktopk calibrate` writes and the choice reads when the environment variable
-// KTOPK_CALIBRATION names it. docs/choosing.md describes its form.
+// KTOPK_CALIBRATION names it. docs/command.md describes its form.
 
 namespace ktopk::detail {
 

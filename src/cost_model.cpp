@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/one_pass_plan.hpp>

@@ -21,7 +21,8 @@ inline std::vector<std::string> baselines_on([[maybe_unused]] std::string const&
   if (backend == "OpenMP") baselines.push_back("__gnu_parallel::nth_element");
 #endif
 #ifdef KTOPK_PERF_CUB
-  if (backend == "Cuda") baselines.push_back("cub::DeviceTopK");
+  if (backend == "Cuda")
+    baselines.insert(baselines.end(), {"cub::DeviceTopK", "cub::DeviceBatchedTopK"});
 #endif
   return baselines;
 }

@@ -171,28 +171,53 @@ void measure_host_baseline(benchmark::State& state, Exec const& exec, Case const
 }
 
 #ifdef KTOPK_PERF_CUB
-template <class T>
-void measure_cub(benchmark::State& state, Kokkos::Cuda const& exec, Case const& c) {
+template <class T, class Cub>
+void measure_cub_call(benchmark::State& state, Kokkos::Cuda const& exec, Case const& c, Cub cub) {
   auto const keys = key_cache.get<Kokkos::Cuda, T>(c);
   auto const values = make_places<Kokkos::Cuda, T>("ktopk::perf::values", c);
   auto const indices = make_places<Kokkos::Cuda, std::int32_t>("ktopk::perf::indices", c);
-  CubTopK const cub{c.type, keys.data(), c.n, c.k, values.data(), indices.data()};
-  if (c.rows != 1 || c.lengths == Lengths::ragged || c.sorted == Sorted::yes || !cub.supported())
-    return state.SkipWithError(
-        "one row of f16, bf16, f32, f64 or i32, and no sorted output, is what it serves");
+  cub.keys = keys.data();
+  cub.values = values.data();
+  cub.indices = indices.data();
   auto const bytes = cub.workspace_bytes();
   Kokkos::View<std::byte*, Kokkos::CudaSpace> const workspace("ktopk::perf::workspace", bytes);
   measure<Kokkos::Cuda, T>(
       state, exec, c, keys, [] {}, [&] { cub.run(workspace.data(), bytes, exec.cuda_stream()); },
       [&] { verify(exec, c, keys, values, indices); });
 }
+
+/// Even rows in any order are what CUB serves.
+bool asks_what_cub_serves(Case const& c) {
+  return c.lengths == Lengths::even && c.sorted == Sorted::no;
+}
+
+template <class T>
+void measure_cub(benchmark::State& state, Kokkos::Cuda const& exec, Case const& c) {
+  CubTopK const cub{c.type, nullptr, c.n, c.k, nullptr, nullptr};
+  if (c.rows != 1 || !asks_what_cub_serves(c) || !cub.supported())
+    return state.SkipWithError(
+        "one row of f16, bf16, f32, f64 or i32, and no sorted output, is what it serves");
+  measure_cub_call<T>(state, exec, c, cub);
+}
+
+template <class T>
+void measure_cub_batched(benchmark::State& state, Kokkos::Cuda const& exec, Case const& c) {
+  CubBatchedTopK const cub{c.type, nullptr, c.rows, c.n, c.k, nullptr, nullptr};
+  if (!asks_what_cub_serves(c) || !cub.supported())
+    return state.SkipWithError(
+        "rows of up to 8192 keys of bf16 or f32, and no sorted output, are what it serves, from "
+        "CCCL 3.5 on");
+  measure_cub_call<T>(state, exec, c, cub);
+}
 #endif
 
 template <class Exec, class T>
 void measure_typed(benchmark::State& state, Exec const& exec, Case const& c) {
 #ifdef KTOPK_PERF_CUB
-  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
     if (c.method == "cub::DeviceTopK") return measure_cub<T>(state, exec, c);
+    if (c.method == "cub::DeviceBatchedTopK") return measure_cub_batched<T>(state, exec, c);
+  }
 #endif
   if constexpr (!baselines_take<T>) {
     state.SkipWithError("baselines are measured with f32, f64 and i32");

@@ -23,4 +23,20 @@ struct CubTopK {
   void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;
 };
 
+/// cub::DeviceBatchedTopK::MaxPairs on rows of equal length, keys with their positions, in any order.
+struct CubBatchedTopK {
+  std::string type;
+  void const* keys;
+  std::int64_t rows, n, k;
+  void* values;
+  std::int32_t* indices;
+
+  static constexpr std::int64_t longest_row = 8192;
+
+  /// Whether CCCL has it and the baseline is built for these keys.
+  bool supported() const;
+  std::size_t workspace_bytes() const;
+  void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;
+};
+
 }  // namespace ktopk::perf
