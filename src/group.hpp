@@ -91,11 +91,6 @@ class TeamGroup {
   KOKKOS_FUNCTION T sum_before(T amount) const {
     return m_member.team_scan(amount);
   }
-  /// Adds the amounts of all threads to a counter that groups share; each gets the begin of its share. Together.
-  template <class T>
-  KOKKOS_FUNCTION T claim(T* counter, T amount) const {
-    return m_member.team_scan(amount, counter);
-  }
   template <class T>
   KOKKOS_FUNCTION void merge_extremes(T& least, T& most) const {
     Kokkos::MinMaxScalar<T> both{least, most};
@@ -298,66 +293,6 @@ class Appender {
   Count64* m_first;
   int* m_holds;
   CompositeKey* m_held;
-};
-
-/// Appends batches of composite keys, by all threads of a group together: a team claims the places of all with one
-/// scan, and a thread alone gathers them first.
-template <class CompositeKey, class Group, class Put = PutInList<CompositeKey>>
-class BatchAppender {
- public:
-  /// \param shared  appender_bytes<CompositeKey>() that the group shares, as aligned as a CompositeKey
-  KOKKOS_FUNCTION BatchAppender(Group const& group, std::byte* shared, Put const& put,
-                                Count64* count, std::int64_t capacity)
-      : m_appender(group, shared, put, count, capacity) {}
-
-  /// Appends those of composites[0], composites[1] ... whose bits in `wanted` are set. Together.
-  template <class Items>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Items const& composites, std::uint32_t wanted) {
-    m_appender.add_batch(composites, wanted);
-  }
-  /// Together.
-  KOKKOS_FUNCTION void flush() { m_appender.flush(); }
-
- private:
-  class OfThread : public Appender<CompositeKey, Group, Put> {
-   public:
-    using Appender<CompositeKey, Group, Put>::Appender;
-    template <int size>
-    KOKKOS_FORCEINLINE_FUNCTION void add_batch(CompositeKey const (&composites)[size],
-                                               std::uint32_t wanted) {
-      for (int j = 0; j < size; ++j) this->add_if((wanted >> j & 1u) != 0, composites[j]);
-    }
-  };
-
-  class OfTeam {
-   public:
-    KOKKOS_FUNCTION OfTeam(Group const& group, std::byte*, Put const& put, Count64* count,
-                           std::int64_t capacity)
-        : m_group(group), m_put(put), m_count(count), m_capacity(capacity) {}
-    template <int size>
-    KOKKOS_FORCEINLINE_FUNCTION void add_batch(CompositeKey const (&composites)[size],
-                                               std::uint32_t wanted) {
-      auto const amount = static_cast<Count64>(Kokkos::Experimental::popcount_builtin(wanted));
-      auto slot = static_cast<std::int64_t>(m_group.claim(m_count, amount));
-#if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
-#pragma unroll
-#endif
-      for (int j = 0; j < size; ++j) {
-        if ((wanted >> j & 1u) == 0) continue;
-        if (slot < m_capacity) m_put(slot, composites[j]);
-        ++slot;
-      }
-    }
-    KOKKOS_FUNCTION void flush() const {}
-
-   private:
-    Group const& m_group;
-    Put m_put;
-    Count64* m_count;
-    std::int64_t m_capacity;
-  };
-
-  std::conditional_t<Group::is_host, OfThread, OfTeam> m_appender;
 };
 
 /// Ends a stride in which each thread added no more than one composite key to each appender: flushes those that are

@@ -136,23 +136,4 @@ KOKKOS_FORCEINLINE_FUNCTION void each_composites(Group const& group, std::int64_
   }
 }
 
-/// The same, by all threads together: each calls visit as often, if with nothing present.
-template <class CompositeKey, class Group, class Read, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void each_composites_together(Group const& group, std::int64_t count,
-                                                          Read const& read, Visit const& visit) {
-  constexpr int at_once = composites_at_once;
-  for (std::int64_t first = 0; first < count; first += at_once * group.size()) {
-    std::int64_t const begin = first + group.rank();
-    CompositeKey composites[at_once] = {};
-    std::uint32_t present = 0;
-    unrolled<at_once>([&](auto j) {
-      std::int64_t const i = begin + j * group.size();
-      if (i >= count) return;
-      composites[j] = read(i);
-      present |= 1u << j;
-    });
-    visit(composites, present);
-  }
-}
-
 }  // namespace ktopk::detail

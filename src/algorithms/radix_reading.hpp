@@ -67,22 +67,18 @@ struct RadixReading {
     CompositeKey const base = state.base;
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
-    BatchAppender<CompositeKey, Group> buffer(group, append_memory(group, 0), {to.composites},
-                                              &state.filled, to.capacity);
-    BatchAppender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
+    Appender<CompositeKey, Group> buffer(group, append_memory(group, 0), {to.composites},
+                                         &state.filled, to.capacity);
+    Appender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
         group, append_memory(group, 1), {sink, row}, &state.emitted, selected_count);
-    each_aligned(group, read, range, [&](auto const& composites, std::uint32_t present) {
-      std::uint32_t won = 0, open = 0;
-      unrolled<composites_at_once>([&](auto j) {
-        bool const is_there = (present >> j & 1u) != 0, is_open = composites[j] - low <= span;
-        won |= is_there && composites[j] > high ? 1u << j : 0u;
-        open |= is_there && is_open ? 1u << j : 0u;
-        if (is_there && is_open)
-          group.fetch_add(&histogram[digits.digit_of(composites[j], base, shift, last)], 1u);
-      });
-      selected.add(composites, won);
-      buffer.add(composites, open);
-    });
+    auto const visit = [&](CompositeKey composite) {
+      selected.add_if(composite > high, composite);
+      if (composite - low > span) return;
+      buffer.add_if(true, composite);
+      group.fetch_add(&histogram[digits.digit_of(composite, base, shift, last)], 1u);
+    };
+    each_together(group, range, read.lead(range.begin), read, visit,
+                  [&] { flush_fuller(group, buffer, selected); });
     buffer.flush();
     selected.flush();
   }
@@ -91,23 +87,24 @@ struct RadixReading {
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
     CompositeKey const threshold = state.low;
-    BatchAppender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
+    Appender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
         group, append_memory(group, 0), {sink, row}, &state.emitted, selected_count);
-    each_aligned(group, read, range, [&](auto const& composites, std::uint32_t present) {
-      std::uint32_t reaching = 0;
-      unrolled<composites_at_once>(
-          [&](auto j) { reaching |= composites[j] >= threshold ? 1u << j : 0u; });
-      selected.add(composites, reaching & present);
-    });
+    each_together(
+        group, range, read.lead(range.begin), read,
+        [&](CompositeKey composite) { selected.add_if(composite >= threshold, composite); },
+        [&] { flush_fuller(group, selected); });
     selected.flush();
   }
 
  private:
-  /// Calls visit(composite) for a range. Several loads of a thread are under way at once.
+  /// Calls visit(composite) for a range. Several loads of a thread are under way at once, and the read begins at an
+  /// address that is a multiple of 64 keys (RadiK 3.2.2).
   template <class Group, class Reader, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION static void each_ahead(Group const& group, Reader const& read,
                                                      Range range, Visit const& visit) {
-    std::int64_t const first = aligned_begin(read, range);
+    std::int64_t const lead = read.lead(range.begin);
+    std::int64_t const boundary = range.begin + (lead > 0 ? 64 - lead : 0);
+    std::int64_t const first = boundary < range.end ? boundary : range.end;
     each(group, range.begin, first, [&](std::int64_t i) { visit(read(i)); });
     each_composites<CompositeKey>(
         group, range.end - first, [&](std::int64_t i) { return read(first + i); },
@@ -116,26 +113,6 @@ struct RadixReading {
             if ((present >> j & 1u) != 0) visit(composites[j]);
           });
         });
-  }
-
-  /// Likewise visit(composites, present), by all threads together.
-  template <class Group, class Reader, class Visit>
-  KOKKOS_FORCEINLINE_FUNCTION static void each_aligned(Group const& group, Reader const& read,
-                                                       Range range, Visit const& visit) {
-    std::int64_t const first = aligned_begin(read, range), head = first - range.begin;
-    if (head > 0)
-      each_composites_together<CompositeKey>(
-          group, head, [&](std::int64_t i) { return read(range.begin + i); }, visit);
-    each_composites_together<CompositeKey>(
-        group, range.end - first, [&](std::int64_t i) { return read(first + i); }, visit);
-  }
-
-  /// The first place of a range that is a multiple of 64 keys (RadiK 3.2.2), or its end.
-  template <class Reader>
-  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t aligned_begin(Reader const& read, Range range) {
-    std::int64_t const lead = read.lead(range.begin);
-    std::int64_t const boundary = range.begin + (lead > 0 ? 64 - lead : 0);
-    return boundary < range.end ? boundary : range.end;
   }
 
   /// The memory of one of two Appenders, after a histogram, sums and a flag.
