@@ -201,7 +201,11 @@ TEST_CASE("the choice by figures never takes what does not serve", "[calibration
   Shape ragged = shape;
   ragged.ragged = true;
   for (Algorithm const fastest : {Algorithm::one_pass, Algorithm::bisection})
-    CHECK(choose(gpu, ragged, {}, figures_for(fastest, false)) == Algorithm::radix);
+    CHECK(choose(gpu, ragged, {}, figures_for(fastest, false)) == fastest);
+  ragged.n = 1 << 20;
+  CHECK(choose(gpu, ragged, {}, bisection) != Algorithm::bisection);
+  ragged.k = 1 << 15;
+  CHECK(choose(gpu, ragged, {}, figures_for(Algorithm::one_pass, false)) == Algorithm::radix);
   CHECK(choose(gpu, make_shape<float>(16, 1 << 12, 1 << 11), {},
                figures_for(Algorithm::one_pass, false)) != Algorithm::one_pass);
 }

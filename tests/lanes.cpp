@@ -88,7 +88,8 @@ Answer<T> solve_by_lanes(Question<T> const& question, Options const& options, La
           {problem, make_composite_key_map<CompositeKey>(problem.rank, c.n, options.ties), nullptr},
           {options.max_iterations, options.epsilon},
           loads,
-          c.memory},
+          c.memory,
+          c.n},
       layout};
   for (int league = 0; league * layout.groups < rows; ++league) run_team(league, layout, on_lanes);
   return answer;
