@@ -9,14 +9,14 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
-/// The rows of a block, one after the other. Where few are not left out, its threads look for them side by side.
+/// The rows of a block, one after the other. Where short rows are left out, each thread looks at the length of another row.
 template <int Threads, class Bits, class CompositeKey>
 class RowsOfBlock {
  public:
   __device__ RowsOfBlock(Batch<Bits, CompositeKey> const& batch, int parts)
       : m_batch(batch), m_step(gridDim.x / parts), m_row(blockIdx.x / parts - m_step) {}
 
-  /// Together. Returns the number of rows behind the last one.
+  /// Together. After the last row it returns the number of rows.
   __device__ std::int64_t next() {
     std::int64_t const rows = m_batch.problem.shape.rows;
     if (m_batch.left_out < 0) return m_row + m_step < rows ? m_row += m_step : rows;

@@ -40,10 +40,10 @@ struct RaggedSample {
   static constexpr std::int64_t longer = std::int64_t{1} << 22;
 };
 
-/// How many keys of a row seldom more reach the threshold: it is concave in n.
+/// How many keys of a row seldom more reach the threshold, and no fewer than all where there is none. It is concave in n.
 KOKKOS_INLINE_FUNCTION std::int64_t ragged_room(std::int64_t n, std::int64_t k) {
   double const per_sample = static_cast<double>(n) / static_cast<double>(whole_row);
-  double const room = static_cast<double>(k) +
+  double const room = 1.5 * static_cast<double>(k) +
                       9 * Kokkos::sqrt(per_sample * static_cast<double>(k)) + 25 * per_sample + 1;
   auto const most = static_cast<std::int64_t>(room);
   return most < n ? most : n;
