@@ -8,11 +8,8 @@ targets.csv. On another card, compare times over the streaming bounds. The porta
 --most-portable keys."""
 import argparse
 import itertools
-import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import report
 import targets
@@ -24,23 +21,13 @@ def same_keys(case):
     return case["algorithm"], case["type"], case["input"], int(case["rows"]), int(case["n"])
 
 
-def measure(program, cases, output, most_portable, baselines):
-    """One run of the program for all k of a kernel and its keys; the JSON of all runs in one."""
-    merged = None
+def runs(cases, most_portable, baselines):
+    """The arguments of one run for all k of a kernel and its keys."""
     for (algorithm, key_type, keys, rows, n), group in itertools.groupby(sorted(cases, key=same_keys), key=same_keys):
         methods = [algorithm, "automatic"] + (baselines if rows == 1 and key_type != "u32" else [])
         implementations = ["tuned"] + (["portable"] if rows * n <= most_portable else [])
-        with tempfile.NamedTemporaryFile(suffix=".json") as part:
-            subprocess.run(
-                [program, "--backend=Cuda", "--method=" + ",".join(methods), f"--type={key_type}", f"--input={keys}",
-                 f"--rows={rows}", f"--n={n}", "--k=" + ",".join(case["k"] for case in group), "--sorted=no",
-                 "--implementation=" + ",".join(implementations), "--benchmark_min_time=0.02",
-                 f"--benchmark_out={part.name}"],
-                check=True, stdout=subprocess.DEVNULL)
-            result = json.load(open(part.name, encoding="utf-8"))
-        merged = merged or {**result, "benchmarks": []}
-        merged["benchmarks"] += result["benchmarks"]
-        pathlib.Path(output).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
+        yield ["--method=" + ",".join(methods), f"--type={key_type}", f"--input={keys}", f"--rows={rows}", f"--n={n}",
+               "--k=" + ",".join(case["k"] for case in group), "--implementation=" + ",".join(implementations)]
 
 
 def cell(row, method, algorithm=None):
@@ -82,7 +69,7 @@ def main():
              if arguments.algorithm in (None, case["algorithm"])]
     if arguments.run:
         baselines = ["cub::DeviceTopK"] if arguments.cub else []
-        measure(arguments.run, cases, arguments.output, arguments.most_portable, baselines)
+        targets.run_all(arguments.run, runs(cases, arguments.most_portable, baselines), arguments.output)
     results = arguments.output if arguments.run else arguments.results
     if not results:
         parser.error("results or --run is needed")

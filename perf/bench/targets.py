@@ -35,21 +35,27 @@ def keys_of(input_name):
     return ["--input=normal", "--lengths=ragged"] if input_name == "ragged" else [f"--input={input_name}"]
 
 
-def measure(program, targets, output, most_keys, implementation):
-    """One run of the program for all k of a workload; the JSON of all runs in one."""
-    known = [case for case in targets if case["input"] in INPUTS and int(case["rows"]) * int(case["n"]) <= most_keys]
+def run_all(program, argument_lists, output):
+    """A run of the program for each list; the JSON of all runs in one, written after each."""
     merged = None
-    for key, group in itertools.groupby(sorted(known, key=workload), key=lambda case: workload(case)[:4]):
+    for arguments in argument_lists:
         with tempfile.NamedTemporaryFile(suffix=".json") as part:
             subprocess.run(
-                [program, "--backend=Cuda", "--method=automatic", f"--type={key[0]}", *keys_of(key[1]),
-                 f"--rows={key[2]}", f"--n={key[3]}", "--k=" + ",".join(case["k"] for case in group), "--sorted=no",
-                 "--benchmark_min_time=0.02", f"--benchmark_out={part.name}", f"--implementation={implementation}"],
+                [program, "--backend=Cuda", "--sorted=no", "--benchmark_min_time=0.02", *arguments,
+                 f"--benchmark_out={part.name}"],
                 check=True, stdout=subprocess.DEVNULL)
             result = json.load(open(part.name, encoding="utf-8"))
         merged = merged or {**result, "benchmarks": []}
         merged["benchmarks"] += result["benchmarks"]
         pathlib.Path(output).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
+
+
+def runs(targets, most_keys, implementation):
+    """The arguments of one run for all k of a workload."""
+    known = [case for case in targets if case["input"] in INPUTS and int(case["rows"]) * int(case["n"]) <= most_keys]
+    for key, group in itertools.groupby(sorted(known, key=workload), key=lambda case: workload(case)[:4]):
+        yield ["--method=automatic", f"--type={key[0]}", *keys_of(key[1]), f"--rows={key[2]}", f"--n={key[3]}",
+               "--k=" + ",".join(case["k"] for case in group), f"--implementation={implementation}"]
 
 
 def name_of(case):
@@ -115,7 +121,7 @@ def main():
     arguments = parser.parse_args()
     targets = cases(pathlib.Path(__file__).with_name("targets.csv"))
     if arguments.run:
-        measure(arguments.run, targets, arguments.output, arguments.most_keys, arguments.implementation)
+        run_all(arguments.run, runs(targets, arguments.most_keys, arguments.implementation), arguments.output)
     results = arguments.output if arguments.run else arguments.results
     if not results:
         parser.error("results or --run is needed")
