@@ -82,11 +82,6 @@ bool is_served_by_tuned(Device const& device, Shape const& shape, Options const&
   return is_tuned;
 }
 
-/// Whether bisection must be exact: then all algorithms give the same answer.
-inline bool is_exact(Options const& options) {
-  return options.max_iterations == 0 && options.epsilon == 0;
-}
-
 /// \param function  for the message where the calibration is of no use
 template <class Exec>
 Algorithm wanted_algorithm(char const* function, Exec const& exec, Shape const& shape,

@@ -132,12 +132,12 @@ class Keys {
   template <class T>
   std::vector<T> fetch_row(Kokkos::View<T*, Memory> const& from, Shape const& shape,
                            std::int64_t row) {
-    std::vector<T> items(static_cast<std::size_t>(shape.k));
+    std::vector<T> fetched(static_cast<std::size_t>(shape.k));
     m_exec.fence("ktopk::tools::fetch");
     auto const part = Kokkos::subview(from, std::pair(row * shape.k, (row + 1) * shape.k));
-    Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace, Unmanaged>(items.data(), items.size()),
-                      part);
-    return items;
+    Kokkos::deep_copy(
+        Kokkos::View<T*, Kokkos::HostSpace, Unmanaged>(fetched.data(), fetched.size()), part);
+    return fetched;
   }
 
   /// The positions of the best keys of a row in ascending order; of equal keys the first are better.

@@ -283,17 +283,6 @@ std::int64_t spread_length(int device, Shape const& shape) {
   return length;
 }
 
-}  // namespace
-
-bool bisection_supports(Shape const& shape, Options const& options) {
-  if (options.max_iterations != 0 || options.epsilon != 0) return false;
-  if (shape.ragged)
-    return shape.rows > 0 && shape.k <= held_of_ragged(shape) &&
-           shape.n / shape.rows <= bisection_longest_row(shape.key_bytes) / 2 &&
-           one_pass_batch_supports(shape);
-  return shape.n <= bisection_longest_row(shape.key_bytes) && shape.k <= shape.n;
-}
-
 /// Rows that their lanes cannot hold are left to whole warps, and those that a warp cannot hold to one_pass.
 template <class Bits>
 void select_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem,
@@ -307,6 +296,17 @@ void select_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem
   else if constexpr (sizeof(Bits) < 8)
     launch_ragged<32, 128>(device, stream, problem, options);
   one_pass_of_longer_rows(device, stream, problem, options, std::max(held, by_warp));
+}
+
+}  // namespace
+
+bool bisection_supports(Shape const& shape, Options const& options) {
+  if (!is_exact(options)) return false;
+  if (shape.ragged)
+    return shape.rows > 0 && shape.k <= held_of_ragged(shape) &&
+           shape.n / shape.rows <= bisection_longest_row(shape.key_bytes) / 2 &&
+           one_pass_batch_supports(shape);
+  return shape.n <= bisection_longest_row(shape.key_bytes) && shape.k <= shape.n;
 }
 
 template <class Bits>

@@ -73,7 +73,7 @@ struct Mail;
 /// Of composite keys of at most 63 bits: a word each, behind the head.
 template <>
 struct Mail<CompositeKey64> : MailWords {
-  __device__ static unsigned room(unsigned units) { return 2 * units - 1; }
+  __device__ static unsigned capacity(unsigned units) { return 2 * units - 1; }
   __device__ static void write(uint4* letter, unsigned slot, CompositeKey64 composite) {
     store_relaxed(reinterpret_cast<std::uint64_t*>(letter) + slot + 1, written | composite);
   }
@@ -98,7 +98,7 @@ struct Mail<CompositeKey64> : MailWords {
 /// Of composite keys of at most 126 bits: a unit each, behind that of the head.
 template <>
 struct Mail<CompositeKey128> : MailWords {
-  __device__ static unsigned room(unsigned units) { return units - 1; }
+  __device__ static unsigned capacity(unsigned units) { return units - 1; }
   __device__ static void write(uint4* letter, unsigned slot, CompositeKey128 composite) {
     auto* const words = reinterpret_cast<std::uint64_t*>(letter + slot + 1);
     store_relaxed(words, written | static_cast<std::uint64_t>(composite));

@@ -90,8 +90,8 @@ class ClusterSelection {
     Problem<Bits> const& problem = m_batch.problem;
     Shares const deal(problem.row_keys(row), problem.shape.n, part(), parts());
     Held tile, next;
-    load(deal, 0, tile);
-    if (deal.batches > 1) load(deal, 1, next);
+    load_batch(deal, 0, tile);
+    if (deal.batches > 1) load_batch(deal, 1, next);
     clear();
     __syncthreads();
     cluster_arrive_relaxed();
@@ -169,16 +169,6 @@ class ClusterSelection {
     selection.select_exactly();
   }
   __device__ void select_exactly(std::int64_t row) const { select_exactly_of(m_batch, row); }
-
-  __device__ static void load(Shares const& deal, int batch, Held& tile) {
-#pragma unroll
-    for (int v = 0; v < Vectors; ++v) {
-      unsigned const place = deal.place(batch, v);
-      tile.vectors[v] = place < deal.vectors
-                            ? Vector<Bits>::load(deal.keys + std::size_t{place} * width)
-                            : Vector<Bits>{};
-    }
-  }
 
   // ---- threshold and pivots
 
@@ -324,14 +314,8 @@ class ClusterSelection {
   template <bool NanWins>
   __device__ void stream(Shares const& deal, Held& tile, Held& next) const {
     Filter const filter(m_batch.map, Steps::notes().limits[parts() - 1], deal.head);
-#pragma unroll 1
-    for (int b = 0; b < deal.batches; b += 2) {
-      keep<NanWins>(deal, tile, b, filter);
-      if (b + 2 < deal.batches) load(deal, b + 2, tile);
-      if (b + 1 >= deal.batches) return;
-      keep<NanWins>(deal, next, b + 1, filter);
-      if (b + 3 < deal.batches) load(deal, b + 3, next);
-    }
+    each_batch(deal, deal.batches, tile, next,
+               [&](Held const& held, int batch) { keep<NanWins>(deal, held, batch, filter); });
   }
 
   using Filter = VectorFilter<Bits, CompositeKey>;
@@ -340,14 +324,7 @@ class ClusterSelection {
   template <bool NanWins>
   __device__ void keep(Shares const& deal, Held const& tile, int batch,
                        Filter const& filter) const {
-    static_assert(Vectors * width <= 32);
-    unsigned passed = 0;
-#pragma unroll
-    for (int v = 0; v < Vectors; ++v) {
-      unsigned const place = deal.place(batch, v);
-      if (place < deal.vectors)
-        passed |= filter.template passing<NanWins>(tile.vectors[v], place) << (v * width);
-    }
+    unsigned passed = passing_of<NanWins>(deal, batch, tile, filter);
     if (passed == 0) return;
     auto const mine = static_cast<unsigned>(__popc(passed));
     unsigned slot = atomicAdd(&notes().kept, mine);

@@ -158,8 +158,8 @@ class DeviceSelection {
     Samples const samples(m_rows, keys);
     Shares const deal(keys, problem.shape.n, part(), parts());
     Held tile, next;
-    load(deal, 0, tile);
-    if (m_rows.batches > 1) load(deal, 1, next);
+    load_batch(deal, 0, tile);
+    if (m_rows.batches > 1) load_batch(deal, 1, next);
     clear();
     CompositeKey const best = warp_max(samples.best(m_rows));
     if (lane() == 0) m_rows.row_bests(row())[samples.group] = best;
@@ -220,16 +220,6 @@ class DeviceSelection {
       m_rows.states[row()].arrived = m_rows.states[row()].found = 0;
     auto* const words = reinterpret_cast<unsigned*>(&notes());
     if (threadIdx.x < sizeof(DeviceNotes) / sizeof(unsigned)) words[threadIdx.x] = 0;
-  }
-
-  __device__ static void load(Shares const& deal, int batch, Held& tile) {
-#pragma unroll
-    for (int v = 0; v < Vectors; ++v) {
-      unsigned const place = deal.place(batch, v);
-      tile.vectors[v] = place < deal.vectors
-                            ? Vector<Bits>::load(deal.keys + std::size_t{place} * width)
-                            : Vector<Bits>{};
-    }
   }
 
   // ---- threshold and pivots
@@ -360,14 +350,8 @@ class DeviceSelection {
   template <bool NanWins>
   __device__ void stream(Shares const& deal, Held& tile, Held& next, CompositeKey threshold) const {
     Filter const filter(m_rows.map, threshold, deal.head);
-#pragma unroll 1
-    for (int b = 0; b < m_rows.batches; b += 2) {
-      keep<NanWins>(deal, tile, b, filter);
-      if (b + 2 < m_rows.batches) load(deal, b + 2, tile);
-      if (b + 1 >= m_rows.batches) return;
-      keep<NanWins>(deal, next, b + 1, filter);
-      if (b + 3 < m_rows.batches) load(deal, b + 3, next);
-    }
+    each_batch(deal, m_rows.batches, tile, next,
+               [&](Held const& held, int batch) { keep<NanWins>(deal, held, batch, filter); });
   }
 
   using Filter = VectorFilter<Bits, CompositeKey>;
@@ -376,14 +360,7 @@ class DeviceSelection {
   template <bool NanWins>
   __device__ void keep(Shares const& deal, Held const& tile, int batch,
                        Filter const& filter) const {
-    static_assert(Vectors * width <= 32);
-    unsigned passed = 0;
-#pragma unroll
-    for (int v = 0; v < Vectors; ++v) {
-      unsigned const place = deal.place(batch, v);
-      if (place < deal.vectors)
-        passed |= filter.template passing<NanWins>(tile.vectors[v], place) << (v * width);
-    }
+    unsigned passed = passing_of<NanWins>(deal, batch, tile, filter);
     if (passed == 0) return;
     auto const mine = static_cast<unsigned>(__popc(passed));
     unsigned slot = atomicAdd(&notes().kept, mine);
@@ -432,7 +409,7 @@ class DeviceSelection {
     if (composite < threshold) return;
     auto const owner = static_cast<unsigned>(Steps::owner_of(composite, m_rows.owners));
     unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
-    if (slot < Letters::room(units())) return Letters::write(letter(owner), slot, composite);
+    if (slot < Letters::capacity(units())) return Letters::write(letter(owner), slot, composite);
     unsigned const behind = atomicAdd(&notes().spilled, 1u);
     if (behind < most_kept) m_rows.spilled_of(row(), part())[behind] = composite;
   }
@@ -478,7 +455,7 @@ class DeviceSelection {
     unsigned const above = warp_total(first ? head.above : 0);
     unsigned const all = warp_total(first ? head.all : 0);
     bool const overflow = first && head.overflow;
-    bool const incomplete = first && head.own > Letters::room(units());
+    bool const incomplete = first && head.own > Letters::capacity(units());
     unsigned const up_to = warp_sum_to(here);
     unsigned slot = 0;
     if (lane() == 31) {

@@ -98,6 +98,48 @@ struct VectorFilter {
   }
 };
 
+/// Loads a batch of a row's vectors. \param deal  which vectors are this thread's
+template <class Deal, class Bits, int Threads, int Vectors>
+__device__ void load_batch(Deal const& deal, int batch, Tile<Bits, Threads, Vectors>& tile) {
+#pragma unroll
+  for (int v = 0; v < Vectors; ++v) {
+    unsigned const place = deal.place(batch, v);
+    tile.vectors[v] = place < deal.vectors
+                          ? Vector<Bits>::load(deal.keys + std::size_t{place} * Vector<Bits>::size)
+                          : Vector<Bits>{};
+  }
+}
+
+/// A bit for each key of a batch that passes the filter.
+template <bool NanWins, class Deal, class Filter, class Bits, int Threads, int Vectors>
+__device__ unsigned passing_of(Deal const& deal, int batch,
+                               Tile<Bits, Threads, Vectors> const& tile, Filter const& filter) {
+  static_assert(Vectors * Vector<Bits>::size <= 32);
+  unsigned passed = 0;
+#pragma unroll
+  for (int v = 0; v < Vectors; ++v) {
+    unsigned const place = deal.place(batch, v);
+    if (place < deal.vectors)
+      passed |= filter.template passing<NanWins>(tile.vectors[v], place)
+                << (v * Vector<Bits>::size);
+  }
+  return passed;
+}
+
+/// Calls keep(tile, batch) for all batches of a row while the next one loads. The first two are loaded already.
+template <class Deal, class Held, class Keep>
+__device__ void each_batch(Deal const& deal, int batches, Held& tile, Held& next,
+                           Keep const& keep) {
+#pragma unroll 1
+  for (int b = 0; b < batches; b += 2) {
+    keep(tile, b);
+    if (b + 2 < batches) load_batch(deal, b + 2, tile);
+    if (b + 1 >= batches) return;
+    keep(next, b + 1);
+    if (b + 3 < batches) load_batch(deal, b + 3, next);
+  }
+}
+
 /// Where the order-th best sample stands: not below `low`.
 template <class T>
 struct Searched {

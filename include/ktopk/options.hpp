@@ -84,4 +84,13 @@ constexpr std::optional<Algorithm> algorithm_from_name(std::string_view text) {
   return std::nullopt;
 }
 
+namespace detail {
+
+/// Whether bisection may not stop early: then all algorithms give the same answer.
+constexpr bool is_exact(Options const& options) {
+  return options.max_iterations == 0 && options.epsilon == 0;
+}
+
+}  // namespace detail
+
 }  // namespace ktopk

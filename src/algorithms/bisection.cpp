@@ -189,7 +189,7 @@ struct BisectionLayout {
 KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& device,
                                                              Shape const& shape,
                                                              Options const& options) {
-  return shape.ragged ? bytes_of<RaggedPieces>(device, shape, options)
+  return shape.ragged ? bytes_of<RaggedLayout>(device, shape, options)
                       : bytes_of<BisectionLayout>(device, shape, options);
 }
 
@@ -246,7 +246,7 @@ void bisect_ragged(Exec const& exec, Problem<Bits> const& problem,
                    CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
                    void* workspace) {
   Shape const& shape = problem.shape;
-  RaggedPieces<CompositeKey> const work(workspace, device_of(exec), shape, options);
+  RaggedLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
   SelectedSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
   std::int64_t const longest =
       std::min<std::int64_t>(lanes_for<Bits>(2 * (shape.n / shape.rows) + 1) * most_held<Bits>,

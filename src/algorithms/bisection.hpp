@@ -30,7 +30,7 @@ struct Bisection<Generic> {
   static constexpr std::int64_t longest_row = 1 << 16;
   static bool supports(Device const&, Shape const& shape, Options const& options) {
     if (!shape.ragged) return shape.n <= longest_row;
-    return bisection_serves_ragged(shape) && options.max_iterations == 0 && options.epsilon == 0;
+    return bisection_serves_ragged(shape) && is_exact(options);
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

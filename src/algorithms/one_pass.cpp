@@ -225,7 +225,7 @@ void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, CompositeKey> const& r
 
 KTOPK_INLINE std::size_t OnePass<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                            Options const& options) {
-  return shape.ragged ? bytes_of<RaggedPieces>(device, shape, options)
+  return shape.ragged ? bytes_of<RaggedLayout>(device, shape, options)
                       : bytes_of<OnePassLayout>(device, shape, options);
 }
 
@@ -275,7 +275,7 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     Shape const& shape = problem.shape;
     auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
     if (shape.ragged) {
-      RaggedPieces<CompositeKey> const work(workspace, device_of(exec), shape, options);
+      RaggedLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
       select_ragged(exec, SelectedSink<Bits, CompositeKey>{problem, map, work.selected.composites},
                     work.kept);
       return arrange(exec, problem, map, work.selected);

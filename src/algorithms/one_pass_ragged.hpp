@@ -41,7 +41,7 @@ struct RaggedSample {
 };
 
 /// How many keys of a row seldom more reach the threshold, and no fewer than all where there is none. It is concave in n.
-KOKKOS_INLINE_FUNCTION std::int64_t ragged_room(std::int64_t n, std::int64_t k) {
+KOKKOS_INLINE_FUNCTION std::int64_t ragged_capacity(std::int64_t n, std::int64_t k) {
   double const per_sample = static_cast<double>(n) / static_cast<double>(whole_row);
   double const room = 1.5 * static_cast<double>(k) +
                       9 * Kokkos::sqrt(per_sample * static_cast<double>(k)) + 25 * per_sample + 1;
@@ -50,10 +50,10 @@ KOKKOS_INLINE_FUNCTION std::int64_t ragged_room(std::int64_t n, std::int64_t k) 
 }
 
 /// No rows of so many keys need more room together: long rows have the most where they are of one length.
-inline std::int64_t ragged_room_of_all(Shape const& shape) {
+inline std::int64_t ragged_capacity_of_all(Shape const& shape) {
   std::int64_t const long_rows = std::min(shape.rows, shape.n / whole_row);
   if (long_rows == 0) return 0;
-  return long_rows * (ragged_room(shape.n / long_rows + 1, shape.k) + 1);
+  return long_rows * (ragged_capacity(shape.n / long_rows + 1, shape.k) + 1);
 }
 
 /// What is known of a row.
@@ -69,7 +69,7 @@ struct RaggedRow {
 template <class CompositeKey>
 struct RaggedKept {
   RaggedKept(WorkspaceLayout& layout, Shape const& shape)
-      : room(ragged_room_of_all(shape)),
+      : room(ragged_capacity_of_all(shape)),
         taken(layout.take<Count64>(1)),
         rows(layout.take<RaggedRow<CompositeKey>>(shape.rows)),
         composites(layout.take<CompositeKey>(room)) {}
@@ -122,7 +122,7 @@ struct BeginRagged {
     if (forced == Threshold::too_high) threshold = ~CompositeKey{0};
     if (forced == Threshold::too_low) threshold = CompositeKey{0};
     if (group.rank() == 0)
-      kept.open(row, threshold, sample.has_threshold() ? ragged_room(n, k) : n);
+      kept.open(row, threshold, sample.has_threshold() ? ragged_capacity(n, k) : n);
   }
 
  private:
@@ -219,8 +219,8 @@ struct FinishRagged {
 };
 
 template <class CompositeKey>
-struct RaggedPieces {
-  RaggedPieces(void* workspace, Device const&, Shape const& shape, Options const& options)
+struct RaggedLayout {
+  RaggedLayout(void* workspace, Device const&, Shape const& shape, Options const& options)
       : layout(workspace), selected(layout, shape, options), kept(layout, shape) {}
 
   WorkspaceLayout layout;
