@@ -17,12 +17,13 @@ sys.path.insert(0, str(BENCH))
 import report as perf_report  # noqa: E402
 
 HOST_BASELINES = ("std::nth_element", "std::partial_sort", "__gnu_parallel::nth_element", "Kokkos::sort")
-CUDA_BASELINES = ("cub::DeviceTopK", "Kokkos::sort")
+CUDA_BASELINES = ("cub::DeviceTopK", "cub::DeviceBatchedTopK", "Kokkos::sort")
 PYTHON_BASELINES = ("numpy::argpartition", "torch::topk")
 PYTHON_SCRIPT = BENCH / "baselines_python.py"
 # What the caches of most machines may hold between calls, so that an application with other work in between sees more.
 CACHED_BYTES = 64 << 20
 MANY_ROWS = 1024
+LONGEST_CUB_BATCHED = 8192
 OUR_OUTPUT = "ktopk.json"
 
 
@@ -166,10 +167,19 @@ def run_process(command, limit):
     return f"exit status {done.returncode}: {lines[-1] if lines else 'no message'}"
 
 
+def cub_for(shape):
+    """What CUB serves: unsorted output, of a single row or of many short rows of one length."""
+    if shape.sorted == "yes" or shape.lengths == "ragged" or shape.type[0] in "iu":
+        return []
+    if shape.rows == 1:
+        return ["cub::DeviceTopK"]
+    return ["cub::DeviceBatchedTopK"] if shape.n <= LONGEST_CUB_BATCHED and shape.type != "f64" else []
+
+
 def baselines_for(platform, shape, quick):
     """A sort of every single row of many takes minutes; a quick run has the two fastest."""
     if platform.backend == "Cuda":
-        names = CUDA_BASELINES
+        names = [*cub_for(shape), "Kokkos::sort"]
     else:
         names = HOST_BASELINES[:1] if platform.backend != "OpenMP" else HOST_BASELINES[::2] if quick else HOST_BASELINES
     return [name for name in names if shape.layout == "right" and not (name in ("Kokkos::sort", "__gnu_parallel::nth_element") and shape.rows > MANY_ROWS)]

@@ -356,6 +356,14 @@ class JobTest(unittest.TestCase):
         self.assertNotIn("Kokkos::sort", measure.baselines_for(self.platform, many, False))
         self.assertEqual(measure.baselines_for(self.platform, workloads.left(few), False), [])
 
+    def test_cub_gets_what_it_serves(self):
+        cuda = results.Platform("Cuda", "ran")
+        rows, row = workloads.Shape(4096, 100, 1), workloads.Shape(1, 10**6, 1)
+        self.assertEqual(measure.baselines_for(cuda, row, False), ["cub::DeviceTopK", "Kokkos::sort"])
+        self.assertEqual(measure.baselines_for(cuda, rows, False), ["cub::DeviceBatchedTopK"])
+        for unserved in (workloads.ragged(rows), workloads.replace(rows, sorted="yes"), workloads.replace(rows, n=10**5)):
+            self.assertEqual(measure.baselines_for(cuda, unserved, False), [])
+
     def test_progress_tells_the_end(self):
         out = io.StringIO()
         progress = measure.Progress(2, out)
