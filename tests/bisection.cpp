@@ -158,9 +158,9 @@ TEMPLATE_LIST_TEST_CASE("rows that one lane holds, and many", "[bisection]", Key
 
 /// Most rows are short, some are empty, some longer than most, and few longer than any group holds.
 template <class T>
-Question<T> uneven_rows(std::int64_t typical, Input input, std::int64_t k) {
+Question<T> uneven_rows(std::int64_t rows, std::int64_t typical, Input input, std::int64_t k) {
   Question<T> question{{}, {1}, {}, k};
-  for (std::int64_t row = 0; row < 300; ++row) {
+  for (std::int64_t row = 0; row < rows; ++row) {
     auto const draw = static_cast<std::int64_t>(random_bits(7, row) % 1000);
     std::int64_t const length = row % 50 == 49   ? 0
                                 : row % 97 == 11 ? 4000 + 13 * draw
@@ -179,7 +179,7 @@ TEMPLATE_LIST_TEST_CASE("ragged rows, shorter and longer than lanes and warps ho
   for (std::int64_t typical : {20, 90, 400, 1100})
     for (Input input : {Input::random_bits, Input::few_values})
       for (std::int64_t k : {5, 120}) {
-        auto const question = uneven_rows<TestType>(typical, input, k);
+        auto const question = uneven_rows<TestType>(300, typical, input, k);
         Options const options{.sorted = k == 5 ? Sorted::yes : Sorted::no,
                               .ties = k == 5 ? Ties::highest_index : Ties::lowest_index,
                               .algorithm = Algorithm::bisection};
@@ -192,6 +192,21 @@ TEMPLATE_LIST_TEST_CASE("ragged rows, shorter and longer than lanes and warps ho
           });
         });
       }
+  validation.close();
+}
+
+TEST_CASE("more ragged rows than a device has groups", "[bisection]") {
+  Validation validation;
+  auto const question = uneven_rows<float>(15'000, 30, Input::normal, 20);
+  for (Algorithm algorithm : {Algorithm::bisection, Algorithm::one_pass}) {
+    Options const options{.algorithm = algorithm};
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) {
+      RowsCall<std::decay_t<decltype(exec)>, float, std::int32_t> call(exec, question);
+      validation.expect(question, truth, call.ragged_rows_counted(options), options,
+                        [&] { return std::string(exec.name()) + ", " + name(algorithm); });
+    });
+  }
   validation.close();
 }
 

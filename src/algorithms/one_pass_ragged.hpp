@@ -95,6 +95,47 @@ struct RaggedKept {
   CompositeKey* composites;
 };
 
+/// Neighboring rows that one group looks at.
+struct RowsOfGroup {
+  std::int64_t each, rows;
+
+  /// One, unless the rows are many and short: a device starts a group more slowly than a group looks at a length.
+  RowsOfGroup(Device const& device, Shape const& shape)
+      : each(std::max<std::int64_t>(
+            1, std::min(shape.rows / (4 * std::max<std::int64_t>(1, groups_on(device))),
+                        2 * whole_row * shape.rows / std::max<std::int64_t>(1, shape.n)))),
+        rows(shape.rows) {}
+
+  KOKKOS_FUNCTION std::int64_t groups() const { return (rows + each - 1) / each; }
+  KOKKOS_FUNCTION Range of(std::int64_t group) const {
+    std::int64_t const begin = group * each, end = begin + each;
+    return {begin, end < rows ? end : rows};
+  }
+};
+
+/// The first row of a range of which wanted(row) is true, or the range's end. Together.
+template <class Group, class Wanted>
+KOKKOS_FUNCTION std::int64_t first_wanted(Group const& group, Range rows, Wanted const& wanted) {
+  if (rows.end - rows.begin == 1) return wanted(rows.begin) ? rows.begin : rows.end;
+  std::int64_t first = rows.end, last = rows.begin;
+  for (std::int64_t i = rows.begin + group.rank(); i < rows.end && first == rows.end;
+       i += group.size())
+    if (wanted(i)) first = i;
+  group.merge_extremes(first, last);
+  return first;
+}
+
+/// Calls body(row) for the rows of a range of which wanted(row) is true, in their order. Together.
+template <class Group, class Wanted, class Body>
+KOKKOS_FUNCTION void each_wanted(Group const& group, Range rows, Wanted const& wanted,
+                                 Body const& body) {
+  for (; rows.begin < rows.end; ++rows.begin) {
+    rows.begin = first_wanted(group, rows, wanted);
+    if (rows.begin < rows.end) body(rows.begin);
+    group.barrier();
+  }
+}
+
 template <class CompositeKey>
 struct TakeNothing {
   RaggedKept<CompositeKey> kept;
@@ -106,13 +147,22 @@ template <class Bits, class CompositeKey>
 struct BeginRagged {
   SelectedSink<Bits, CompositeKey> sink;
   RaggedKept<CompositeKey> kept;
+  RowsOfGroup rows;
   Threshold forced;
   std::int64_t done;  // rows up to this length are
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index(), n = sink.problem.length(row);
-    if (n <= done) return;
+    each_wanted(
+        group, rows.of(group.index()),
+        [&](std::int64_t row) { return sink.problem.length(row) > done; },
+        [&](std::int64_t row) { begin(group, row); });
+  }
+
+ private:
+  template <class Group>
+  KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row) const {
+    std::int64_t const n = sink.problem.length(row);
     if (n <= whole_row) return put_best_of_row(group, sink, row);
     std::int64_t const k = sink.problem.selected_count(row);
     if (k == 0) return;
@@ -125,7 +175,6 @@ struct BeginRagged {
       kept.open(row, threshold, sample.has_threshold() ? ragged_capacity(n, k) : n);
   }
 
- private:
   template <class Group>
   KOKKOS_FUNCTION CompositeKey of_sample(Group const& group, std::int64_t row,
                                          RaggedSample const& sample) const {
@@ -142,30 +191,43 @@ struct BeginRagged {
   }
 };
 
-/// The one read. Of the groups the first have the beginning of a row each, up to the next multiple of a chunk; the others
+/// Whether a row has a threshold and a list.
+template <class Bits>
+KOKKOS_FUNCTION bool has_list(Problem<Bits> const& problem, std::int64_t row) {
+  return problem.length(row) > whole_row && problem.selected_count(row) != 0;
+}
+
+/// The one read. The first groups have the beginnings of rows, each up to the next multiple of a chunk; the others
 /// have a chunk each, of the row that holds its first key but does not begin there.
 template <class Bits, class CompositeKey>
 struct KeepRagged {
   SelectedSink<Bits, CompositeKey> sink;
   RaggedKept<CompositeKey> kept;
+  RowsOfGroup rows;
   std::int64_t chunk;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    Problem<Bits> const& problem = sink.problem;
-    std::int64_t const rows = problem.shape.rows;
-    bool const is_first = group.index() < rows;
-    std::int64_t const at = is_first ? 0 : (group.index() - rows) * chunk;
-    std::int64_t const row = is_first ? group.index() : row_of(at);
-    std::int64_t const begin = problem.row_begin(row), n = problem.length(row);
-    std::int64_t const from = is_first ? 0 : at - begin;
-    if (n <= whole_row || from >= n || (!is_first && from <= 0) || problem.selected_count(row) == 0)
-      return;
-    std::int64_t const end = from + chunk - (begin + from) % chunk;
-    keep(group, row, {from, end < n ? end : n});
+    std::int64_t const at = (group.index() - rows.groups()) * chunk;
+    std::int64_t const row = at < 0 ? 0 : row_of(at);
+    each_wanted(
+        group, at < 0 ? rows.of(group.index()) : Range{row, row + 1},
+        [&](std::int64_t i) { return has_list(sink.problem, i); },
+        [&](std::int64_t i) {
+          std::int64_t const from = at < 0 ? 0 : at - sink.problem.row_begin(i);
+          if (at < 0 || (from > 0 && from < sink.problem.length(i))) keep_from(group, i, from);
+        });
   }
 
  private:
+  /// What lies between a place in the row and the next multiple of a chunk.
+  template <class Group>
+  KOKKOS_FUNCTION void keep_from(Group const& group, std::int64_t row, std::int64_t from) const {
+    std::int64_t const n = sink.problem.length(row);
+    std::int64_t const end = from + chunk - (sink.problem.row_begin(row) + from) % chunk;
+    keep(group, row, {from, end < n ? end : n});
+  }
+
   /// The last row that begins no later than a place among all keys.
   KOKKOS_FUNCTION std::int64_t row_of(std::int64_t place) const {
     std::int64_t low = 0, high = sink.problem.shape.rows;
@@ -197,13 +259,21 @@ template <class Bits, class CompositeKey>
 struct FinishRagged {
   SelectedSink<Bits, CompositeKey> sink;
   RaggedKept<CompositeKey> kept;
+  RowsOfGroup rows;
   Threshold forced;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const row = group.index(), n = sink.problem.length(row);
-    std::int64_t const k = sink.problem.selected_count(row);
-    if (n <= whole_row || k == 0) return;
+    each_wanted(
+        group, rows.of(group.index()),
+        [&](std::int64_t row) { return has_list(sink.problem, row); },
+        [&](std::int64_t row) { finish(group, row); });
+  }
+
+ private:
+  template <class Group>
+  KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row) const {
+    std::int64_t const n = sink.problem.length(row), k = sink.problem.selected_count(row);
     RaggedRow<CompositeKey> const& known = kept.rows[row];
     auto const listed = static_cast<std::int64_t>(known.kept);
     bool const proven = forced != Threshold::too_low && listed >= k && listed <= known.capacity &&
@@ -238,12 +308,13 @@ void select_ragged(Exec const& exec, SelectedSink<Bits, CompositeKey> const& sin
   std::int64_t const chunk =
       std::max(smallest_part(device), shape.n / (4 * std::max<std::int64_t>(1, groups_on(device))));
   launch_each("ktopk::one_pass::ragged::clear", exec, 1, TakeNothing<CompositeKey>{kept});
-  launch("ktopk::one_pass::ragged::threshold", exec, shape.rows, shared,
-         BeginRagged<Bits, CompositeKey>{sink, kept, forced_threshold, done});
-  launch("ktopk::one_pass::ragged::keep", exec, shape.rows + (shape.n + chunk - 1) / chunk, shared,
-         KeepRagged<Bits, CompositeKey>{sink, kept, chunk});
-  launch("ktopk::one_pass::ragged::finish", exec, shape.rows, shared,
-         FinishRagged<Bits, CompositeKey>{sink, kept, forced_threshold});
+  RowsOfGroup const rows(device, shape);
+  launch("ktopk::one_pass::ragged::threshold", exec, rows.groups(), shared,
+         BeginRagged<Bits, CompositeKey>{sink, kept, rows, forced_threshold, done});
+  launch("ktopk::one_pass::ragged::keep", exec, rows.groups() + (shape.n + chunk - 1) / chunk,
+         shared, KeepRagged<Bits, CompositeKey>{sink, kept, rows, chunk});
+  launch("ktopk::one_pass::ragged::finish", exec, rows.groups(), shared,
+         FinishRagged<Bits, CompositeKey>{sink, kept, rows, forced_threshold});
 }
 
 }  // namespace ktopk::detail
