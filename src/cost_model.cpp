@@ -73,6 +73,13 @@ inline double kept_keys(double n, double k) {
   return std::min(n, (expected + 4 * std::sqrt(expected) + 6) * n / samples);
 }
 
+/// How many workers find the selected keys of all rows. On a device one of them ends one_pass for a row.
+inline double workers_selecting(Algorithm algorithm, Device const& device, double rows,
+                                Shares const& shares) {
+  bool const by_row = algorithm == Algorithm::one_pass && !device.host;
+  return by_row ? std::min(shares.workers, rows) : shares.busy;
+}
+
 /// What it takes to find the selected keys of a row.
 inline double selection_effort(Algorithm algorithm, double n, double k, double parts) {
   k = std::clamp(k, 1.0, n);
@@ -82,7 +89,8 @@ inline double selection_effort(Algorithm algorithm, double n, double k, double p
   return parts * selection_bits(of_part, k) * std::log2(2 * k);
 }
 
-/// How many kernels select from rows that are shared.
+/// How many kernels of a host select from rows that are shared. On a device they follow each other at little cost, which
+/// is part of what a row takes.
 inline double launches_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::one_pass: return 5;
@@ -93,20 +101,21 @@ inline double launches_of(Algorithm algorithm) {
 }
 
 KTOPK_INLINE Effort effort_of(Algorithm algorithm, Device const& device, Shape const& shape) {
-  auto const [workers, parts, busy] = shares_of(device, shape);
+  Shares const shares = shares_of(device, shape);
+  auto const [workers, parts, busy] = shares;
   double const n = keys_in_row(shape);
   double const rows = std::max(1.0, static_cast<double>(shape.rows)), keys = n * rows;
   double const passes = algorithm == Algorithm::radix ? 3 : 1;
   bool const is_shared = parts > 1, wakes_others = !device.host || busy > 1;
   Effort effort;
   effort.is_shared = is_shared;
-  effort.launches = !wakes_others ? 0 : is_shared ? launches_of(algorithm) : 1;
+  effort.launches = !wakes_others ? 0 : is_shared && device.host ? launches_of(algorithm) : 1;
   effort.bytes = keys * shape.key_bytes;
-  effort.read_GB = 1e-9 * passes * effort.bytes * workers / busy;
+  effort.read_GB = 1e-9 * passes * effort.bytes * (device.host ? workers / busy : 1);
   effort.rows = std::max(1.0, rows * parts / workers);
   effort.keys = keys / busy;
-  effort.selected =
-      rows * selection_effort(algorithm, n, static_cast<double>(shape.k), parts) / busy;
+  effort.selected = rows * selection_effort(algorithm, n, static_cast<double>(shape.k), parts) /
+                    workers_selecting(algorithm, device, rows, shares);
   return effort;
 }
 

@@ -112,6 +112,20 @@ TEST_CASE("a row that one thread of a host selects from wakes no other", "[calib
   CHECK(predicted_us(Algorithm::heap, gpu, shape, figures) > before);
 }
 
+TEST_CASE("on a device all workers read, one ends one_pass for a row, and launches follow closely",
+          "[calibration]") {
+  using ktopk::detail::effort_of;
+  Shape const one = make_shape<float>(1, 1 << 20, 1000), four = make_shape<float>(4, 1 << 20, 1000);
+  auto const effort = effort_of(Algorithm::one_pass, gpu, one);
+  CHECK(effort.is_shared);
+  CHECK(effort.launches == 1);
+  CHECK_THAT(effort.read_GB, WithinRel(1e-9 * (4 << 20)));
+  CHECK(effort.selected > 1000);
+  CHECK(effort_of(Algorithm::one_pass, gpu, four).selected == effort.selected);
+  CHECK(effort_of(Algorithm::one_pass, host, four).selected >
+        effort_of(Algorithm::one_pass, host, one).selected);
+}
+
 TEST_CASE("the rate of reading is that of the next measured sizes", "[calibration]") {
   Figures figures;
   figures.read_GB_per_s = {100, 50, 25, 10};

@@ -24,6 +24,8 @@ namespace ktopk::tools {
 namespace {
 
 constexpr std::int64_t most_keys = std::int64_t{1} << 24;
+/// No figure is less, so that each has a number in the file.
+constexpr double least_us = 1e-3;
 
 /// The time of a call in microseconds, from an idle instance until the work is done: the shortest of several, because
 /// what disturbs a call makes it longer.
@@ -85,19 +87,38 @@ struct DoNothing {
   KOKKOS_FUNCTION void operator()(std::int64_t) const {}
 };
 
+/// The time of kernels without work.
 template <class Exec>
-double launch_us(Exec const& exec) {
+double empty_kernels_us(Exec const& exec, int count) {
   Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> const policy(exec, 0,
                                                                           exec.concurrency());
-  return shortest_us(exec,
-                     [&] { Kokkos::parallel_for("ktopk::tools::launch", policy, DoNothing{}); });
+  return shortest_us(exec, [&] {
+    for (int i = 0; i < count; ++i)
+      Kokkos::parallel_for("ktopk::tools::launch", policy, DoNothing{});
+  });
 }
+
+/// What a kernel takes: on a host an empty one; on a device what one more adds to others, for the rest is the way to the
+/// device and back, once for all calls that follow each other.
+struct LaunchTimes {
+  double launch_us, latency_us;
+
+  template <class Exec>
+  explicit LaunchTimes(Exec const& exec) : launch_us(empty_kernels_us(exec, 1)), latency_us(0) {
+    constexpr int more = 8;
+    if constexpr (!detail::is_host_space<Exec>) {
+      double const one = launch_us;
+      launch_us = std::min(one, std::max(0.0, empty_kernels_us(exec, 1 + more) - one) / more);
+      latency_us = one - launch_us;
+    }
+  }
+};
 
 /// Evenly distributed keys, and what was selected from them; all in the memory of an execution space.
 template <class Exec>
 class Keys {
  public:
-  explicit Keys(Exec const& exec) : m_exec(exec), m_host(most_keys) {
+  explicit Keys(Exec const& exec) : m_exec(exec), m_launch(exec), m_host(most_keys) {
     std::uint64_t state = 1;
     for (float& key : m_host) {
       state = state * 6364136223846793005u + 1442695040888963407u;
@@ -109,6 +130,7 @@ class Keys {
   }
 
   void const* data() const { return m_keys.data(); }
+  LaunchTimes const& launch() const { return m_launch; }
 
   /// The time of an algorithm; nothing if another one serves the shape.
   std::optional<double> time(Algorithm algorithm, Shape const& shape) {
@@ -120,7 +142,8 @@ class Keys {
     plan(keys, values, indices);
     check_row(plan.algorithm(), shape, 0);
     check_row(plan.algorithm(), shape, shape.rows - 1);
-    return shortest_us(m_exec, [&] { plan(keys, values, indices); });
+    return std::max(
+        least_us, shortest_us(m_exec, [&] { plan(keys, values, indices); }) - m_launch.latency_us);
   }
 
  private:
@@ -171,6 +194,7 @@ class Keys {
   }
 
   Exec m_exec;
+  LaunchTimes m_launch;
   std::vector<float> m_host;
   Kokkos::View<float*, Memory> m_keys{"ktopk::tools::keys", most_keys};
   Kokkos::View<float*, Memory> m_values{"ktopk::tools::values", most_keys};
@@ -212,17 +236,17 @@ void take(detail::WorkFigures& work, std::vector<TimedEffort> const& all,
 
 template <class Exec>
 void measure_machine(Exec const& exec, Keys<Exec>& keys, detail::Figures& figures) {
-  constexpr double least_us = 1e-3;
-  figures.launch_us = std::max(least_us, launch_us(exec));
+  constexpr bool is_host = detail::is_host_space<Exec>;
+  figures.launch_us = std::max(least_us, keys.launch().launch_us);
   double const call = *keys.time(Algorithm::automatic, make_shape<float, std::int32_t>(1, 64, 1));
-  figures.call_us =
-      std::max(least_us, call - (detail::is_host_space<Exec> ? 0 : figures.launch_us));
+  figures.call_us = std::max(least_us, call - (is_host ? 0 : figures.launch_us));
   Kokkos::View<std::byte*, typename Exec::memory_space> const bytes(
       "ktopk::tools::bytes", static_cast<std::size_t>(detail::measured_bytes.back()));
+  double const idle = is_host ? figures.launch_us : read_us(exec, bytes.data(), 8);
   for (std::size_t i = 0; i < detail::measured_bytes.size(); ++i) {
     double const size = detail::measured_bytes[i];
     double const us = read_us(exec, bytes.data(), static_cast<std::int64_t>(size));
-    figures.read_GB_per_s[i] = 1e-3 * size / std::max(us - figures.launch_us, us / 10);
+    figures.read_GB_per_s[i] = 1e-3 * size / std::max(us - idle, us / 10);
   }
 }
 

@@ -24,12 +24,18 @@ SHAPES = [
     ("20", "300000", "10,2000,100000"),
     ("5000", "128,600", "8,64"),
 ]
-METHODS = {"tuned": "one_pass,heap,radix", "portable": "one_pass,bisection,radix"}
+IMPLEMENTATIONS = ("tuned", "portable")
+
+
+def methods(arguments):
+    """The algorithms that the choice takes: what is tuned for hosts are others than what is for devices."""
+    on_host = arguments.backend != "Cuda"
+    return "one_pass,heap,radix" if on_host and arguments.implementation == "tuned" else "one_pass,bisection,radix"
 
 
 def run(arguments, rows, lengths, ks, output):
     command = [arguments.program, f"--backend={arguments.backend}", f"--implementation={arguments.implementation}",
-               f"--method={METHODS[arguments.implementation]}", "--type=f32", "--input=uniform", "--sorted=no",
+               f"--method={methods(arguments)}", "--type=f32", "--input=uniform", "--sorted=no",
                f"--rows={rows}", f"--n={lengths}", f"--k={ks}", "--benchmark_min_time=0.2", f"--benchmark_out={output}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "KTOPK_CALIBRATION": arguments.calibration})
 
@@ -49,14 +55,19 @@ def measure(arguments):
     return merged
 
 
+# The choice gives bisection no longer rows, although it would serve them.
+LONGEST_FOR_BISECTION = 8192
+
+
 def times_by_shape(benchmarks):
     """For each shape the predicted and the measured time of every algorithm that served it itself."""
     shapes = {}
     for benchmark in benchmarks:
         match = report.NAME.match(benchmark["name"])
         algorithm = match["method"].split(":")[0]
-        if "predicted_us" in benchmark and benchmark["label"] == algorithm:
-            shape = int(match["rows"]), int(match["n"]), int(match["k"])
+        shape = int(match["rows"]), int(match["n"]), int(match["k"])
+        is_too_long = algorithm == "bisection" and shape[1] > LONGEST_FOR_BISECTION
+        if "predicted_us" in benchmark and benchmark["label"] == algorithm and not is_too_long:
             shapes.setdefault(shape, {})[algorithm] = benchmark["predicted_us"], benchmark["best_us"]
     return shapes
 
@@ -95,7 +106,7 @@ def main():
     parser.add_argument("--run", metavar="PROGRAM", dest="program", help="perf_top_k: measure with it first")
     parser.add_argument("--calibration", help="what `ktopk calibrate` wrote, for --run")
     parser.add_argument("--backend", default="OpenMP", help="by Kokkos's name (OpenMP)")
-    parser.add_argument("--implementation", choices=METHODS, default="tuned")
+    parser.add_argument("--implementation", choices=IMPLEMENTATIONS, default="tuned")
     arguments = parser.parse_args()
     if arguments.program:
         if not arguments.calibration:
