@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <atomic>
@@ -6,6 +7,7 @@
 #include <span>
 #include <thread>
 
+#include "support/algorithm.hpp"
 #include "support/run.hpp"
 
 // What a CUDA application may do with a call: capture it in a graph, and enqueue it behind work that has not ended.
@@ -20,14 +22,15 @@ void check(cudaError_t error) {
 
 /// One for each kind of kernel: short rows; batches; rows that a cluster holds, with small and with large k; rows
 /// that a cluster reads twice, with small k and with k so large that the blocks share the finish; rows that the device
-/// holds, and that it reads by and by; one row for the whole device in several kernels; and large k.
+/// holds, and that it reads by and by; one row for the whole device in several kernels; large k; and many rows
+/// with a warp each.
 struct Size {
   std::int64_t rows, n, k;
 };
-constexpr Size sizes[] = {{300, 256, 32},       {40, 5000, 100},     {9, 60'000, 50},
-                          {3, 60'000, 2000},    {1, 50'000, 7},      {3, 700'000, 60},
-                          {2, 700'000, 2000},   {2, 300'000, 700},   {1, 3'000'000, 100},
-                          {1, 13'000'000, 100}, {2, 300'000, 20'000}};
+constexpr Size sizes[] = {{300, 256, 32},       {40, 5000, 100},      {9, 60'000, 50},
+                          {3, 60'000, 2000},    {1, 50'000, 7},       {3, 700'000, 60},
+                          {2, 700'000, 2000},   {2, 300'000, 700},    {1, 3'000'000, 100},
+                          {1, 13'000'000, 100}, {2, 300'000, 20'000}, {2400, 4101, 9}};
 
 /// A Plan with its keys and outputs, and a workspace between guards.
 template <class Layout>
@@ -147,6 +150,15 @@ class Hold {
 };
 
 }  // namespace
+
+TEMPLATE_LIST_TEST_CASE("many rows of some thousand keys, each by a warp", "[api]", KeyTypes) {
+  Validation validation;
+  for (Input input : {Input::random_bits, Input::few_values, Input::ascending})
+    for (std::int64_t k : {1, 32})
+      expect_algorithm<TestType>(Algorithm::one_pass, input, 2400, k == 1 ? 4101 : 4096, k,
+                                 validation);
+  validation.close();
+}
 
 TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[api]") {
   Validation validation;

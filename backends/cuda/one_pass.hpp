@@ -13,10 +13,12 @@
 #include "one_pass_device_launch.hpp"
 #include "one_pass_launch.hpp"
 #include "one_pass_layouts.hpp"
+#include "one_pass_warp_launch.hpp"
 
 // one_pass for Kokkos::Cuda: few rows are shared by all blocks of the device, in one kernel or, where they are very long,
 // in several; of a batch each row has a block or a cluster to itself, which holds it on the chip where rows are few and
-// not too long. Batches whose keys lie apart are mostly left to the portable text.
+// not too long; of many short rows each has a warp, where k is small. Batches whose keys lie apart are mostly left to the
+// portable text.
 
 namespace ktopk::detail {
 
@@ -40,6 +42,8 @@ struct OnePass<Cuda> {
       cuda::one_pass_device(device, exec.cuda_stream(), problem, options, workspace);
     else if (cuda::one_pass_cluster_supports(device, problem.shape))
       cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
+    else if (cuda::one_pass_warp_supports(device, problem.shape))
+      cuda::one_pass_warp(device, exec.cuda_stream(), problem, options);
     else if (is_batch(problem.shape))
       cuda::one_pass_batch(device, exec.cuda_stream(), problem, options);
     else
