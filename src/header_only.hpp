@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// All of the library for ktopk::header_only.
+// All of the library for ktopk::header_only, which includes it as <ktopk/impl/src/header_only.hpp>.
 
 #include <ktopk/config.hpp>
 
