@@ -7,7 +7,7 @@
 #include "device.hpp"
 #include "one_pass_batch_row.cuh"
 
-// The host's side of the kernels that select rows of a batch: what they need, and how they are launched.
+// The host side of the kernels that select rows of a batch: their resources, and how they are launched.
 
 namespace ktopk::detail::cuda {
 
@@ -16,10 +16,10 @@ namespace {
 template <class Bits>
 using CompositeKeyOf = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
 
-/// Of shared memory, beside what a block asks for.
+/// The static shared memory of a block, at most, beside what the launch asks for.
 constexpr std::size_t fixed_bytes = 2048;
 
-/// So many KB, or what the device has.
+/// The bytes of so many KB, or what a block of any of the compiled architectures can have.
 constexpr std::size_t room_for(std::size_t kilobytes) {
   return std::min(kilobytes * 1024, most_shared_bytes() - fixed_bytes);
 }
@@ -30,7 +30,7 @@ int round_up_to_power_of_two(std::int64_t k) {
   return power;
 }
 
-/// Rows that differ in length are taken to be as long as gives the most composite keys to keep.
+/// The capacity for kept composite keys. For rows of different lengths it is that of the length that keeps the most.
 int capacity_of(Shape const& shape, int threads) {
   std::int64_t const longest = std::int64_t{threads} * sample_neighbors * tuning.keys_a_sample;
   std::int64_t const n = shape.ragged && shape.n > longest ? longest : shape.n;
@@ -43,8 +43,8 @@ int ordered_of(Shape const& shape, Sorted sorted) {
   return std::max(round_up_to_power_of_two(shape.k), static_cast<int>(shape.k) + tuning.boundary);
 }
 
-/// \param groups  of a row each, or of several interleaved ones
-/// \param inbox  composite keys behind those that a block keeps
+/// \param groups  of one row each, or of several interleaved rows
+/// \param inbox  how many composite keys a block receives besides those that it keeps
 template <class Bits, class CompositeKey>
 void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, CompositeKey>), int threads,
             std::int64_t groups, Batch<Bits, CompositeKey> const& batch, int inbox = 0) {

@@ -9,8 +9,8 @@
 #include "key_widths.hpp"
 #include "one_pass_batch_launch.hpp"
 
-// A part of a warp takes a row: 1 to 32 lanes with up to 128 keys each. The keys lie in the warp's shared memory,
-// their codes in registers. A row is read once.
+// A part of a warp selects from a row: 1 to 32 lanes with up to 128 keys each. The keys are in the warp's shared
+// memory, their codes in registers. A row is read once.
 
 namespace ktopk::detail::cuda {
 
@@ -122,7 +122,7 @@ __device__ __forceinline__ void select_ragged_batch(Work<Bits> const& w,
   __syncwarp();
 }
 
-/// A warp that has a row to itself looks at the lengths of 32 rows together.
+/// A warp that has a row to itself reads the lengths of 32 rows together.
 template <class Bits, int Lanes, int Keys>
 __global__ void __launch_bounds__(32 * tuning.warps, tuning.warps_of_processor(Keys) / tuning.warps)
     select_ragged_rows(Work<Bits> const __grid_constant__ w) {
@@ -153,7 +153,7 @@ bool is_aligned(void const* pointer, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
 }
 
-/// Bytes between rows in shared memory, such that what lanes access together lies in different banks.
+/// The bytes from one row to the next in shared memory, such that lanes access different banks at a time.
 int row_bytes_for(int length, int key_bytes, int lanes, Loading loading) {
   int const chunk = 4 * key_bytes, together = chunk * lanes;
   int const bytes = round_up(length * key_bytes, 16);
@@ -190,7 +190,7 @@ bool stores_quads(Problem<Bits> const& problem) {
          is_aligned(problem.values, alignof(Chunk<Bits>)) && is_aligned(problem.indices, 16);
 }
 
-/// Rows on two lanes would take their chunks in four turns, which costs more than copies of their own.
+/// With two lanes, rows would take their chunks in four turns, which costs more than the other kernel.
 template <class Bits, int Lanes>
 constexpr bool may_be_regular = sizeof(Bits) == 4 && Lanes >= 4;
 
@@ -267,7 +267,7 @@ void launch_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem
   launch<32 / Lanes>(device, stream, select_ragged_rows<Bits, Lanes, Keys>, w, tuning.warps);
 }
 
-/// How many keys of a ragged row lanes hold: most rows are no longer than twice the mean.
+/// How many keys of a ragged row its lanes hold: most rows are no longer than twice the mean.
 int held_of_ragged(Shape const& shape) {
   std::int64_t const most = 2 * (shape.n / shape.rows);
   return most <= 256 ? 256 : most <= 512 ? 512 : most <= 2048 || shape.key_bytes == 8 ? 2048 : 4096;
@@ -283,7 +283,7 @@ std::int64_t spread_length(int device, Shape const& shape) {
   return length;
 }
 
-/// Rows that their lanes cannot hold are left to whole warps, and those that a warp cannot hold to one_pass.
+/// Selects from the rows that are too long for their lanes: by whole warps, and the longest by one_pass.
 template <class Bits>
 void select_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem,
                    Options const& options) {

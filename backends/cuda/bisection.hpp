@@ -8,7 +8,7 @@
 
 #include "bisection_launch.hpp"
 
-// Specializes bisection for Kokkos::Cuda: rows that one warp or a part of it holds, exact.
+// bisection for Kokkos::Cuda: rows that a warp or a part of it holds in registers; exact only.
 
 namespace ktopk::detail {
 

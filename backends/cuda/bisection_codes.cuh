@@ -3,22 +3,22 @@
 
 #include "bisection_work.cuh"
 
-// How keys become codes, 15 bits that order as the keys do, read as a positive fp16 number.
+// How keys become codes: 15 bits in the order of the keys, which are read as a positive fp16 number.
 
 namespace ktopk::detail::cuda {
 
-/// The greatest code, one less than which codes may end: the bits of fp16's infinity must not come up.
+/// The greatest code. The end of an interval of codes may be one more, and must not be fp16's infinity.
 inline constexpr unsigned greatest_code = 0x7bfe;
 
-/// Where the k-th key of a row is likely, and the row's best.
+/// The interval in which the k-th key of a row should be, and the best key of the row.
 template <class T>
 struct Bracket {
   T low, high, best;
 };
 
-// ---- readers: chunks to numbers that compare as keys do
+// ---- readers: they turn chunks into numbers that compare as the keys do
 
-/// Floats as they are, or negated. A NaN carries through.
+/// Floats as they are, or negated. NaN stays NaN.
 template <bool Negated>
 struct FloatReader {
   using T = float;
@@ -42,7 +42,7 @@ struct FloatReader {
 #endif
   }
   __device__ __forceinline__ static float min(float a, float b) { return fminf(a, b); }
-  /// Whether few keys, without which the best is `next`, are far away from the others.
+  /// Whether the best keys are outliers. Without them the best is `next`.
   __device__ __forceinline__ static bool is_stretched(float low, float best, float next) {
     return next > low && (best - low) * (1.0f / bisection_tuning.stretch) > next - low;
   }
@@ -141,7 +141,7 @@ struct PairReader {
   __device__ __forceinline__ static unsigned min(unsigned a, unsigned b) { return __vminu2(a, b); }
 
  private:
-  /// One NaN, positive, and one zero, by arithmetic.
+  /// Maps all NaNs to one, which is positive, and both zeros to one, by arithmetic.
   __device__ __forceinline__ static unsigned canonical(unsigned pair) {
 #if __CUDA_ARCH__ >= 800
     if constexpr (Kind == PairKind::half)
@@ -164,12 +164,12 @@ struct PairReader {
   }
 };
 
-// ---- scales: such numbers to codes
+// ---- scales: they turn these numbers into codes
 
-/// Maps floats, negated where the smallest are wanted, to fp16 numbers between 2^-11 and 1; what is below the
-/// bracket to less. `careful` also serves where the bracket is narrow beside its place, or very narrow.
+/// Maps floats, negated if the smallest are wanted, to fp16 numbers: those in the bracket to 2^-11 ... 1, those below
+/// it to less. `careful` also serves a bracket that is narrow, absolutely or relative to its ends.
 struct LinearScale {
-  static constexpr unsigned least = 0x1000;  // of the bracket's low end: 2^-11
+  static constexpr unsigned least = 0x1000;  // 2^-11, the code of the bracket's low end
   static constexpr unsigned most = 0x3c00;   // 1
 
   float factor, offset;
@@ -205,13 +205,13 @@ struct LinearScale {
  private:
   static constexpr float lowest = 1.0f / 2048;
 
-  /// Of two, which takes x to between 1/2 and 1.
+  /// The power of two that scales x to between 1/2 and 1.
   __device__ __forceinline__ static float power_for(float x) {
     return __uint_as_float((253 - min(__float_as_uint(x) >> 23, 252u)) << 23);
   }
 };
 
-/// Maps ranks to codes, in order: 0 below the bracket, 1 to `most` from its low end up.
+/// Maps ranks to codes in their order: ranks below the bracket to 0, the others to 1 ... `most`.
 template <class OrderedBits>
 struct OrderedBitsScale {
   static constexpr unsigned most = greatest_code;
@@ -241,15 +241,15 @@ constexpr int log2_up(int n) {
   return bits;
 }
 
-/// Maps two ranks of 16 bits at once. Where the bracket leaves bits of a code, the columns break ties in
-/// them: of the keys in a code few are left then.
+/// Maps two ranks of 16 bits at once. Bits of a code that the bracket does not need hold a part of the column, so that
+/// few keys share a code.
 template <int Lanes, int Keys>
 class PairScale {
  public:
   static constexpr int column_bits = log2_up(Lanes * Keys);
   static constexpr unsigned most = greatest_code - 4;
 
-  /// The bracket's keys and better ones get codes above all others'.
+  /// The keys of the bracket and better ones get larger codes than all others.
   __device__ __forceinline__ PairScale(unsigned low, unsigned high, bool first_wins, int lane) {
     unsigned const base = low > 0 ? low - 1 : 0, range = high - base;
     int const used = highest_bit(CompositeKey64{range | 1}) + 1;
@@ -270,11 +270,11 @@ class PairScale {
 #endif
     return (((above >> m_shift) & m_mask) << m_bits) + m_first[half] + chunk * m_step;
   }
-  /// Of the bracket's low end, or less.
+  /// The code of the bracket's low end, or a smaller one.
   __device__ __forceinline__ unsigned least() const {
     return m_base == 0 || m_shift > 0 ? 1 : (1u << m_bits) + 1;
   }
-  /// All codes are below.
+  /// All codes are below it.
   __device__ __forceinline__ unsigned end() const { return m_end; }
 
  private:

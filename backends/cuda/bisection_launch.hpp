@@ -6,7 +6,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The entry of bisection.cu: no Kokkos on either side of it.
+// The interface of bisection.cu, which uses no Kokkos.
 
 namespace ktopk::detail::cuda {
 

@@ -3,17 +3,16 @@
 
 #include "bisection_codes.cuh"
 
-// The search for a row's k-th key. One instruction tests the codes of two keys, and the tensor cores add the
-// results. Keys with the code of the k-th are told apart by rank and column; where these are many, they get
-// codes of their own.
+// The search for the k-th key of a row. One instruction tests the codes of two keys, and the tensor cores add up the
+// results. Rank and column distinguish keys that share the code of the k-th; if these are many, they get new codes.
 
 namespace ktopk::detail::cuda {
 
-/// A code, twice in a register, and the keys of a row that reach it.
+/// A code, twice in a register, and how many keys of a row reach it.
 struct Cut {
   unsigned pair;
   float reaching;
-  QuadSum quad;  // of reaching
+  QuadSum quad;  // the same number for a quad of lanes
 
   __device__ __forceinline__ unsigned code() const { return pair & 0xffffu; }
 };
@@ -27,7 +26,7 @@ class RowSearch {
   static constexpr int chunks = Keys / 4, length = Lanes * Keys;
   static constexpr int ties = bisection_tuning.ties(Lanes);
 
-  /// \param n  keys of the row, where rows are ragged
+  /// \param n  the number of keys; used only if rows are ragged
   __device__ __forceinline__ RowSearch(Work<Bits> const& work, Bits const* row, int n, int k)
       : m_work(work),
         m_row(reinterpret_cast<Chunk<Bits> const*>(row)),
@@ -43,7 +42,7 @@ class RowSearch {
         m_first[i] = kept(m_lane + ((i ^ row_of_warp) % turns - i) * Lanes);
   }
 
-  /// Finds the k-th key, or the few that it ties with.
+  /// Finds the k-th key, or the few keys that share its code.
   __device__ __forceinline__ void run() {
     set_codes();
     bisect();
@@ -53,7 +52,7 @@ class RowSearch {
     }
   }
 
-  /// Keys above the k-th key's ties, all of them selected, unless the cut is exact.
+  /// The cut whose keys are all selected: those above the ties of the k-th key, or all k if the low cut is exact.
   __device__ __forceinline__ Cut sure() const {
     bool const exact = is_exact();
     return {
@@ -67,8 +66,8 @@ class RowSearch {
   __device__ __forceinline__ Cut const& low() const { return m_low; }
   __device__ __forceinline__ Cut const& high() const { return m_high; }
 
-  /// visit(pair of codes, column of the first): all keys of this lane, two at a time.
-  /// \param zero  no constant, lest columns be kept in registers from one visit to the next
+  /// Calls visit(pair, column) for all keys of this lane, two at a time: their codes and the column of the first.
+  /// \param zero  0, but not a constant: otherwise the compiler keeps all columns in registers between calls
   template <class Visit>
   __device__ __forceinline__ void each_pair(int zero, Visit const& visit) const {
     int first[turns];
@@ -82,7 +81,7 @@ class RowSearch {
     }
   }
 
-  /// Of the row, what the lanes before this one have in a cut.
+  /// How many keys of a cut the lanes before this one have.
   __device__ __forceinline__ static int before(Cut cut) {
     float before = cut.quad.before, all = cut.quad.all;
 #pragma unroll
@@ -95,40 +94,40 @@ class RowSearch {
   }
 
  private:
-  /// Rows that begin in the same bank take their chunks in turns, each row with another one first.
+  /// Rows that begin in the same bank each start with another chunk, so that their lanes access different banks.
   static constexpr int turns = form == Form::regular && Lanes < 8 ? 8 / Lanes : 1;
 
   __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
 
-  /// Where a lane's chunk lies in its row.
+  /// The place of a lane's chunk in its row.
   __device__ __forceinline__ int place_of(int chunk) const {
     return m_first[chunk % turns] + chunk * Lanes;
   }
   __device__ __forceinline__ int column_of(int chunk) const { return 4 * place_of(chunk); }
   __device__ __forceinline__ bool first_wins() const { return m_work.map.flip != 0; }
 
-  /// visit(number, chunk). Keys are read anew: there are no registers to keep them in.
+  /// Calls visit(number, chunk) for each chunk. It reads the keys again: there are no registers to keep them in.
   template <class Visit>
   __device__ __forceinline__ void each_chunk(Visit const& visit) const {
     asm volatile("" ::: "memory");
 #pragma unroll
     for (int j = 0; j < chunks; ++j) visit(j, load_chunk(m_row + place_of(j)));
   }
-  /// Likewise by narrow loads, which need fewer registers, for what is seldom done.
+  /// The same for rare steps, by narrow loads, which need fewer registers.
   template <class Visit>
   __device__ __forceinline__ void each_chunk_by_key(Visit const& visit) const {
     asm volatile("" ::: "memory");
 #pragma unroll
     for (int j = 0; j < chunks; ++j) visit(j, m_row[place_of(j)]);
   }
-  /// Likewise in a loop.
+  /// The same in a loop that is not unrolled.
   template <class Visit>
   __device__ __forceinline__ void each_chunk_in_turn(Visit const& visit) const {
 #pragma unroll 2
     for (int j = 0; j < chunks; ++j) visit(j, m_row[place_of(j)]);
   }
 
-  /// Kept in a register, not computed anew.
+  /// Makes the compiler keep x in a register instead of computing it again.
   template <class T>
   __device__ __forceinline__ static T kept(T x) {
     asm volatile("" : "+r"(x));
@@ -160,7 +159,8 @@ class RowSearch {
 
   // ---- the bracket
 
-  /// Between the k-th key and the best: the least maximum of at least k groups of keys, and the greatest.
+  /// The bracket: the least and the greatest maximum of at least k groups of keys. The least bounds the k-th key from
+  /// below.
   template <class Reader>
   __device__ __forceinline__ auto find_bracket(Reader const& read) const {
     using T = typename Reader::T;
@@ -201,7 +201,7 @@ class RowSearch {
     return Bracket<T>{low, stretched ? low + (next - low) * 4 : high, high};
   }
 
-  /// Of the best keys of a lane's quarters the second: where the best are without a far one.
+  /// The second of the best keys of a lane's four quarters: the best key if the first is an outlier.
   template <class Reader, class T>
   __device__ __forceinline__ static T second_of_four(Reader const& read, T a, T b, T c, T d) {
     return read.max(read.min(read.max(a, b), read.max(c, d)),
@@ -214,7 +214,7 @@ class RowSearch {
     return static_cast<int>(lanes_min<32>(fold)) - 1;
   }
 
-  /// Groups of one or two neighboring keys.
+  /// The least maximum of groups of one or two neighboring keys.
   template <class Reader>
   __device__ __forceinline__ auto least_of_small_groups(Reader const& read, int fold) const {
     typename Reader::T low = read.none();
@@ -270,7 +270,7 @@ class RowSearch {
     m_linear = true;
   }
 
-  /// Where the k-th key is known, or one of those that the bracket leaves out, its equals are the interval.
+  /// If the k-th key is known, or is one of those outside of the bracket, the interval becomes the keys that equal it.
   __device__ __forceinline__ void cut_off_ends(bool known, unsigned first_cut, bool nan_first) {
     unsigned const at = known ? nan_code : first_cut;
     if (!__any_sync(full_warp, at != 0)) return;
@@ -278,7 +278,7 @@ class RowSearch {
     m_equal = known || (at == 1 && nan_first && m_high.pair == twice(1));
   }
 
-  /// NaNs have a code of their own. Where the k-th key is known, so have those that equal it, the greatest.
+  /// NaNs get a code of their own. If the k-th key is known, the keys that reach it get the greatest code.
   __device__ __forceinline__ void set_careful_codes(LinearScale const& scale, float sign,
                                                     float high, bool known) {
     constexpr float greatest = 1.0009765625f;  // nan_code
@@ -297,7 +297,7 @@ class RowSearch {
     });
   }
 
-  /// Of a row's finite numbers; between 0 and 1 if there are none.
+  /// The bracket of all finite numbers of a row, or 0 ... 1 if there are none.
   __device__ __forceinline__ Bracket<float> finite_bracket(float sign) const {
     float low = INFINITY, high = -INFINITY;
     each_chunk_in_turn([&](int, Chunk<Bits> const& chunk) {
@@ -361,7 +361,7 @@ class RowSearch {
     begin(scale.least(), scale.end());
   }
 
-  /// Likewise for two ranks in a register, each half with groups of its own.
+  /// The same for two ranks in a register; each half has groups of its own.
   template <class Reader>
   __device__ __forceinline__ void find_pair_bracket(Reader const& read, unsigned& low,
                                                     unsigned& high) const {
@@ -406,7 +406,7 @@ class RowSearch {
     return column >= keys ? 0 : static_cast<unsigned>(first_wins() ? keys - column : column + 1);
   }
 
-  /// All codes are below `end`, and k keys or more reach `least`.
+  /// Begins a search in codes below `end`; at least k keys reach `least`.
   __device__ __forceinline__ void begin(unsigned least, unsigned end) {
     m_low = all_keys();
     m_high = {twice(end), 0, {}};
@@ -444,7 +444,7 @@ class RowSearch {
     return {pair, reaching, quad};
   }
 
-  /// Of linear codes the one in the middle of the numbers they stand for.
+  /// The code in the middle of the interval; of linear codes, the code of the middle number.
   __device__ __forceinline__ unsigned middle() const {
     unsigned const between = ((m_low.pair + m_high.pair) >> 1) & 0x7fff7fffu;
     __half2 const sum = __hadd2_rn(pair_of_bits(m_low.pair), pair_of_bits(m_high.pair));
@@ -452,13 +452,12 @@ class RowSearch {
     return m_linear ? mean : between;
   }
 
-  /// Halves the interval of codes until k keys reach its low end or one code is left, for some rounds; for
-  /// more where many keys are left of which the codes are ranks.
+  /// Halves the interval of codes until exactly k keys reach its low end or one code is left, for some rounds.
   __device__ __forceinline__ void bisect() {
     halve(bisection_tuning.rounds);
     find_low();
   }
-  /// Codes of columns are spread evenly.
+  /// The same for new codes. Every other cut is interpolated, because codes of columns are spread evenly.
   __device__ __forceinline__ void bisect_again() {
     find_low();
 #pragma unroll 1
@@ -475,7 +474,7 @@ class RowSearch {
     return twice(max(min(code, m_high.code() - 1),
                      m_low.code() + (m_low.code() < m_high.code() - 1 ? 1 : 0)));
   }
-  /// Where no cut has been reached by k keys, the least that must be is made.
+  /// If no cut yet is reached by k keys, makes one at the least code, which is.
   __device__ __forceinline__ void find_low() {
     bool const unknown = m_low.pair == 0 && m_least != 0 && !is_settled();
     if (__any_sync(full_warp, unknown)) part(unknown ? m_least : middle());
@@ -505,7 +504,7 @@ class RowSearch {
 
   // ---- many keys in the interval
 
-  /// visit(key, column): keys of the row with codes in [low, high).
+  /// Calls visit(key, column) for the keys with codes in [low, high).
   template <class Visit>
   __device__ __forceinline__ void each_in_interval(Visit const& visit) const {
     unsigned const from = m_low.pair, end = m_high.pair;
@@ -521,8 +520,7 @@ class RowSearch {
     });
   }
 
-  /// Spreads the codes over the columns of the keys in the interval where these are equal, otherwise over
-  /// their ranks.
+  /// Gives the keys in the interval new codes: by their columns if the keys are equal, otherwise by their ranks.
   __device__ __forceinline__ void narrow(bool crowded) {
     bool equal = m_equal;
     unsigned lanes = __ballot_sync(full_warp, crowded && !equal);
@@ -533,8 +531,8 @@ class RowSearch {
     __syncwarp();
   }
 
-  /// \param lanes  those that come here, whole rows
-  /// \return false if the ranks are equal
+  /// \param lanes  the lanes that call it, those of whole rows
+  /// \return false if all ranks are equal
   __device__ __forceinline__ bool spread_ranks(unsigned lanes) {
     OrderedBitsReader<Bits> const read(m_work.map.rank);
     OrderedBits low = ~OrderedBits{0}, high = 0;
@@ -552,7 +550,7 @@ class RowSearch {
     return true;
   }
 
-  /// Whether the interval's keys have the same bits.
+  /// Whether all keys in the interval have the same bits.
   __device__ __forceinline__ bool is_one_key(unsigned lanes) const {
     Bits all = static_cast<Bits>(~Bits{0}), any = 0;
     each_in_interval([&](Bits key, int) {
@@ -567,7 +565,7 @@ class RowSearch {
     return all == any;
   }
 
-  /// Keys above the interval stay so, and the padding, which it may hold, falls below.
+  /// Keys above the interval stay above it. Padding, which may be in the interval, goes below.
   __device__ __forceinline__ void spread_columns() {
     unsigned const from = m_low.code(), end = m_high.code(), above = n() + 1;
 #pragma unroll

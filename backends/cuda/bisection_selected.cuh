@@ -4,12 +4,12 @@
 #include "bisection_search.cuh"
 #include "bisection_sort.cuh"
 
-// From the search's result to a list of the selected keys' columns, which is then sorted and stored.
+// Lists the columns of the selected keys from the result of the search, sorts the list, and stores it.
 
 namespace ktopk::detail::cuda {
 
-/// Appends to a list in shared memory the columns whose codes reach the threshold: `column` for the low
-/// half of the pair, the next one for the high half.
+/// Appends to a list in shared memory the columns whose codes reach the threshold. `column` is that of the low half of
+/// the pair, the next one that of the high half.
 __device__ __forceinline__ void append_reaching(unsigned& address, unsigned pair,
                                                 unsigned threshold, int column) {
   asm volatile(
@@ -22,7 +22,7 @@ __device__ __forceinline__ void append_reaching(unsigned& address, unsigned pair
       : "memory");
 }
 
-/// Likewise for codes from `from` on and below `end`.
+/// The same for codes from `from` to below `end`.
 __device__ __forceinline__ void append_between(unsigned& address, unsigned pair, unsigned from,
                                                unsigned end, int column) {
   asm volatile(
@@ -69,7 +69,7 @@ class WarpSelection {
     __syncwarp();
   }
 
-  /// Best first.
+  /// Sorts the list, best first.
   __device__ __forceinline__ void sort() {
     int const longest = m_work.k();
     if (longest <= 4 * Lanes)
@@ -133,12 +133,12 @@ class WarpSelection {
       if (columns[p] < n() && above + better[p] < m_k)
         m_list[above + better[p]] = static_cast<std::uint16_t>(columns[p]);
   }
-  /// Behind the row's end there are no keys.
+  /// The composite key of a column, or the least behind the end of the row.
   __device__ __forceinline__ CompositeKey composite_or_least(int column) const {
     return column < n() ? composite(column) : CompositeKey{0};
   }
 
-  /// As many rows at once as lanes with `Count` selected keys each can hold.
+  /// Sorts as many rows at a time as a warp holds with `Count` selected keys a lane.
   template <int Count>
   __device__ __forceinline__ void sort_rows(int longest) {
     int lanes = 1;
@@ -159,7 +159,7 @@ class WarpSelection {
     __syncwarp();
   }
 
-  /// Of a selected key of any row of the warp; 0 where there is none.
+  /// The composite key of a slot of the warp's row r, or 0 if the slot is empty.
   __device__ __forceinline__ CompositeKey composite_of_slot(int r, int slot) const {
     int const real = __shfl_sync(full_warp, m_k, r * Lanes);
     if (r >= rows || slot >= real) return 0;
@@ -170,7 +170,8 @@ class WarpSelection {
     return static_cast<std::uint16_t>(m_work.map.position(composite));
   }
 
-  /// More of them: a bitonic network without its missing composite keys, which count as the worst.
+  /// Sorts longer lists in shared memory by a bitonic network. Missing composite keys count as the worst and are
+  /// skipped.
   __device__ __forceinline__ void sort_in_place(int longest) {
     for (int size = 2; size < 2 * longest; size *= 2) {
       exchange(longest, size / 2, size - 1);
@@ -178,8 +179,8 @@ class WarpSelection {
     }
   }
 
-  /// Compares every place with the one that differs from it in the bits of `flip`, all of them at or
-  /// below the bit `half`.
+  /// Compares every place with the one that differs from it in the bits of `flip`, none of which is above the bit
+  /// `half`.
   __device__ __forceinline__ void exchange(int longest, int half, int flip) {
     for (int i = m_lane; i < longest; i += Lanes) {
       int const place = (i & ~(half - 1)) * 2 + (i & (half - 1));
@@ -195,7 +196,7 @@ class WarpSelection {
     __syncwarp();
   }
 
-  /// Any strides, short rows: a slot at a time.
+  /// Stores for any strides and short rows: a slot at a time.
   __device__ __forceinline__ void store_slots(std::int64_t first) const {
     auto const& problem = m_work.problem;
     auto const k = static_cast<unsigned>(problem.shape.k);
@@ -214,7 +215,7 @@ class WarpSelection {
     }
   }
 
-  /// Packed rows of outputs, k a multiple of four.
+  /// Stores for packed rows of outputs and k a multiple of four: four slots at a time.
   __device__ __forceinline__ void store_quads(std::int64_t first) const {
     auto const& problem = m_work.problem;
     auto const k = static_cast<unsigned>(problem.shape.k);

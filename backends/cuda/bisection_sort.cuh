@@ -15,7 +15,7 @@ __device__ __forceinline__ void put_larger_first(CompositeKey& a, CompositeKey& 
   a = larger;
 }
 
-/// Compares with another lane's composite key; the lane of the lower number keeps the larger.
+/// Compares with the composite key of another lane; the lower lane keeps the larger one.
 template <class CompositeKey>
 __device__ __forceinline__ CompositeKey exchanged(CompositeKey mine, CompositeKey other,
                                                   bool keeps_larger) {
@@ -43,7 +43,7 @@ __device__ __forceinline__ void sort_in_lane(CompositeKey (&composites)[Count]) 
   }
 }
 
-/// Sorts each `lanes` neighboring lanes' composite keys, the largest first. `lanes` is a power of two.
+/// Sorts the composite keys of every `lanes` neighboring lanes, largest first. `lanes` is a power of two.
 template <class CompositeKey, int Count>
 __device__ __forceinline__ void sort_over_lanes(CompositeKey (&composites)[Count], int lanes) {
   int const lane = static_cast<int>(threadIdx.x) % 32;

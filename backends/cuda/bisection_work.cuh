@@ -9,17 +9,16 @@
 #include "bisection_tuning.hpp"
 #include "warp.cuh"
 
-// What the CUDA bisection knows of its rows, and how they come to shared memory.
+// The parameters of the CUDA bisection, and how its rows are copied to shared memory.
 
 namespace ktopk::detail::cuda {
 
-/// How keys come to shared memory. `bulk`: the copy engine brings whole rows. `rows`: a warp copies one
-/// row after the other. `columns`: a block loads one column of all its rows after the other, where
-/// neighboring rows are neighbors in memory.
+/// How keys are copied to shared memory. `bulk`: the copy engine copies whole rows. `rows`: a warp copies one row after
+/// the other. `columns`: a block loads one column of all its rows after the other, if the rows lie side by side.
 enum class Loading { bulk, rows, columns };
 
-/// `regular`: rows of exactly the floats that their lanes hold, one after the other in memory, all with the same k.
-/// `ragged`: of different lengths, at most what their lanes hold.
+/// `regular`: rows of exactly as many floats as their lanes hold, one after the other in memory, all with the same k.
+/// `ragged`: rows of different lengths, at most as long as their lanes hold.
 enum class Form { any, regular, ragged };
 
 /// Neighboring keys that a lane reads together.
@@ -29,7 +28,7 @@ struct alignas(sizeof(Bits) < 4 ? 4 * sizeof(Bits) : 16) Chunk {
   Bits keys[size];
 };
 
-/// The compiler would load one key after the other.
+/// Loads a chunk by one instruction; the compiler would load one key after the other.
 template <class Bits>
 __device__ __forceinline__ Chunk<Bits> load_chunk(Chunk<Bits> const* from) {
   if constexpr (sizeof(Bits) != 4) return *from;
@@ -38,15 +37,15 @@ __device__ __forceinline__ Chunk<Bits> load_chunk(Chunk<Bits> const* from) {
   return chunk;
 }
 
-/// Which keys share a maximum, of which the bracket takes the least.
+/// Which keys form a group. The least of the groups' maxima is the low end of the bracket.
 struct Fold {
-  static constexpr int single = -1, pair = 0;  // otherwise so many chunks of a lane
+  static constexpr int single = -1, pair = 0;  // any other value: so many chunks of a lane
 };
 
 KTOPK_FUNCTION constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
 KTOPK_FUNCTION constexpr int round_up(int a, int to) { return divide_up(a, to) * to; }
 
-/// The largest groups, of up to `most` chunks, of which a row of n keys on `lanes` lanes has at least k.
+/// The largest groups, of up to `most` chunks, such that a row of n keys on `lanes` lanes has at least k of them.
 KTOPK_FUNCTION constexpr int fold_for(int n, int k, int lanes, int most) {
   int const chunks = divide_up(n, 4);
   int largest = 1;
@@ -66,32 +65,32 @@ struct Work {
 
   Problem<Bits> problem;
   CompositeKeyMap<Bits, CompositeKey> map;
-  Bits padding;  // behind a row's end
+  Bits padding;  // the key that fills a row up
   Sorted sorted;
   Loading loading;
   Form form;
   int row_bytes;   // from one row to the next in shared memory
-  int warp_bytes;  // of a warp's shared memory: keys, ties, the list of selected keys
+  int warp_bytes;  // of shared memory for a warp: keys, ties, the list of selected keys
   int ties_begin, list_begin;
-  int fold;                  // where all rows have the same k
+  int fold;                  // if all rows have the same k
   bool stores_quads;         // outputs can be stored four at a time
   int left_out;              // ragged rows up to this length are selected elsewhere
   unsigned slot_reciprocal;  // 2^24 / k, rounded up
 
   KTOPK_FUNCTION int n() const { return static_cast<int>(problem.shape.n); }
   KTOPK_FUNCTION int k() const { return static_cast<int>(problem.shape.k); }
-  /// How many groups of chunks bound the k-th key; keys of 16 bits have two in one.
+  /// How many groups of chunks bound the k-th key; with keys of 16 bits a group counts twice, for its two halves.
   KTOPK_FUNCTION static int groups_for(int k) { return sizeof(Bits) == 2 ? divide_up(k, 2) : k; }
 };
 
-/// The shared memory of a warp. A row is filled up to `Lanes * Keys` keys.
+/// The shared memory of a warp. Every row in it is filled up to `Lanes * Keys` keys.
 template <class Bits>
 struct WarpMemory {
   unsigned char* base;
   Work<Bits> const& work;
 
   __device__ Bits* row(int r) const { return reinterpret_cast<Bits*>(base + r * work.row_bytes); }
-  /// The columns of a row's ties, if each row has `most` of them.
+  /// The columns of the ties of row r, where each row has up to `most`.
   __device__ std::uint16_t* ties(int r, int most) const {
     return reinterpret_cast<std::uint16_t*>(base + work.ties_begin) + r * most;
   }
@@ -101,7 +100,7 @@ struct WarpMemory {
   }
 };
 
-/// Fills rows up, once: no load writes behind a row's end.
+/// Fills rows up. Once is enough, because no load writes behind the end of a row.
 template <int Rows, int Length, class Bits>
 __device__ __forceinline__ void fill_up(WarpMemory<Bits> const& memory) {
   for (int r = 0; r < Rows; ++r)
@@ -110,14 +109,14 @@ __device__ __forceinline__ void fill_up(WarpMemory<Bits> const& memory) {
       memory.row(r)[column] = memory.work.padding;
 }
 
-/// Keys of a ragged row; none of one that its lanes cannot hold, which is selected from elsewhere.
+/// The number of keys of a ragged row, or 0 if its lanes cannot hold it: such a row is selected from elsewhere.
 template <int Length, class Bits>
 __device__ __forceinline__ int held_length(Problem<Bits> const& problem, std::int64_t row) {
   std::int64_t const length = problem.length(row);
   return length <= Length ? static_cast<int>(length) : 0;
 }
 
-/// Begins the copies of a warp's rows, a lane each.
+/// Begins the copies of a warp's rows; each lane starts one.
 template <int Rows, class Bits>
 __device__ __forceinline__ void begin_bulk_load(WarpMemory<Bits> const& memory,
                                                 CopyBarrier const& barrier, std::int64_t first) {
@@ -132,7 +131,7 @@ __device__ __forceinline__ void begin_bulk_load(WarpMemory<Bits> const& memory,
   if (lane < rows) barrier.copy(memory.row(lane), problem.row_keys(first + lane), bytes);
 }
 
-/// Begins the copy of a warp's regular rows.
+/// Begins the one copy of a warp's regular rows.
 template <int Rows, class Bits>
 __device__ __forceinline__ void begin_load_regular(WarpMemory<Bits> const& memory,
                                                    CopyBarrier const& barrier, std::int64_t first) {
@@ -144,7 +143,7 @@ __device__ __forceinline__ void begin_load_regular(WarpMemory<Bits> const& memor
   barrier.copy(memory.row(0), problem.keys + first * problem.shape.n, bytes);
 }
 
-/// Begins to copy a key to shared memory; where the device cannot, copies it.
+/// Begins to copy a key to shared memory, or copies it if the device has no asynchronous copy.
 template <class Bits>
 __device__ __forceinline__ void begin_copy(Bits* to, Bits const* from) {
 #if __CUDA_ARCH__ >= 800
@@ -165,7 +164,7 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/// Begins the copies of a warp's rows, a key each.
+/// Begins the copies of a warp's rows, one for each key.
 template <int Rows, class Bits>
 __device__ __forceinline__ void begin_load_rows(WarpMemory<Bits> const& memory,
                                                 std::int64_t first) {
@@ -181,7 +180,7 @@ __device__ __forceinline__ void begin_load_rows(WarpMemory<Bits> const& memory,
   }
 }
 
-/// Likewise of ragged rows, which are filled up.
+/// The same for ragged rows, which it fills up.
 template <int Rows, int Length, class Bits>
 __device__ __forceinline__ void begin_load_ragged(WarpMemory<Bits> const& memory,
                                                   std::int64_t first) {
@@ -198,7 +197,7 @@ __device__ __forceinline__ void begin_load_ragged(WarpMemory<Bits> const& memory
   }
 }
 
-/// A key by a load that brings its line of 128 bytes to L2, where neighboring blocks find theirs.
+/// Loads a key, and with it the line of 128 bytes to L2, where neighboring blocks find their keys.
 template <class Bits>
 __device__ __forceinline__ Bits load_with_line(Bits const* from) {
 #if __CUDA_ARCH__ >= 800
@@ -218,7 +217,8 @@ __device__ __forceinline__ Bits load_with_line(Bits const* from) {
 #endif
 }
 
-/// By all warps of a block: a thread loads chunks of one row, neighboring threads those of neighboring rows.
+/// Loads the rows of a block; all its warps call it. A thread loads chunks of one row, neighboring threads those of
+/// neighboring rows.
 template <int Rows, class Bits>
 __device__ __forceinline__ void load_columns(Work<Bits> const& w, unsigned char* block_memory,
                                              std::int64_t first) {
@@ -243,7 +243,7 @@ __device__ __forceinline__ void load_columns(Work<Bits> const& w, unsigned char*
   }
 }
 
-/// Asks L2 for what a block loads next, by all of its threads.
+/// Prefetches to L2 what a block loads next; all its threads call it.
 template <class Bits>
 __device__ __forceinline__ void prefetch_columns(Work<Bits> const& w, std::int64_t first) {
   if (first >= w.problem.shape.rows) return;
@@ -253,7 +253,7 @@ __device__ __forceinline__ void prefetch_columns(Work<Bits> const& w, std::int64
     prefetch(from + column * w.problem.key_step);
 }
 
-/// Asks L2 for the rows that a warp loads next, where their keys are near each other.
+/// Prefetches to L2 the rows that a warp loads next, if their keys lie close together.
 template <int Rows, class Bits>
 __device__ __forceinline__ void prefetch_rows(Work<Bits> const& w, std::int64_t first) {
   constexpr int line = 128 / static_cast<int>(sizeof(Bits));

@@ -5,7 +5,7 @@
 
 #include <ktopk/detail/ordered_bits.hpp>
 
-// What the tuned implementations share on the level of a warp and of a block.
+// What the tuned implementations share, on the level of a warp and of a block.
 
 namespace ktopk::detail::cuda {
 
@@ -20,19 +20,19 @@ __device__ inline CompositeKey128 shuffle_xor(CompositeKey128 composite, int mas
   return (high << 64) | shuffle_xor(static_cast<CompositeKey64>(composite), mask);
 }
 
-/// Asks for the 128-byte line at `address` to be brought to L2, and does not wait for it.
+/// Prefetches the 128-byte line at `address` to L2.
 __device__ inline void prefetch(void const* address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
-/// Lets a kernel launched to start early do so; on architectures before sm_90 it starts when this ends.
+/// Lets a kernel that was launched early start. Before sm_90 it starts when this kernel ends.
 __device__ inline void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 
-/// In a kernel launched to start early: returns when all before it in the stream is done and visible.
+/// In a kernel that was launched early: returns when all earlier work of the stream is done and visible.
 __device__ inline void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -67,7 +67,7 @@ __device__ Bits warp_least(Bits key) {
   return static_cast<Bits>(~warp_greatest(static_cast<Bits>(~key)));
 }
 
-/// The sum of what a warp's lanes have.
+/// The sum over the lanes of a warp.
 __device__ inline unsigned warp_total(unsigned mine) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync(full_warp, mine);
@@ -85,13 +85,13 @@ __device__ inline int highest_bit(CompositeKey64 composite) {
   return 63 - __clzll(static_cast<long long>(composite));
 }
 
-/// The place of the highest bit set; -1 if none is.
+/// The place of the highest bit that is set, or -1 if none is.
 __device__ inline int highest_bit(CompositeKey128 composite) {
   auto const high = static_cast<CompositeKey64>(composite >> 64);
   return high != 0 ? 64 + highest_bit(high) : highest_bit(static_cast<CompositeKey64>(composite));
 }
 
-/// A slot of its own for every calling thread of a warp, with one atomic for all of them.
+/// Takes a slot for every calling thread of a warp, by one atomic operation for all of them.
 template <class Count>
 __device__ Count claim(Count* counter) {
   unsigned const callers = __activemask();
@@ -103,7 +103,7 @@ __device__ Count claim(Count* counter) {
   return base + static_cast<Count>(__popc(callers & ((1u << lane) - 1)));
 }
 
-/// A slot of its own for every thread of the block that wants one, with one atomic for all of them.
+/// Takes a slot for every thread of the block that wants one, by one atomic operation for all of them.
 __device__ inline unsigned long long block_claim(unsigned long long* counter, bool wants) {
   __shared__ unsigned count;
   __shared__ unsigned long long base;
@@ -117,7 +117,7 @@ __device__ inline unsigned long long block_claim(unsigned long long* counter, bo
   return base + slot;
 }
 
-/// The greatest of all threads' composite keys.
+/// The greatest composite key of all threads.
 /// \param scratch  32 composite keys of shared memory, free again after the caller's next barrier
 template <int Threads, class CompositeKey>
 __device__ CompositeKey block_max(CompositeKey composite, CompositeKey* scratch) {
@@ -131,7 +131,7 @@ __device__ CompositeKey block_max(CompositeKey composite, CompositeKey* scratch)
   return best;
 }
 
-/// The sum of what the calling lane and those before it have.
+/// The inclusive prefix sum over the lanes of a warp.
 template <class Sum>
 __device__ Sum warp_sum_to(Sum mine) {
   Sum inclusive = mine;
@@ -143,8 +143,8 @@ __device__ Sum warp_sum_to(Sum mine) {
   return inclusive;
 }
 
-/// Sorts `size` composite keys of shared memory, a power of two, descending, by a bitonic network. All threads of the
-/// block call it.
+/// Sorts `size` composite keys in shared memory, a power of two, in descending order by a bitonic network. All threads
+/// of the block call it.
 template <int Threads, class CompositeKey>
 __device__ void block_sort(CompositeKey* composites, int size) {
   for (int run = 2; run <= size; run *= 2)
@@ -162,17 +162,17 @@ __device__ void block_sort(CompositeKey* composites, int size) {
   __syncthreads();
 }
 
-/// Where the need-th best stands in a histogram whose highest bin holds the best.
+/// The place of the need-th best in a histogram whose highest bin holds the best.
 struct Place {
   int bin;
   unsigned long long above;  ///< in higher bins
   unsigned long long here;   ///< in this one
 };
 
-/// Calls visit(bin, above, here) for every bin from the highest on, each by one thread of the block: how many are in
-/// higher bins, and how many in this one. All threads of the block call it; a bin is read before any is visited.
+/// Calls visit(bin, above, here) for every bin, each in one thread: how many are in higher bins, and how many in this
+/// one. All threads of the block call it. All bins are read before any is visited.
 /// \tparam Bins  a multiple of the number of threads
-/// \param count  what is in a bin, as function of its number
+/// \param count  count(bin) is how many are in a bin
 template <int Bins, int Threads, class Count, class Visit>
 __device__ void block_descend(Count const& count, Visit const& visit) {
   using Sum = decltype(count(0));
@@ -200,8 +200,8 @@ __device__ void block_descend(Count const& count, Visit const& visit) {
   }
 }
 
-/// Finds the bin of the need-th best; need is at least 1 and at most the sum of the counts.
-/// All threads of the block call it and get the answer. \see block_descend
+/// Returns the bin of the need-th best to all threads of the block, which all call it. `need` is at least 1 and at most
+/// the sum of the counts. \see block_descend
 template <int Bins, int Threads, class Count>
 __device__ Place block_find(unsigned long long need, Count const& count) {
   __shared__ Place found;
@@ -214,7 +214,7 @@ __device__ Place block_find(unsigned long long need, Count const& count) {
   return result;
 }
 
-/// True in the block that is the last of `blocks` to come here; it sees what the others wrote.
+/// Returns true in the block that is the last of `blocks` to arrive; it sees what the others wrote.
 __device__ inline bool last_block(unsigned* arrived, unsigned blocks) {
   __shared__ bool last;
   __threadfence();

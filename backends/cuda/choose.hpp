@@ -10,26 +10,26 @@
 
 #include "one_pass_layouts.hpp"
 
-// The choice among the tuned implementations, as data: the first line that fits a shape, of an algorithm that serves it.
-// No line: the portable choice stands.
+// The choice among the tuned implementations, as data: the first line that fits the shape and whose algorithm serves it
+// counts. If there is none, the portable choice does.
 
 namespace ktopk::detail::cuda {
 
 enum class Rows { any, uniform, ragged };
 enum class Keys { any, packed };
 
-/// From a shape to the algorithm that is fastest there, and what shows it.
+/// A set of shapes, the algorithm that is fastest for them, and the measurement.
 struct ChoiceLine {
   static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
 
   Algorithm algorithm;
-  std::int64_t least_n = 0, most_n = all;  ///< keys of a row; the mean where rows are ragged
+  std::int64_t least_n = 0, most_n = all;  ///< keys of a row; the mean if rows are ragged
   std::int64_t least_rows = 0, most_rows = all;
   std::int64_t most_k = all;
   std::int64_t least_n_per_k = 0;
   Rows rows = Rows::any;
   Keys keys = Keys::any;
-  char const* measured;  ///< in perf/results, or why it was not
+  char const* measured;  ///< the file in perf/results, or why there is none
 
   constexpr bool fits(Shape const& shape) const {
     std::int64_t const n = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
@@ -40,7 +40,7 @@ struct ChoiceLine {
   }
 };
 
-/// From here on all blocks of the device share a row, if rows are few.
+/// The length from which on all blocks of the device share a row, if there are few rows.
 inline constexpr std::int64_t long_row = 1 << 20;
 
 inline constexpr ChoiceLine choice[] = {

@@ -5,25 +5,25 @@
 
 #include <ktopk/detail/ordered_bits.hpp>
 
-// Blocks of a cluster (sm_90 and newer), which see each other's shared memory.
+// Clusters of blocks (sm_90 and newer), which access each other's shared memory.
 
 namespace ktopk::detail::cuda {
 
-/// Says that this block is here; what its threads wrote before is visible to those that wait.
+/// Arrives at the barrier of the cluster. What this thread wrote before is visible to those that wait.
 __device__ inline void cluster_arrive() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
 }
 
-/// Makes what this thread wrote visible to those that wait for a later cluster_arrive_relaxed of it.
+/// Makes what this thread wrote visible to those that wait for its next cluster_arrive_relaxed.
 __device__ inline void cluster_fence() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.acq_rel.cluster;" ::: "memory");
 #endif
 }
 
-/// As cluster_arrive, without a promise of what others see.
+/// The same as cluster_arrive, but makes nothing visible.
 __device__ inline void cluster_arrive_relaxed() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
@@ -42,7 +42,7 @@ __device__ inline void cluster_sync() {
   cluster_wait();
 }
 
-/// Where the cluster's block `rank` has what this block has at `mine`, in its shared memory.
+/// The address of `mine`, which is in this block's shared memory, in the block `rank` of the cluster.
 template <class T>
 __device__ T* of_block(T* mine, int rank) {
 #if __CUDA_ARCH__ >= 900
@@ -56,13 +56,13 @@ __device__ T* of_block(T* mine, int rank) {
 #endif
 }
 
-/// Likewise of the first block.
+/// The same in the first block.
 template <class T>
 __device__ T* of_leader(T* mine) {
   return of_block(mine, 0);
 }
 
-/// The address in the cluster's shared memory of what block `rank` has at `mine`.
+/// What of_block returns, as a 32-bit address of the cluster's shared memory.
 __device__ inline unsigned cluster_address(void const* mine, int rank) {
   unsigned theirs = static_cast<unsigned>(__cvta_generic_to_shared(mine));
 #if __CUDA_ARCH__ >= 900
@@ -71,7 +71,7 @@ __device__ inline unsigned cluster_address(void const* mine, int rank) {
   return theirs;
 }
 
-/// Stores a composite key at what block `rank` has at `mine`, and counts its bytes at that block's barrier.
+/// Stores a composite key to `mine` in the block `rank`, and counts its bytes at the barrier of that block.
 __device__ inline void send(CompositeKey64 composite, CompositeKey64* mine, std::uint64_t* barrier,
                             int rank) {
 #if __CUDA_ARCH__ >= 900

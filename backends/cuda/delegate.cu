@@ -14,14 +14,14 @@
 #include "one_pass_launch.hpp"
 #include "radix_launch.hpp"
 
-// Dr. Top-k (Gaihre et al., SC '21). Every subrange of 2^alpha neighboring keys sends its greatest rank as delegate.
-// build:        one read of the row makes the delegate vector;
-// first top-k:  the k best delegates, of which a tie is decided as in the row, since subranges lie side by side;
-// concatenate:  what may be selected of their subranges, in the order of the row;
-// second top-k: among that. What it selects is then stored, as keys and positions of the row.
-// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds nothing selected, for k
-// composite keys are better than its best: so the answer is exact whatever the keys, and of at most k subranges
-// anything is concatenated.
+// Dr. Top-k (Gaihre et al., SC '21). The delegate of a subrange of 2^alpha neighboring keys is its greatest rank.
+// build:        one read of the row makes the delegate vector.
+// first top-k:  selects the k best delegates. Subranges keep the order of the row, so a tie is decided as in the row.
+// concatenate:  lists the keys of their subranges that may be selected, the candidates, in the order of the row.
+// second top-k: selects among the candidates. The selected ones are stored as keys and positions of the row.
+// Both top-k are the tuned one_pass or radix. A subrange without a chosen delegate holds no selected key, because k
+// composite keys are better than its best. So the answer is exact whatever the keys, and at most k subranges have
+// candidates.
 
 namespace ktopk::detail::cuda {
 
@@ -33,7 +33,7 @@ constexpr DelegateTuning tuning = delegate_tuning;
 
 enum class Selector { one_pass_batch, one_pass, radix };
 
-/// Of one_pass, only the one for batches takes a row whose length the device alone knows.
+/// Only one kernel of one_pass, that for batches, takes a row whose length the device alone knows.
 Selector selector_of(Shape const& shape) {
   if (one_pass_batch_supports(shape) && (shape.ragged || shape.n < tuning.one_pass_from))
     return Selector::one_pass_batch;
@@ -64,12 +64,12 @@ DelegatePlan plan_of(Shape const& shape) {
   return delegate_plan(shape.n, shape.k, shape.key_bytes, forced_alpha);
 }
 
-/// Ranks of subranges, of which the places are wanted, too.
+/// The first selection: from the delegates' ranks; their positions, the subranges, are wanted too.
 Shape first_shape(Shape const& shape) {
   return {1, plan_of(shape).subranges, shape.k, shape.key_bytes, sizeof(unsigned)};
 }
 
-/// Ranks of candidates, of which the numbers are wanted.
+/// The second selection: from the candidates' ranks; only their positions in the list are wanted.
 Shape second_shape(Shape const& shape) {
   Shape second{1, plan_of(shape).candidates(shape.n, shape.k, shape.key_bytes), shape.k,
                shape.key_bytes, sizeof(std::int64_t)};
@@ -89,7 +89,7 @@ int chunk_words_of(std::int64_t subranges) {
   return static_cast<int>((subranges / tuning.most_chunks + chunk) / chunk * words);
 }
 
-/// Blocks that can share the concatenation on any device.
+/// The most blocks that share the concatenation on any device.
 constexpr std::int64_t most_blocks = 4096;
 
 template <class Bits>
@@ -158,7 +158,7 @@ void build(int device, cudaStream_t stream, DelegateRow<Bits> const& row) {
   check(cudaGetLastError(), "launch");
 }
 
-/// Ranks as keys: the greater is the better.
+/// The map for keys that are ranks themselves: the greater is the better.
 template <class Bits>
 Problem<Bits> rank_problem(Shape const& shape, Bits const* ranks) {
   Problem<Bits> problem{};
@@ -178,7 +178,7 @@ void select_delegates(int device, int concurrency, cudaStream_t stream,
   select(device, concurrency, stream, first, first_options(options), work.selection);
 }
 
-/// Launches a kernel that waits for the one before by itself.
+/// Launches a kernel early; it waits for the previous one itself.
 template <class Kernel, class... Arguments>
 void launch_early(Kernel kernel, std::int64_t blocks, cudaStream_t stream, bool cooperative,
                   Arguments const&... arguments) {

@@ -8,7 +8,7 @@
 
 #include "delegate_launch.hpp"
 
-// delegate for Kokkos::Cuda: few long rows, and k well below n.
+// delegate for Kokkos::Cuda: few long rows, k far below n.
 
 namespace ktopk::detail {
 

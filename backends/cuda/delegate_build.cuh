@@ -6,18 +6,18 @@
 #include "delegate_work.cuh"
 #include "warp.cuh"
 
-// The delegate vector: one read of the row finds the greatest rank of every subrange. A warp reads neighboring vectors,
-// so that a long subrange takes a reduction a warp and a short one none: there the lanes exchange what they have read
-// through shared memory, and each goes on with neighbors (the paper's coalesced load and strided compute, 5.3).
+// The delegate vector: one read of the row finds the greatest rank of every subrange. A warp reads neighboring vectors.
+// A long subrange takes one reduction per warp. For short ones the lanes exchange through shared memory what they have
+// read, and each goes on with neighboring vectors (coalesced load and strided compute, section 5.3 of the paper).
 
 namespace ktopk::detail::cuda {
 
-/// Numbers for keys that are ordered as their ranks are, for less work: a rank is made only of the greatest.
+/// Codes for keys, which have the order of the ranks and cost fewer operations. Only the greatest is made a rank.
 template <class Bits>
 struct KeyCodes {
   OrderedBitsMap<Bits> rank;
   Bits
-      base;  // of ordered keys: what precedes it comes last, so that NaNs of both signs are on one side
+      base;  // ordered keys below it wrap around to the end, so that NaNs of both signs are on one side
 
   __device__ explicit KeyCodes(OrderedBitsMap<Bits> const& rank_) : rank(rank_), base(0) {
     if (rank.magnitude == 0) return;
@@ -30,7 +30,7 @@ struct KeyCodes {
     return rank(rank.key_of(static_cast<Bits>(code + base)));
   }
 
-  /// The greatest code of a vector's keys.
+  /// The greatest code of the keys in a vector.
   __device__ Bits greatest(Vector<Bits> const& keys) const {
     if constexpr (sizeof(Bits) == 1) {
       return keys.greatest(rank.always);
@@ -48,7 +48,7 @@ struct KeyCodes {
  private:
   __device__ Bits code(Bits key) const { return static_cast<Bits>(rank.ordered(key) - base); }
 
-  /// Two keys in a word at a time.
+  /// The same for two keys in a word at a time.
   __device__ Bits greatest_of_pairs(Vector<Bits> const& keys) const {
     constexpr unsigned both = 0x00010001u;
     unsigned const negative = rank.negative * both, always = rank.always * both;
@@ -124,10 +124,10 @@ class DelegateBuilder {
     return static_cast<Bits>(max(max(codes[0], codes[1]), max(codes[2], codes[3])));
   }
 
-  /// Of a tile: subranges, or a warp's vectors where these are fewer.
+  /// log2 of the parts of a tile. A part is a subrange, or the vectors of a warp if these are fewer.
   __device__ int log_parts() const { return log_tile_vectors - m_log_part; }
 
-  /// Puts the greatest codes of the warp's parts where those of the block's tile are, from `tile` on.
+  /// Stores the greatest code of each of the warp's parts among those of the block's tile, which begin at `tile`.
   __device__ void gather(Bits const (&codes)[in_flight], int tile) const {
     Bits* const to = &m_shared.gathered[tile + (warp() << (log_warp_vectors - m_log_part))];
     if (m_log_part < log_warp_vectors) return gather_short(codes, to);
@@ -135,7 +135,7 @@ class DelegateBuilder {
     if (lane() == 0) *to = greatest;
   }
 
-  /// Several subranges in what a warp has read: a lane takes four neighboring vectors.
+  /// The same if a warp has read several subranges: each lane goes on with four neighboring vectors.
   __device__ void gather_short(Bits const (&codes)[in_flight], Bits* to) const {
     constexpr std::size_t bytes = in_flight * sizeof(Bits);
     struct alignas(bytes < 16 ? bytes : 16) Neighbors {
@@ -154,8 +154,7 @@ class DelegateBuilder {
     if (lane() % lanes == 0) to[lane() / lanes] = static_cast<Bits>(code);
   }
 
-  /// Stores the delegates of so many of the block's tiles together: written one by one they would cost more than they
-  /// weigh. A subrange has up to 16 parts.
+  /// Stores the delegates of many tiles together, because single small stores are slow. A subrange has up to 16 parts.
   __device__ void store_gathered(std::int64_t first_tile, int rounds) const {
     int const parts = 1 << (m_row.log_vectors - m_log_part);
     __syncthreads();
@@ -179,11 +178,11 @@ class DelegateBuilder {
   DelegateRow<Bits> const& m_row;
   KeyCodes<Bits> m_codes;
   Shared& m_shared;
-  std::int64_t m_end;  // vectors of subranges
-  int m_log_part;      // log2 of the vectors of a part
+  std::int64_t m_end;  // how many vectors belong to subranges
+  int m_log_part;      // log2 of the vectors in a part
 };
 
-/// Clears what the concatenation counts, too.
+/// Also clears the counters of the concatenation.
 template <class Bits, bool Packed>
 __global__ void __launch_bounds__(delegate_tuning.threads, delegate_tuning.blocks)
     build_delegates(__grid_constant__ DelegateRow<Bits> const row) {

@@ -7,13 +7,13 @@
 
 #include "delegate_work.cuh"
 
-// The filtered concatenation: of the subranges of the k best delegates (Rule 1), and of the keys without a delegate,
-// all that reaches the k-th delegate (Rule 2) is put into one list, in the order of the row: so a tie among candidates
-// is decided as it is in the row. Their number is known to the device alone; k subranges' keys have room.
+// The filtered concatenation. In the subranges of the k best delegates (Rule 1), and among the keys without a delegate,
+// all keys that reach the k-th delegate (Rule 2) are candidates. They are listed in the order of the row, so that a tie
+// is decided as in the row. Their number is known to the device alone; the list holds the keys of k subranges.
 
 namespace ktopk::detail::cuda {
 
-/// Ranks from the k-th delegate's on, spread over all of their bits: digits tell them apart sooner.
+/// Ranks from that of the k-th delegate on, spread over all bits, so that the first digits distinguish them.
 template <class Bits>
 struct SpreadOrderedBits {
   Bits least;
@@ -36,23 +36,23 @@ class Concatenation {
   static constexpr int warps = tuning.threads / 32;
   static constexpr int in_flight = tuning.vectors_in_flight;
 
-  /// A candidate of the warp.
+  /// A candidate that the warp found.
   struct Note {
     std::int64_t position;
     Bits rank;
   };
   static constexpr unsigned most_notes = tuning.noted_bytes / sizeof(Note);
 
-  /// What 32 vectors have of candidates, side by side, so that they are stored so.
+  /// The candidates of 32 vectors side by side, so that neighboring lanes store neighbors.
   struct Line {
     Bits ranks[32 * Row::width];
-    std::uint16_t offsets[32 * Row::width];  // of keys from the first lane's
+    std::uint16_t offsets[32 * Row::width];  // of the keys, from the first key of lane 0 on
   };
 
  public:
   struct Shared {
     union {
-      unsigned chunks[tuning.most_chunks + 1];  // chosen subranges before each
+      unsigned chunks[tuning.most_chunks + 1];  // how many subranges are chosen before each
       Note notes[warps][most_notes];
     };
     Line lines[warps];
@@ -85,7 +85,7 @@ class Concatenation {
 
   // ---- the chosen subranges
 
-  /// Sets a bit for each, counts them by chunks, and finds between which ranks candidates are.
+  /// Sets a bit for each chosen subrange, counts them by chunks, and finds the range of the candidates' ranks.
   __device__ void mark() const {
     std::int64_t const stride = std::int64_t{gridDim.x} * tuning.threads;
     std::int64_t const thread = std::int64_t{blockIdx.x} * tuning.threads + threadIdx.x;
@@ -111,7 +111,7 @@ class Concatenation {
     return m_row.rank(m_row.keys[position * m_row.step]);
   }
 
-  /// Those that the block looks at.
+  /// Writes the chosen subranges that the block reads in the order of the row.
   __device__ void put_in_order() const {
     sum_chunks();
     Share const own = share_of(std::int64_t{blockIdx.x} * warps, warps);
@@ -144,7 +144,7 @@ class Concatenation {
     }
   }
 
-  /// How many are chosen before each chunk.
+  /// Sums up how many subranges are chosen before each chunk.
   __device__ void sum_chunks() const {
     constexpr int each = tuning.most_chunks / tuning.threads;
     int const first = static_cast<int>(threadIdx.x) * each, chunks = m_row.chunks();
@@ -165,7 +165,7 @@ class Concatenation {
     __syncthreads();
   }
 
-  /// The sum of what the threads before this one have. All threads of the block call it.
+  /// The exclusive prefix sum over the threads of the block, which all call it.
   __device__ unsigned long long block_before(unsigned long long mine) const {
     unsigned long long const inclusive = warp_sum_to(mine);
     if (lane() == 31) m_shared.sums[warp()] = inclusive;
@@ -178,7 +178,7 @@ class Concatenation {
 
   // ---- their keys
 
-  /// The vectors that are looked at, by number: those of the chosen subranges and what follows the last subrange.
+  /// How many vectors are read: those of the chosen subranges, and those behind the last subrange.
   __device__ std::int64_t looked_at() const {
     return of_chosen() + m_row.vectors - (m_row.subranges << m_row.log_vectors);
   }
@@ -194,7 +194,7 @@ class Concatenation {
   struct Share {
     std::int64_t begin, end;
   };
-  /// What so many warps look at, from one on.
+  /// The vectors that `count` warps read, from `first_warp` on.
   __device__ Share share_of(std::int64_t first_warp, int count) const {
     std::int64_t const lines = (looked_at() + 31) / 32;
     std::int64_t const each = (lines + warps_of_grid() - 1) / warps_of_grid() * 32;
@@ -202,8 +202,8 @@ class Concatenation {
     return {begin, min(begin + count * each, looked_at())};
   }
 
-  /// Calls put(slot, rank, position) for the first `most` candidates of the warp's share, or more, in order.
-  /// \return how many there are
+  /// Calls put(slot, rank, position) for at least the first `most` candidates of the warp's share, in order.
+  /// \return how many candidates there are
   template <class Put>
   __device__ unsigned each_candidate(unsigned most, Put const& put) const {
     auto const [begin, end] = share_of(warp_of_grid(), 1);
@@ -232,7 +232,7 @@ class Concatenation {
 
   __device__ bool passes(Bits rank) const { return rank >= m_spread.least; }
 
-  /// Those of a vector for each lane; none where its place is negative.
+  /// The same for one vector of each lane; a lane whose place is negative has none.
   template <class Put>
   __device__ void each_in(Vector<Bits> const& keys, std::int64_t place, unsigned most,
                           unsigned& slot, Put const& put) const {
@@ -267,7 +267,7 @@ class Concatenation {
     __syncwarp();
   }
 
-  /// Those of the less than 16 keys before the first vector or behind the last.
+  /// The same for the keys before the first vector or behind the last, which are fewer than 16.
   template <class Put>
   __device__ void each_at_end(std::int64_t begin, std::int64_t end, unsigned& slot,
                               Put const& put) const {
@@ -279,7 +279,7 @@ class Concatenation {
     slot += static_cast<unsigned>(__popc(here));
   }
 
-  /// Counts and notes the warp's candidates. The block's number goes to the others.
+  /// Counts and notes the candidates of the warp, and writes the sum of the block for the other blocks.
   __device__ unsigned count() const {
     Note* const notes = m_shared.notes[warp()];
     auto const note = [&](unsigned slot, Bits rank, std::int64_t position) {
@@ -291,7 +291,7 @@ class Concatenation {
     return mine;
   }
 
-  /// Candidates of the warps before this one.
+  /// How many candidates the warps before this one have.
   __device__ std::int64_t first_slot(unsigned mine) const {
     unsigned long long others = 0;
     for (unsigned b = threadIdx.x; b < blockIdx.x; b += tuning.threads)
@@ -302,7 +302,7 @@ class Concatenation {
     return static_cast<std::int64_t>(m_shared.base + __shfl_sync(full_warp, in_block, 0));
   }
 
-  /// What was noted, or what is found again where there are more.
+  /// Writes the noted candidates, or reads the keys again if there were more than notes.
   __device__ void write(unsigned mine, std::int64_t first) const {
     auto const put = [&](unsigned slot, Bits rank, std::int64_t position) {
       m_lists.candidates[first + slot] = m_spread(rank);

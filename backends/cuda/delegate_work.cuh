@@ -10,34 +10,34 @@
 #include "delegate_tuning.hpp"
 #include "stream.cuh"
 
-// What the kernels of delegate hand on, and how they see a row.
+// What the kernels of delegate write for each other, and how they address a row.
 
 namespace ktopk::detail::cuda {
 
-/// What is counted from zero for one row.
+/// The counters of one row, which start at zero.
 struct DelegateCounters {
   unsigned long long rank_below;  // the complement of the least chosen rank
   unsigned long long rank_above;  // the greatest rank that a candidate can have
 };
 
-/// What one row's selection works in, all of it in device memory.
+/// The arrays for the selection from one row, all of them in device memory.
 template <class Bits>
 struct DelegateLists {
   Bits* delegates;       // the greatest rank of each subrange
-  unsigned* chosen;      // subranges of the k best delegates, in any order
-  Bits* chosen_ranks;    // their ranks
-  unsigned* in_order;    // the chosen subranges by position
+  unsigned* chosen;      // the subranges of the k best delegates, in any order
+  Bits* chosen_ranks;    // the ranks of these delegates
+  unsigned* in_order;    // the chosen subranges in the order of the row
   unsigned* is_chosen;   // a bit for every subrange
-  unsigned* chunk_sums;  // chosen subranges of each chunk
+  unsigned* chunk_sums;  // how many subranges are chosen in each chunk
   DelegateCounters* counters;
-  unsigned long long* block_sums;   // candidates of each block of the concatenation
-  Bits* candidates;                 // ranks of keys that may be selected, in the order of the row
-  IntegerArray positions;           // where they stand in it
-  std::int64_t* candidate_offsets;  // 0 and how many they are
-  std::int64_t* selected;           // numbers of the selected among them
+  unsigned long long* block_sums;   // how many candidates each block of the concatenation has
+  Bits* candidates;                 // the ranks of the candidates, in the order of the row
+  IntegerArray positions;           // their positions in the row
+  std::int64_t* candidate_offsets;  // 0, and how many candidates there are
+  std::int64_t* selected;           // which candidates are selected
 };
 
-/// A row as 16-byte vectors from its first aligned key on, of which 2^log_vectors make a subrange.
+/// A row as 16-byte vectors from its first aligned key on. A subrange is 2^log_vectors of them.
 template <class Bits>
 struct DelegateRow {
   static constexpr int width = Vector<Bits>::size;
@@ -46,7 +46,7 @@ struct DelegateRow {
   std::int64_t step, n, k;
   std::int64_t head;  // keys before the first vector
   std::int64_t vectors;
-  std::int64_t subranges;  // of the vectors; fewer than two subranges' vectors are left over
+  std::int64_t subranges;  // fewer vectors than those of two subranges are left over
   int log_vectors;
   int chunk_words;  // a multiple of 32
   DelegateLists<Bits> lists;
@@ -56,7 +56,7 @@ struct DelegateRow {
     std::int64_t const chunk = std::int64_t{chunk_words} * 32;
     return static_cast<int>((subranges + chunk - 1) / chunk);
   }
-  /// Of a vector that is not read again, or is soon.
+  /// Whether a vector is read once or again soon.
   enum class Use { once, again };
   template <bool Packed, Use Used>
   __device__ Vector<Bits> load(std::int64_t vector) const {

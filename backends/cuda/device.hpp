@@ -8,7 +8,7 @@
 
 #include "per_device.hpp"
 
-// What every host side of a kernel needs of the device it launches on.
+// What the host needs to know of a device to launch a kernel on it.
 
 namespace ktopk::detail::cuda {
 
@@ -27,7 +27,7 @@ inline int attribute(int device, cudaDeviceAttr which) {
 
 inline int processors(int device) { return attribute(device, cudaDevAttrMultiProcessorCount); }
 
-/// Whether the code that the device runs knows clusters; it may be older than the device.
+/// Whether the code that the device runs was compiled for clusters; it may be older than the device.
 inline bool has_clusters(int device) {
   int const own = 100 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
                   10 * attribute(device, cudaDevAttrComputeCapabilityMinor);
@@ -51,7 +51,7 @@ constexpr int most_shared_bytes_of(int architecture) {
   }
 }
 
-/// Likewise on each of the architectures that this is compiled for.
+/// The same on every architecture that this is compiled for.
 constexpr int most_shared_bytes() {
   int most = most_shared_bytes_of(0);
   for (int const architecture : {__CUDA_ARCH_LIST__}) {
@@ -61,7 +61,7 @@ constexpr int most_shared_bytes() {
   return most;
 }
 
-/// Lets a kernel start while the one before it still runs; it waits for that itself.
+/// Lets a kernel start while the previous one still runs; the kernel waits for that one itself.
 inline cudaLaunchAttribute early_launch() {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -69,7 +69,7 @@ inline cudaLaunchAttribute early_launch() {
   return attribute;
 }
 
-/// A device set for the scope.
+/// While it lives, the device is the current one.
 class OnDevice {
  public:
   explicit OnDevice(int device) {
@@ -84,7 +84,7 @@ class OnDevice {
   int m_before = 0;
 };
 
-/// How many blocks of a kernel the device, which is the current one, holds at once.
+/// How many blocks of a kernel the device, which must be the current one, holds at once.
 template <auto Kernel>
 int resident_blocks(int device, int threads) {
   static PerDevice known;

@@ -8,7 +8,7 @@ namespace ktopk::detail::cuda {
 inline constexpr int digit_bits = 11;
 inline constexpr int digits = 1 << digit_bits;
 
-/// A digit of composite keys, bits low to high - 1, of those that agree in all bits above.
+/// A digit, bits low to high - 1, of the composite keys that agree in all bits above.
 template <class CompositeKey>
 struct Digit {
   static constexpr int composite_bits = 8 * sizeof(CompositeKey);
@@ -34,7 +34,7 @@ struct Digit {
     return high < composite_bits ? prefix << high : CompositeKey{0};
   }
 
-  /// Counts the composite keys that each(visit) visits; all threads of the block call it.
+  /// Counts the composite keys that each(visit) visits, by their digit. All threads of the block call it.
   template <class Each>
   __device__ void count(unsigned* histogram, Each const& each) const {
     for (int i = threadIdx.x; i < digits; i += blockDim.x) histogram[i] = 0;

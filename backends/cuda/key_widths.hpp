@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// Kernels see a key's bits, so that one instance serves all types of a width.
+// Kernels get a key's bits, so that one instance serves all types of a width.
 
 #ifdef KTOPK_CUDA_ONE_KEY_WIDTH  // one is enough to see that the kernels compile for an architecture
 #define KTOPK_CUDA_FOR_KEY_WIDTHS(instantiate) instantiate(std::uint32_t)

@@ -15,13 +15,13 @@
 #include "one_pass_tuning.hpp"
 #include "stream.cuh"
 
-// sample: a warp's best sample competes.
-// stream: every block finds the order-th best of the warps, which is the threshold; one read of the
-//         input keeps what reaches it and histograms it.
-// finish: what lies above the k-th composite key's bin has won, one block settles the bin itself. Where the count
-//         of the kept does not prove them to hold the k best, or the bin is crowded, the same kernel
-//         selects by digits instead, the whole device together: so it is launched cooperatively.
-// sort:   only where the output is to be sorted.
+// sample: writes the best sample of every group of 32 lanes.
+// stream: every block finds the order-th best of the groups, which is the threshold. One read of the input keeps the
+//         composite keys that reach it and counts them in a histogram.
+// finish: selects what is above the bin of the k-th composite key; one block orders that bin. If the count does not
+//         prove that the k best are among the kept, or if the bin is crowded, the same kernel selects by digits, the
+//         whole device together. So it is launched cooperatively.
+// sort:   if the output is to be sorted.
 
 namespace ktopk::detail::cuda {
 
@@ -36,7 +36,7 @@ static_assert((tuning.sort_tile & (tuning.sort_tile - 1)) == 0);
 template <class Bits>
 using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
 
-/// What a run counts of a row, from zero.
+/// What a call counts for a row, from zero.
 struct Counters {
   unsigned long long kept;     // composite keys that reached the threshold, stored or not
   unsigned long long emitted;  // selected keys found
@@ -45,8 +45,8 @@ struct Counters {
   unsigned histogram[tuning.bins];
 };
 
-/// The histogram of kept composite keys. Neighboring bins, which are hot together, lie in different lines of the L2
-/// cache.
+/// The order of the histogram's bins in memory. Neighboring bins, which are hot together, are in different lines of the
+/// L2 cache.
 struct BinOrder {
   static constexpr unsigned in_line = 128 / sizeof(unsigned);
   static constexpr unsigned lines = tuning.bins / in_line;
@@ -56,11 +56,11 @@ struct BinOrder {
   }
 };
 
-/// What a composite key must reach to be kept.
+/// The threshold that a composite key must reach to be kept.
 template <class CompositeKey>
 struct KeptThreshold {
   CompositeKey composite;
-  int bin_shift;  // of the histogram of what is kept
+  int bin_shift;  // the bin is the distance from the threshold, shifted by this
 };
 
 template <class CompositeKey>
@@ -77,10 +77,10 @@ struct Work {
   OnePassPlan plan;
   Threshold forced;
   Row<CompositeKey>* rows = nullptr;
-  CompositeKey* groups = nullptr;  // the best sample of each
+  CompositeKey* groups = nullptr;  // the best sample of each group
   CompositeKey* kept = nullptr;
   CompositeKey* boundary = nullptr;
-  CompositeKey* selected = nullptr;  // none where the output need not be sorted
+  CompositeKey* selected = nullptr;  // only if the output is to be sorted
   CompositeKey* spare = nullptr;
 
   __device__ CompositeKey* row_groups(unsigned row) const { return groups + row * plan.groups; }
@@ -106,8 +106,8 @@ struct Work {
 
 // ---- sample
 
-/// The best of a thread's samples: a few neighbors at a scattered place of a stratum. Neighboring strata
-/// go to different groups, so that a row in which position and rank go together is sampled as well as any.
+/// The best sample of a thread, of a few neighbors at a scattered place of its stratum. Neighboring strata go to
+/// different groups, so that a row whose ranks depend on the position is sampled as well as any.
 template <class Bits, class CompositeKey>
 __device__ CompositeKey best_sample(Work<Bits, CompositeKey> const& w, unsigned row,
                                     std::int64_t group) {
@@ -142,8 +142,8 @@ __global__ void __launch_bounds__(tuning.threads) sample(Work<Bits, CompositeKey
 
 // ---- threshold
 
-/// The bins spread from the threshold to once or twice as far above it as the best sample, and further for
-/// few selected keys, which may stand in a tail far above all samples: the last bin takes all the rest.
+/// The bins reach from the threshold to once or twice as far above it as the best sample; further if few keys are
+/// selected, because these may be in a tail far above all samples. The last bin has no end.
 template <class CompositeKey>
 __device__ int shift_for(CompositeKey threshold, CompositeKey best, std::int64_t order) {
   static_assert(tuning.bins == digits);
@@ -152,7 +152,7 @@ __device__ int shift_for(CompositeKey threshold, CompositeKey best, std::int64_t
   return spread > digit_bits ? spread - digit_bits : 0;
 }
 
-/// A thread's share of the groups, in registers.
+/// A thread's share of the groups' samples, in registers.
 template <class CompositeKey>
 struct GroupShare {
   static constexpr int each = OnePassPlan::most_groups / tuning.threads;
@@ -171,15 +171,15 @@ struct GroupShare {
   }
 };
 
-/// A composite key at or a little below the order-th best of the groups: by digits of what they are above the
-/// least of them, until few share the order-th best's digits.
+/// Finds a composite key at or a little below the order-th best of the groups, by digits of their distance from the
+/// least, until few of them share the digits of the order-th best.
 template <class CompositeKey>
 __device__ KeptThreshold<CompositeKey> find_threshold(CompositeKey const* groups,
                                                       OnePassPlan const& plan) {
   __shared__ CompositeKey scratch[2][32];
   __shared__ unsigned histogram[digits];
   GroupShare<CompositeKey> const share(groups, plan.groups);
-  CompositeKey best = 0, lowest = 0;  // the latter as the complement of the least
+  CompositeKey best = 0, lowest = 0;  // `lowest` is the complement of the least
   share.visit([&](CompositeKey group) {
     best = group > best ? group : best;
     lowest = ~group > lowest ? ~group : lowest;
@@ -205,8 +205,8 @@ __device__ KeptThreshold<CompositeKey> find_threshold(CompositeKey const* groups
 
 // ---- stream
 
-/// What a block finds, and what a composite key must reach to be kept. The stream itself needs all registers, so
-/// whatever only a hit needs is here.
+/// What a block has found, and the threshold, in shared memory: the stream needs all registers, so what only a hit
+/// needs is here.
 template <class CompositeKey>
 struct Held {
   unsigned count;
@@ -237,7 +237,7 @@ class Keeper {
       keep(claim(&counters().kept), composite);
   }
 
-  /// Writes what the block has gathered; all threads call it.
+  /// Writes the composite keys that the block has gathered; all its threads call it.
   __device__ void flush() {
     __shared__ unsigned long long base;
     __syncthreads();
@@ -261,9 +261,9 @@ class Keeper {
   Held<CompositeKey>& m_held;
 };
 
-/// Notes where a key passes, to look at it when the block has read its share: a warp that looked at once
-/// would have no load in flight meanwhile. The keys are read again then: to keep them would take registers
-/// that the stream needs. Only what there is no room for is looked at now.
+/// Notes the vectors in which a key passes. The block examines them after it has read its share, because a warp that
+/// examined one at once would have no load in flight meanwhile. It reads the keys again, because the stream needs the
+/// registers that could hold them. Only vectors that the notes cannot hold are examined at once.
 template <class Bits, class CompositeKey>
 __device__ void note_hits(AlignedRow<Bits> const& row, std::int64_t first, unsigned hits,
                           Held<CompositeKey>& held, Keeper<Bits, CompositeKey>& keeper) {
@@ -283,7 +283,7 @@ __device__ void note_hits(AlignedRow<Bits> const& row, std::int64_t first, unsig
   }
 }
 
-/// Offers what was noted; all threads of the block call it.
+/// Offers the keys of the noted vectors to the keeper; all threads of the block call it.
 template <class Bits, class CompositeKey>
 __device__ void offer_noted(AlignedRow<Bits> const& row, Held<CompositeKey>& held,
                             Keeper<Bits, CompositeKey>& keeper) {
@@ -318,11 +318,11 @@ __device__ void stream_row(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> c
     tile.load(row.keys, first, row.vectors);
     unsigned const hits = tile.template hits<NanWins>(quick, nan_test);
     if (hits != 0) note_hits(row, first, hits, held, keeper);
-    __syncwarp();  // without it a warp that had a hit may stay apart, at half the speed
+    __syncwarp();  // without it a warp that had a hit may stay diverged, at half the speed
   }
 }
 
-/// The keys before and behind the vectors.
+/// Offers the keys before and behind the vectors.
 template <class Bits, class CompositeKey>
 __device__ void offer_ends(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> const& row,
                            Keeper<Bits, CompositeKey>& keeper) {
@@ -333,7 +333,7 @@ __device__ void offer_ends(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> c
     keeper.offer(keys[i], i);
 }
 
-/// Brings a block's first tiles to L2, while samples and threshold are waited for.
+/// Prefetches a block's first tiles to L2 while it waits for the samples.
 template <class Bits>
 __device__ void prefetch_first_tiles(AlignedRow<Bits> const& row) {
   constexpr int line = 128 / 16;
@@ -380,8 +380,8 @@ __device__ bool proven(Work<Bits, CompositeKey> const& w, unsigned row, std::int
   return w.forced != Threshold::too_low && kept >= k && kept <= w.plan.capacity;
 }
 
-/// The k-th composite key's bin, settled by counting for each of its composite keys how many are better, several
-/// threads for each composite key where there are few.
+/// Selects from the bin of the k-th composite key: counts for each composite key in it how many are better. If they are
+/// few, several threads count for each.
 template <class Bits, class CompositeKey>
 __device__ void settle_boundary(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
                                 std::int64_t k) {
@@ -429,7 +429,7 @@ __device__ void finish_kept(Work<Bits, CompositeKey> const& w, unsigned row, Pla
   if (last_block(&state.counters.settled, blocks)) settle_boundary(w, row, place, k);
 }
 
-/// Radix selection by all blocks together, of the composite keys that `read` gives for 0 .. size - 1.
+/// Radix selection by all blocks together, among the composite keys read(0) ... read(size - 1).
 template <class Bits, class CompositeKey, class Read>
 __device__ void select_by_digits(Work<Bits, CompositeKey> const& w, unsigned row, std::int64_t size,
                                  std::int64_t k, Read const& read) {
@@ -465,7 +465,7 @@ __device__ void select_by_digits(Work<Bits, CompositeKey> const& w, unsigned row
   }
 }
 
-/// Whether the kept composite keys settle the row block by block.
+/// Whether the kept composite keys prove the row, and whether finish_kept can select from them.
 struct Outlook {
   bool kept_suffice;
   bool quick;
@@ -476,7 +476,7 @@ template <class Bits, class CompositeKey>
 __device__ Outlook look_at(Work<Bits, CompositeKey> const& w, unsigned row, std::int64_t k) {
   constexpr int each = tuning.bins / tuning.threads;
   __shared__ unsigned counts[tuning.bins + BinOrder::in_line];
-  // Without bank conflicts.
+  // Padded against bank conflicts.
   auto const padded = [](unsigned bin) { return bin + bin / BinOrder::lines; };
   auto const place_of = [](int i) { return i * tuning.threads + threadIdx.x; };
   unsigned mine[each];
@@ -522,8 +522,8 @@ __global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, CompositeKey
 
 // ---- sort and store
 
-/// A composite key's place in its tile is the number of better ones in it: counted, several threads for each composite
-/// key. Rows of one tile are stored at once; longer ones are left in `to`, sorted by tiles.
+/// Sorts tiles: the place of a composite key is the number of better ones in its tile, which several threads count
+/// together. Rows of one tile are stored; longer ones stay in `to`, sorted by tiles.
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(1024)
     sort_tiles(Work<Bits, CompositeKey> const w, CompositeKey* to) {
@@ -566,7 +566,7 @@ __device__ std::int64_t better_in(CompositeKey const* run, std::int64_t size,
   return low;
 }
 
-/// Merges pairs of sorted runs: a composite key's place is its own in its run plus that in the other.
+/// Merges pairs of sorted runs: the place of a composite key is the sum of its places in both runs.
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(256)
     merge_runs(Work<Bits, CompositeKey> const w, CompositeKey const* from, CompositeKey* to,
@@ -585,8 +585,8 @@ __global__ void __launch_bounds__(256)
   to[blockIdx.y * w.problem.shape.k + place] = composite;
 }
 
-/// Stores selected keys that are sorted by runs: a composite key's place is the number of better ones in all runs. The
-/// runs are searched side by side, so that one step's loads are in flight together.
+/// Stores selected keys that are sorted in runs: the place of a composite key is the number of better ones in all runs.
+/// It searches all runs together, so that the loads of a step are in flight together.
 /// \param run  a power of two
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(256)
@@ -608,7 +608,7 @@ __global__ void __launch_bounds__(256)
   w.store(blockIdx.y, place, composite);
 }
 
-/// Stores the counts and fills what a row leaves open.
+/// Stores the counts, and fills the slots that a row leaves open.
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(256) store_missing(Work<Bits, CompositeKey> const w) {
   unsigned const row = blockIdx.y;
@@ -634,7 +634,7 @@ std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Shape const& s
   return layout.bytes();
 }
 
-/// Launches a kernel that may start while the one before it still runs, and waits for it itself.
+/// Launches a kernel that may start while the previous one still runs, and waits for that one itself.
 template <class Kernel, class Argument>
 cudaError_t launch_early(Kernel kernel, dim3 grid, cudaStream_t stream, Argument const& argument,
                          bool cooperative = false) {

@@ -15,9 +15,9 @@
 #include "one_pass_layouts.hpp"
 #include "one_pass_warp_launch.hpp"
 
-// one_pass for Kokkos::Cuda: few rows are shared by all blocks of the device, in one kernel or, where they are very long,
-// in several; of a batch each row has a block or a cluster to itself, which holds it on the chip where rows are few and
-// not too long; of many short rows each has a warp, where k is small. Batches whose keys lie apart are mostly left to the
+// one_pass for Kokkos::Cuda. All blocks of the device share few long rows, in one kernel, or in several if rows are
+// very long. In a batch each row has a block or a cluster to itself; few rows of medium length stay in the registers of
+// a cluster, and each of many rows has a warp where k is small. Batches whose keys are not packed are mostly left to the
 // portable text.
 
 namespace ktopk::detail {
@@ -51,7 +51,7 @@ struct OnePass<Cuda> {
   }
 
  private:
-  /// Few long rows are worth the launches of the kernels that share the device, unless one kernel serves them.
+  /// Whether one block or cluster selects from each row. Only few long rows are worth the launches of several kernels.
   static bool is_batch(Shape const& shape) {
     if (!cuda::one_pass_batch_supports(shape)) return false;
     std::int64_t const shared_from = shape.rows < 8 ? 1 << 20 : 1 << 22;

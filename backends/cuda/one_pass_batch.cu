@@ -9,14 +9,14 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
-/// The rows of a block, one after the other. Where short rows are left out, each thread looks at the length of another row.
+/// The rows of a block, one after the other. If short rows are left out, each thread reads the length of another row.
 template <int Threads, class Bits, class CompositeKey>
 class RowsOfBlock {
  public:
   __device__ RowsOfBlock(Batch<Bits, CompositeKey> const& batch, int parts)
       : m_batch(batch), m_step(gridDim.x / parts), m_row(blockIdx.x / parts - m_step) {}
 
-  /// Together. After the last row it returns the number of rows.
+  /// Returns the next row, or the number of rows after the last. All threads of the block call it.
   __device__ std::int64_t next() {
     std::int64_t const rows = m_batch.problem.shape.rows;
     if (m_batch.left_out < 0) return m_row + m_step < rows ? m_row += m_step : rows;
@@ -39,7 +39,7 @@ class RowsOfBlock {
     __shared__ unsigned found[Threads / 32];
     return found[warp];
   }
-  /// Notes which of the next rows, one a thread, are to be selected from.
+  /// Notes which of the next rows, one for each thread, are not left out.
   __device__ void look() {
     m_row = m_row < 0 ? m_row + m_step : m_row + Threads * m_step;
     std::int64_t const row = m_row + threadIdx.x * m_step;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threa
     __syncthreads();
   }
   if constexpr (Clustered)
-    cluster_sync();  // the first block's shared memory stays until all are done with it
+    cluster_sync();  // the first block's shared memory must exist until all blocks are done with it
 }
 
 template <class Bits, class CompositeKey, bool Clustered>
@@ -86,12 +86,12 @@ __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
 
 // ---- host side
 
-/// The mean where rows differ.
+/// The length of the rows, or the mean if they differ.
 std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
 }
 
-/// Blocks that share a row of `length` keys, or a group of such rows.
+/// How many blocks share a row of `length` keys, or a group of such rows.
 int parts_of(std::int64_t rows, std::int64_t length, int device) {
   if (!has_clusters(device)) return 1;
   std::int64_t const blocks =
@@ -111,13 +111,13 @@ bool are_short(Shape const& shape) {
 int threads_of(Shape const& shape, int parts, int processors) {
   if (are_short(shape)) return tuning.short_threads;
   if (!shape.packed || shape.ragged || shape.n / parts < tuning.wide_part) return tuning.threads;
-  // Large clusters of blocks that have a processor each do not fit a device side by side.
+  // The device does not hold large clusters side by side if each of their blocks needs a multiprocessor.
   std::int64_t const blocks = shape.rows * parts * (parts > 4 ? 2 : 1);
   return blocks <= processors ? tuning.wide_threads : tuning.threads;
 }
 
-/// How many neighboring rows are read together: those whose keys lie side by side, and whose lists have room. The ends of
-/// their tiles, which lie behind the rows', are positions of 31 bits, too.
+/// How many neighboring rows are read together: rows whose keys lie side by side, as many as have lists in shared
+/// memory. The ends of their tiles, which may be behind the ends of the rows, must be positions of 31 bits too.
 template <class Bits, class CompositeKey>
 int lists_of(Batch<Bits, CompositeKey> const& batch) {
   Shape const& shape = batch.problem.shape;

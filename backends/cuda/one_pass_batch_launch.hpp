@@ -6,7 +6,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The entry of one_pass_batch.cu: no Kokkos on either side of it.
+// The interface of one_pass_batch.cu, which uses no Kokkos.
 
 namespace ktopk::detail::cuda {
 
@@ -18,7 +18,7 @@ template <class Bits>
 void one_pass_batch(int device, cudaStream_t stream, Problem<Bits> const& problem,
                     Options const& options);
 
-/// The same for ragged rows of more than `held` keys alone: the outputs of all others stay as they are.
+/// The same for ragged rows of more than `held` keys alone. The outputs of all others stay as they are.
 template <class Bits>
 void one_pass_of_longer_rows(int device, cudaStream_t stream, Problem<Bits> const& problem,
                              Options const& options, std::int64_t held);

@@ -14,14 +14,14 @@
 #include "one_pass_batch_tuning.hpp"
 #include "stream.cuh"
 
-// One block, or a cluster of blocks, selects a row in one kernel:
-// sample: the order-th best of some samples, spread over the row, is the threshold;
-// stream: one read of the row keeps what reaches it, in shared memory;
-// finish: what lies above the k-th composite key's bin is selected, the bin is ranked one against all. The blocks of a
-// cluster add
-//         up what their bins hold and each puts its own, or they bring what they kept to the first of them.
-// Where the count of the kept does not prove them to hold the k best, a threshold is found by digits of all keys
-// instead, and the row is read again.
+// One block, or a cluster of blocks, selects from a row in one kernel:
+// sample: the order-th best of some samples, spread over the row, is the threshold.
+// stream: one read of the row keeps the keys that reach it, in shared memory.
+// finish: what is above the bin of the k-th composite key is selected. In that bin each composite key is compared with
+//         all others. The blocks of a cluster add up their histograms, and each stores its own selected keys; or they
+//         send what they kept to the first block.
+// If the count does not prove that the k best are among the kept, digits of all keys give an exact threshold, and the
+// row is read again.
 
 namespace ktopk::detail::cuda {
 
@@ -39,13 +39,13 @@ struct Batch {
   Threshold forced;
   Sorted sorted;
   int parts = 1;               // blocks that share a row, or a group of rows
-  int lists = 1;               // rows of a group: 1 but for interleaved ones
-  int capacity = 0;            // composite keys of a row that are kept
-  int ordered = 0;             // composite keys that can be put in order; a power of two
-  std::int64_t left_out = -1;  // rows up to this length are
+  int lists = 1;               // rows of a group; more than 1 if they are interleaved
+  int capacity = 0;            // composite keys of a row that can be kept
+  int ordered = 0;             // composite keys that can be sorted; a power of two
+  std::int64_t left_out = -1;  // rows up to this length are not selected from
 };
 
-/// What a composite key must reach to be kept, and how wide the bins above it are.
+/// The threshold that a composite key must reach to be kept, and the width of the bins above it.
 template <class CompositeKey>
 struct Filter {
   CompositeKey threshold;
@@ -60,8 +60,8 @@ struct Filter {
   }
 };
 
-/// The bins spread from the threshold to once or twice as far above it as the best sample, and further for small
-/// orders, for which composite keys may stand far above all samples.
+/// The bins reach from the threshold to once or twice as far above it as the best sample; further for small orders,
+/// because composite keys may then be far above all samples.
 template <class CompositeKey>
 __device__ int shift_for(CompositeKey spread, int order) {
   int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
@@ -69,19 +69,19 @@ __device__ int shift_for(CompositeKey spread, int order) {
   return width > digit_bits ? width - digit_bits : 0;
 }
 
-/// A row, or what a block knows of it, in shared memory: the stream needs the registers.
+/// What a block knows of its row, in shared memory, because the stream needs the registers.
 template <class Bits, class CompositeKey>
 struct RowNotes {
-  Bits const* keys;  // behind the head, aligned to 16 bytes
+  Bits const* keys;  // from the first vector on, aligned to 16 bytes
   int head;          // keys before the first vector
   int vectors;
   int n, k;
   std::int64_t row;
-  int turn;          // which of `kept` counts this row
-  unsigned kept[2];  // by turns, row after row: other blocks may read one while the next row begins
-  unsigned selected;  // composite keys put so far
+  int turn;           // which of `kept` counts this row
+  unsigned kept[2];   // used in turns: other blocks may read one while the next row begins
+  unsigned selected;  // composite keys stored so far
   unsigned at_boundary;
-  unsigned base;  // of this block's composite keys in the first block's list
+  unsigned base;  // where this block's composite keys begin in the first block's list
   Filter<CompositeKey> filter;
   Place place;
 };
@@ -94,7 +94,8 @@ constexpr std::size_t shared_bytes(int lists, int capacity, int ordered) {
 
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 
-/// Where the k-th composite key stands: need of the `here` composite keys from low to high are selected, and all above.
+/// The interval of the k-th composite key: `need` of the `here` composite keys from low to high are selected, and all
+/// those above.
 template <class CompositeKey>
 struct Interval {
   CompositeKey low, high;
@@ -116,7 +117,7 @@ struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neig
   Bits keys[sample_neighbors];
 };
 
-/// What stands beside the selected of a row; all threads of a block call it.
+/// Stores the count of a row and fills the slots behind its selected keys; all threads of a block call it.
 template <class Bits>
 __device__ void fill_row(Problem<Bits> const& problem, std::int64_t row, int k) {
   if (threadIdx.x == 0 && problem.counts) problem.counts.store(row, k);
@@ -128,7 +129,7 @@ __device__ void fill_row(Problem<Bits> const& problem, std::int64_t row, int k) 
 template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
 class RowSelection {
  public:
-  /// \param list  which list of the block's holds the row's kept composite keys, where it has several
+  /// \param list  which of the block's lists holds the kept composite keys of the row
   __device__ explicit RowSelection(Batch<Bits, CompositeKey> const& batch, int list = 0)
       : m_batch(batch), m_list(list) {}
 
@@ -139,21 +140,21 @@ class RowSelection {
     if (part() == 0) fill();
   }
 
-  /// The steps apart, for a block that reads several rows together.
+  /// The single steps, for a block that reads several rows together.
 
   __device__ void begin(std::int64_t row, int turn = 0) const {
     if (threadIdx.x == 0) note_row(row, turn);
     __syncthreads();
   }
 
-  /// The threshold of a row that was begun, with none kept where none is wanted.
+  /// The threshold of a row that was begun. If no key is wanted, none reaches it.
   __device__ Filter<CompositeKey> filter() const {
     if (notes().k == 0 || m_batch.forced == Threshold::too_high)
       return {static_cast<CompositeKey>(~CompositeKey{0}), 0};
     return m_batch.forced == Threshold::too_low ? keep_all() : sampled_filter();
   }
 
-  /// Finishes a row of which `size` keys passed the filter; they are in list() if there was room for all.
+  /// Finishes a row of which `size` keys passed the filter; they are in list() if it could hold all.
   __device__ void end(Filter<CompositeKey> const& filter, unsigned size) const {
     if (notes().k > 0) {
       begin_reading(filter);
@@ -165,7 +166,7 @@ class RowSelection {
 
   __device__ CompositeKey* list() const { return kept(); }
 
-  /// Selects a row that was begun by an exact threshold.
+  /// Selects from a row that was begun, by an exact threshold.
   __device__ void select_exactly() const {
     finish_row(read_row(exact_filter_of(m_batch)));
     if constexpr (Clustered) cluster_sync();
@@ -181,12 +182,12 @@ class RowSelection {
     m_batch.problem.store(notes().row, slot, key_found, position);
   }
 
-  /// What stands beside the selected.
+  /// Stores the count and fills the slots behind the selected keys.
   __device__ void fill() const { fill_row(m_batch.problem, notes().row, notes().k); }
 
   __device__ static unsigned* histogram() { return reinterpret_cast<unsigned*>(dynamic_shared); }
 
-  /// A key and its position side by side, which takes fewer instructions than its composite key.
+  /// A key and its position side by side, which takes fewer instructions than to make its composite key.
   __device__ static CompositeKey raw(Bits key, unsigned position) {
     return static_cast<CompositeKey>(key) << (4 * sizeof(CompositeKey)) | position;
   }
@@ -210,12 +211,12 @@ class RowSelection {
   }
   __device__ int parts() const { return Clustered ? m_batch.parts : 1; }
   __device__ int part() const { return static_cast<int>(blockIdx.x) % parts(); }
-  /// Key i behind the head.
+  /// Key i, counted from the first vector on.
   __device__ Bits key(std::int64_t i) const {
     return notes().keys[Strided ? i * m_batch.problem.key_step : i];
   }
   __device__ unsigned& count() const { return notes().kept[notes().turn]; }
-  /// The greatest composite key there may be.
+  /// The greatest possible composite key.
   __device__ CompositeKey last() const {
     return (CompositeKey{1} << (m_batch.map.width() - 1) << 1) - 1;
   }
@@ -234,8 +235,8 @@ class RowSelection {
     to.turn = turn;
   }
 
-  // ---- what is rare is called, not inlined: by functions that take the batch itself, for what an object in memory refers
-  // to is read from there, time after time
+  // ---- Rare steps are called, not inlined. The functions take the batch: through a reference to an object in memory
+  // the compiler would read all parameters from there again and again.
 
   __device__ static __noinline__ Filter<CompositeKey> exact_filter_of(
       Batch<Bits, CompositeKey> const& batch) {
@@ -280,7 +281,7 @@ class RowSelection {
            size <= static_cast<unsigned>(m_batch.capacity);
   }
 
-  /// Keeps what passes; returns how many of the row did, be there room for them or not.
+  /// Keeps the keys that pass; returns how many keys of the row did, even if the list could not hold them all.
   __device__ unsigned read_row(Filter<CompositeKey> const& filter) const {
     begin_reading(filter);
     OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
@@ -319,12 +320,12 @@ class RowSelection {
 
   // ---- what the blocks of a cluster do together
 
-  /// Whether all blocks put what they kept, rather than the first all of it.
+  /// Whether each block stores its own selected keys; otherwise the first block stores all.
   __device__ bool is_shared() const {
     return Clustered && m_batch.sorted == Sorted::no && notes().k >= tuning.least_shared;
   }
 
-  /// Makes composite keys of what this block kept, and counts them by wide bins, two in a word.
+  /// Makes composite keys of the keys that this block kept, and counts them in wide bins, two counters in a word.
   __device__ void settle_own() const {
     Filter<CompositeKey> const filter = notes().filter;
     int const size = static_cast<int>(min(count(), static_cast<unsigned>(m_batch.capacity)));
@@ -340,7 +341,7 @@ class RowSelection {
     return {filter.threshold, filter.shift + digit_bits - wide_bits};
   }
 
-  /// What the blocks up to the one of the lane's number kept.
+  /// How many keys the blocks up to the one with the lane's number kept.
   __device__ unsigned kept_up_to_lane() const {
     int const lane = static_cast<int>(threadIdx.x % 32);
     return warp_sum_to(lane < parts() ? *of_block(&count(), lane) : 0);
@@ -351,7 +352,7 @@ class RowSelection {
     return Clustered ? of_leader(mine) : mine;
   }
 
-  /// The first block has begun when cluster_wait returns, so its counters are its own.
+  /// Sends what this block kept to the first block, which has cleared its counters when cluster_wait returns.
   __device__ void bring_to_leader() const {
     cluster_wait();
     if (part() == 0) return;
@@ -365,8 +366,8 @@ class RowSelection {
       to[base + i] = kept()[i];
   }
 
-  /// Brings the composite keys that settle_own made, which the first block has room for, behind those of the blocks
-  /// before.
+  /// Sends the composite keys that settle_own made to the first block, which can hold them, behind those of the blocks
+  /// before this one.
   __device__ void bring_composites_to_leader() const {
     unsigned const before = __shfl_sync(full_warp, kept_up_to_lane(), part()) - count();
     CompositeKey* const to = of_leader(kept()) + before;
@@ -374,7 +375,7 @@ class RowSelection {
     cluster_sync();
   }
 
-  /// Each block puts its own selected composite keys; the first ranks those of the k-th's bin.
+  /// Each block stores its own selected composite keys; the first ranks those in the bin of the k-th.
   __device__ void finish_together(int size) const {
     Filter<CompositeKey> const filter = wide(notes().filter);
     Interval<CompositeKey> const interval = bin_at(find_in_wide_bins(), filter, wide_bins, size);
@@ -389,7 +390,7 @@ class RowSelection {
       rank_all(boundary(), interval.here, interval, ToOutput{*this});
   }
 
-  /// Adds the blocks' bins up behind this block's own.
+  /// Finds the bin of the k-th in the sum of all blocks' histograms, which it writes behind this block's own.
   __device__ Place find_in_wide_bins() const {
     constexpr int words = wide_bins / 2, groups = Threads / words;
     unsigned* const sums = histogram() + words;
@@ -427,8 +428,8 @@ class RowSelection {
     return order_statistic(sample, static_cast<int>(order));
   }
 
-  /// Neighboring strata go to different threads, so that a row in which position and key go together is sampled as
-  /// well as any.
+  /// Takes the samples of a thread. Neighboring strata go to different threads, so that a row whose keys depend on the
+  /// position is sampled as well as any.
   __device__ void take_samples(int rounds, unsigned stratum,
                                CompositeKey (&best)[sample_neighbors]) const {
     constexpr int ahead = 2;
@@ -469,7 +470,7 @@ class RowSelection {
     }
   }
 
-  /// A key that `each` of the warp's samples reach at least, and the best of the warp's keys.
+  /// Finds a rank that at least `each` samples of the warp reach, and the best rank of the warp.
   __device__ void warp_range(CompositeKey const (&sample)[sample_neighbors], int each, Bits& bound,
                              Bits& best) const {
     Bits greatest = 0, least = std::numeric_limits<Bits>::max();
@@ -488,7 +489,7 @@ class RowSelection {
     }
   }
 
-  /// A composite key at or a little below the order-th best of all threads' samples.
+  /// Finds a composite key at or a little below the order-th best sample of all threads.
   __device__ Filter<CompositeKey> order_statistic(CompositeKey const (&sample)[sample_neighbors],
                                                   int order) const {
     __shared__ Bits bounds[warps], bests[warps];
@@ -516,7 +517,8 @@ class RowSelection {
     return {interval.low, shift_for(high - interval.low, order)};
   }
 
-  /// Narrows the interval until at most `few` composite keys are in it, or all that are. The histogram is clear.
+  /// Narrows the interval until at most `few` composite keys are in it or all in it are selected. The histogram must be
+  /// clear.
   template <class Each>
   __device__ void narrow(Interval<CompositeKey>& interval, int few, Each const& each) const {
     while (true) {
@@ -536,7 +538,7 @@ class RowSelection {
     }
   }
 
-  /// Leaves the composite keys of one bin in the interval.
+  /// Narrows the interval to one bin.
   __device__ static void enter(Interval<CompositeKey>& interval, Place const& place, int shift) {
     interval.low += static_cast<CompositeKey>(place.bin) << shift;
     CompositeKey const end = interval.low + ((CompositeKey{1} << shift) - 1);
@@ -548,12 +550,12 @@ class RowSelection {
 
   // ---- stream
 
-  /// Where in a row keys win a tie with the threshold: in tiles from `begin` to `end`, and in a part of the one at `cut`.
+  /// Where keys win a tie with the threshold: in the tiles from `begin` to `end`, and in a part of the one at `cut`.
   struct TieTiles {
     int begin, end, cut;
   };
 
-  /// \param first  of the tiles, which are counted in vectors
+  /// \param first  the first vector of the block's part, where its tiles begin
   __device__ TieTiles tie_tiles(CompositeKey threshold, int first) const {
     constexpr int width = RowTile::width, none = std::numeric_limits<int>::min();
     bool const low_wins = m_batch.map.flip != 0;
@@ -598,14 +600,15 @@ class RowSelection {
       bool full = false;
       if (passed != 0)
         full = !(first == ties.cut ? offer(passed, first) : keep(passed, first, tile));
-      if (__any_sync(full_warp, full)) break;  // a lane that left alone would be waited for
+      if (__any_sync(full_warp, full))
+        break;  // a lane that left alone would leave the others waiting
     }
   }
 
-  /// A bit for each key of a thread's tile.
+  /// A mask with a bit for each key of a thread's tile.
   using Passed = std::conditional_t<sizeof(Bits) == 1, unsigned long long, unsigned>;
 
-  /// \param tie  whether a key that ties with the threshold is good enough
+  /// \param tie  whether a key that ties with the threshold passes
   template <bool NanWins>
   __device__ Passed passing(RowTile const& tile, QuickTest<Bits> const& quick, bool tie) const {
     OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
@@ -634,8 +637,8 @@ class RowSelection {
     return passed;
   }
 
-  /// Likewise of floats where NaN wins: no NaN is less than a number.
-  /// \param sign  -1 where the smallest keys are wanted
+  /// The same for floats if NaN is the best key: no NaN is less than a number.
+  /// \param sign  -1 if the smallest keys are wanted, otherwise 1
   __device__ static Passed passing_floats(RowTile const& tile, Bits least_key, float sign) {
     float const least = __uint_as_float(least_key) * sign;
     Passed passed = 0;
@@ -648,7 +651,7 @@ class RowSelection {
     return passed;
   }
 
-  /// The bits of the keys in vectors before `end`.
+  /// The mask of the keys in vectors before `end`.
   __device__ static Passed before(int first, int end) {
     Passed bits = 0;
 #pragma unroll
@@ -658,7 +661,7 @@ class RowSelection {
     return bits;
   }
 
-  /// Calls visit(position behind the head) for every bit.
+  /// Calls visit(i) for every bit; i is the key's position, counted from the first vector on.
   template <class Visit>
   __device__ static void each_passed(Passed passed, int first, Visit const& visit) {
 #pragma unroll 1
@@ -668,8 +671,8 @@ class RowSelection {
     }
   }
 
-  /// Keeps the keys whose bit is set as they are: settle() makes composite keys of them. False where there is no room
-  /// for all.
+  /// Keeps the keys whose bit is set, from which settle() makes composite keys. Returns false if the list cannot hold
+  /// them all.
   __device__ bool keep(Passed passed, int first, RowTile const& tile) const {
     auto const found = static_cast<unsigned>(__popcll(passed));
     unsigned const slot = atomicAdd(&count(), found);
@@ -684,7 +687,7 @@ class RowSelection {
     return true;
   }
 
-  /// From registers: a warp would wait for keys that are read again.
+  /// Takes the keys from registers, because a warp would have to wait for keys that it reads again.
   __device__ static void keep_loaded(Passed passed, unsigned head, int first, RowTile const& tile,
                                      CompositeKey* to) {
 #pragma unroll
@@ -697,7 +700,7 @@ class RowSelection {
     }
   }
 
-  /// Likewise for a tile of which only a part wins ties.
+  /// The same for a tile of which only a part wins ties.
   __device__ bool offer(Passed passed, int first) const {
     each_passed(passed, first,
                 [&](int i) { offer(key(i), static_cast<unsigned>(notes().head + i)); });
@@ -710,14 +713,14 @@ class RowSelection {
     if (slot < static_cast<unsigned>(m_batch.capacity)) kept()[slot] = raw(key, position);
   }
 
-  /// Vectors of a block's part: whole lines of memory.
+  /// How many vectors a block's part of the row has: whole lines of memory.
   __device__ int part_length() const {
     if constexpr (!Clustered) return notes().vectors;
     int const equal = (notes().vectors + m_batch.parts - 1) / m_batch.parts;
     return (equal + 7) / 8 * 8;
   }
 
-  /// Calls visit(composite, i) for all kept of size; the thread's next ones are loaded together.
+  /// Calls visit(composite, i) for the first `size` kept keys. A thread loads several of them together.
   template <class Visit>
   __device__ void each_kept(int size, Visit const& visit) const {
     constexpr int together = 4;
@@ -737,7 +740,7 @@ class RowSelection {
                        static_cast<std::uint32_t>(raw));
   }
 
-  /// Makes composite keys of the keys found, and counts them by bins.
+  /// Makes composite keys of the kept keys, and counts them in bins.
   __device__ void settle(int size) const {
     Filter<CompositeKey> const filter = notes().filter;
     each_kept(size, [&](CompositeKey raw, int i) {
@@ -748,7 +751,7 @@ class RowSelection {
     __syncthreads();
   }
 
-  /// The keys before and behind the vectors.
+  /// Offers the keys before and behind the vectors.
   __device__ void offer_ends() const {
     std::int64_t const head = notes().head, tail = head + notes().vectors * RowTile::width;
     auto const offer_key = [&](std::int64_t i) { offer(key(i - head), static_cast<unsigned>(i)); };
@@ -758,8 +761,8 @@ class RowSelection {
 
   // ---- exact threshold
 
-  /// A threshold that at least k composite keys reach, and no more than there is room for: by digits of all composite
-  /// keys.
+  /// Finds, by digits of all composite keys, a threshold that at least k of them reach, and no more than the list
+  /// holds.
   __device__ Filter<CompositeKey> exact_filter() const {
     Digit<CompositeKey> digit(0, m_batch.map.width());
     Interval<CompositeKey> interval{0, 0, 0, 0, notes().k};
@@ -783,7 +786,7 @@ class RowSelection {
       visit(m_batch.map(key(static_cast<std::int64_t>(i) - notes().head), std::uint64_t{i}));
   }
 
-  /// The bin of the need-th best in the histograms of all blocks of the row.
+  /// The bin of the need-th best in the sum of the histograms of all blocks of the row.
   __device__ Place find_in_row(unsigned long long need) const {
     if constexpr (Clustered) {
       cluster_sync();
@@ -820,7 +823,7 @@ class RowSelection {
       network_of(m_batch, m_list, interval, size);
   }
 
-  /// The k-th composite key's bin, of `all` bins above the threshold; the last one has no end.
+  /// The interval of the bin at `place`, of `all` bins from the threshold on; the last bin has no end.
   __device__ Interval<CompositeKey> bin_at(Place const& place, Filter<CompositeKey> const& filter,
                                            int all, int size) const {
     Interval<CompositeKey> interval{filter.threshold, last(), 0, size, notes().k};
@@ -851,7 +854,7 @@ class RowSelection {
     }
   };
 
-  /// Puts the selected composite keys, in any order. All threads of the block call it.
+  /// Calls put(slot, composite) for the selected composite keys, in any order. All threads of the block call it.
   template <class Put>
   __device__ void collect(Interval<CompositeKey> const& interval, int size, Put const& put) const {
     put_selected(interval, size, put);
@@ -859,7 +862,7 @@ class RowSelection {
     if (!interval.is_whole()) rank_all(boundary(), interval.here, interval, put);
   }
 
-  /// Puts those above the k-th's bin, and brings those of it to the first block's boundary().
+  /// The same for those above the bin of the k-th; sends those in the bin to the first block's boundary().
   template <class Put>
   __device__ void put_selected(Interval<CompositeKey> const& interval, int size,
                                Put const& put) const {
@@ -882,8 +885,8 @@ class RowSelection {
     }
   }
 
-  /// Puts the best `need` of `count` composite keys behind those above, in order: a composite key's place is the number
-  /// of better ones, which neighboring threads count together. The composite keys are visible to all.
+  /// The same for the best `need` of `count` composite keys, in order, behind those above. The place of a composite key
+  /// is the number of better ones, which neighboring threads count together. All threads must see the composite keys.
   template <class Put>
   __device__ void rank_all(CompositeKey const* composites, int count,
                            Interval<CompositeKey> const& interval, Put const& put) const {
@@ -903,7 +906,7 @@ class RowSelection {
     }
   }
 
-  /// Stores the selected composite keys, best first, by their bins; false where a bin is too crowded for that.
+  /// Stores the selected composite keys, best first, by their bins. Returns false if a bin is too crowded for that.
   __device__ bool order_by_bins(Filter<CompositeKey> const& filter,
                                 Interval<CompositeKey> const& interval, int size) const {
     unsigned* const first = histogram();
@@ -921,7 +924,7 @@ class RowSelection {
         ordered()[atomicAdd(&first[filter.bin(composite)], 1u)] = composite;
     }
     __syncthreads();
-    // Now a bin's counter stands where the next lower bin begins.
+    // Now the counter of a bin is the place where the next lower bin begins.
     for (int i = threadIdx.x; i < interval.above + interval.here; i += Threads) {
       CompositeKey const composite = ordered()[i];
       unsigned const bin = filter.bin(composite);

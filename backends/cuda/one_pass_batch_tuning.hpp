@@ -9,39 +9,38 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the one_pass of batches.
 struct OnePassBatchTuning {
-  int threads = 512;        ///< of a block
-  int wide_threads = 1024;  ///< of a block that has a processor to itself
+  int threads = 512;        ///< in a block
+  int wide_threads = 1024;  ///< in a block that has a multiprocessor to itself
   int wide_part = 1 << 17;  ///< keys of a block's part from which on it is wide
-  int short_threads = 256;  ///< of a block that has short rows to itself
-  int short_row = 8192;     ///< keys of a short row, at most
-  int many_rows = 1024;     ///< of which short ones are given small blocks
-  int blocks = 2;  ///< of `threads`, that a processor holds; of short_threads twice as many
-  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
-  int bins = 2048;            ///< of the histogram of kept composite keys
-  int wide_bins = 512;        ///< of the histograms that the blocks of a cluster add up
-  int least_shared = 1024;    ///< selected keys from which on they share the finish
+  int short_threads = 256;  ///< in a block that selects from short rows
+  int short_row = 8192;     ///< the most keys of a short row
+  int many_rows = 1024;     ///< from so many short rows on blocks are small
+  int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of short_threads twice as many
+  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
+  int bins = 2048;            ///< in the histogram of kept composite keys
+  int wide_bins = 512;        ///< in the histograms that the blocks of a cluster add up
+  int least_shared = 1024;    ///< from this k on the blocks of a cluster share the finish
   int boundary = 128;         ///< composite keys, up to which each is ranked against all others
   int crowded = 256;          ///< composite keys of a bin, above which a network sorts instead
   int most_lists = 8;         ///< interleaved rows that a block reads together
   int most_parts = 16;        ///< blocks that share a row: sm_90's largest cluster
   int least_part = 2048;      ///< keys that are worth a block
-  int long_row =
-      1 << 19;  ///< keys of a row that is shared though not every block has a processor to itself
-  int keys_a_sample = 64;    ///< of a row: threads take more samples of longer rows
-  int most_rounds = 8;       ///< samples of a thread
-  float most_order = 0.75f;  ///< of the samples; a threshold beyond is none
-  int tail_order = 8;        ///< of the threshold, up to which the bins reach eight times as far
-  int sparse_order = 32;     ///< likewise, twice as far
+  int long_row = 1 << 19;     ///< keys of a row that is shared even if blocks share multiprocessors
+  int keys_a_sample = 64;     ///< keys per sample: threads take more samples of longer rows
+  int most_rounds = 8;        ///< the most samples of a thread
+  float most_order = 0.75f;   ///< share of the samples; with a larger order all keys are kept
+  int tail_order = 8;         ///< up to this order the bins reach eight times as far
+  int sparse_order = 32;      ///< up to this order they reach twice as far
 
   friend constexpr bool operator==(OnePassBatchTuning const&, OnePassBatchTuning const&) = default;
 };
 
 inline constexpr OnePassBatchTuning one_pass_batch_tuning{};
 
-/// Adjacent keys that a thread samples together; each competes by itself with those of other threads.
+/// How many adjacent keys a thread samples together. Each is a sample of its own.
 inline constexpr int sample_neighbors = 4;
 
-/// How often a thread of `threads` samples a row of n keys: the best of its samples competes.
+/// How often each of `threads` threads samples a row of n keys. It keeps the best of what it sampled.
 constexpr int sample_rounds(std::int64_t n, int threads) {
   constexpr OnePassBatchTuning t = one_pass_batch_tuning;
   std::int64_t const round = std::int64_t{threads} * sample_neighbors * t.keys_a_sample;
@@ -49,7 +48,8 @@ constexpr int sample_rounds(std::int64_t n, int threads) {
   return static_cast<int>(std::clamp<std::int64_t>(rounds, 1, t.most_rounds));
 }
 
-/// Space for what reaches the threshold: 5 standard deviations above what is expected, and the bin's width.
+/// How many composite keys can be kept: 5 standard deviations more than are expected to reach the threshold, and the
+/// width of a bin.
 inline int kept_capacity(std::int64_t n, std::int64_t k, int threads) {
   double const groups = static_cast<double>(threads) * sample_neighbors;
   double const ratio = static_cast<double>(n) / (groups * sample_rounds(n, threads));

@@ -3,14 +3,15 @@
 
 #include "one_pass_batch_row.cuh"
 
-// Rows whose keys lie side by side, as those of LayoutLeft do: neighboring rows are read together, in memory's order.
+// Rows whose keys lie side by side, as in LayoutLeft. Neighboring rows are read together, in the order of memory.
 
 namespace ktopk::detail::cuda {
 
 namespace {
 
-/// A block, or a cluster of blocks, selects a group of neighboring rows: each thread reads keys of one of them, against
-/// that row's threshold. The rows' samples and finishes follow one another; the blocks of a cluster share the finishes.
+/// A block, or a cluster of blocks, selects from a group of neighboring rows. Each thread reads keys of one of them and
+/// compares them with the threshold of that row. The rows are sampled and finished one after the other; each block of a
+/// cluster finishes some of them.
 template <class Bits, class CompositeKey, int Threads, bool Clustered>
 class InterleavedSelection {
   using Row = RowSelection<Bits, CompositeKey, Threads, false, true>;
@@ -48,8 +49,9 @@ class InterleavedSelection {
  private:
   struct Notes {
     Filter<CompositeKey> filters[tuning.most_lists];
-    unsigned kept[tuning.most_lists];  // of this block, or, where it finishes the row, of all
-    // Of this block's composite keys, in the list of the block that finishes the row.
+    unsigned
+        kept[tuning.most_lists];  // by this block, or by all blocks if this one finishes the row
+    // Where this block's composite keys begin in the list of the block that finishes the row.
     unsigned bases[tuning.most_lists];
   };
 
@@ -60,7 +62,7 @@ class InterleavedSelection {
   __device__ int parts() const { return Clustered ? m_batch.parts : 1; }
   __device__ int part() const { return static_cast<int>(blockIdx.x) % parts(); }
   __device__ unsigned capacity() const { return static_cast<unsigned>(m_batch.capacity); }
-  /// Threads that read a row.
+  /// How many threads read a row.
   __device__ int lanes() const { return Threads / m_batch.lists; }
 
   __device__ void begin(std::int64_t first, int rows) const {
@@ -76,7 +78,7 @@ class InterleavedSelection {
     }
   }
 
-  /// The rows whose finish is another block's: its list gets what this block kept of them.
+  /// Sends what this block kept of each row to the block that finishes the row.
   __device__ void exchange(int rows) const {
     int const mine = static_cast<int>(threadIdx.x);
     if (mine < rows && mine % parts() != part())
@@ -139,12 +141,12 @@ class InterleavedSelection {
     }
   }
 
-  /// The position of the lowest bit's key.
+  /// The position of the key of the lowest bit.
   __device__ int position(unsigned passed, int first) const {
     return first + (__ffs(static_cast<int>(passed)) - 1) * lanes();
   }
 
-  /// The bits of those keys whose composite keys reach the threshold.
+  /// The bits of the keys whose composite keys reach the threshold.
   __device__ unsigned reaching(CompositeKey threshold, Bits const* keys, unsigned passed,
                                int first) const {
     unsigned exact = passed;
@@ -157,7 +159,7 @@ class InterleavedSelection {
     return exact;
   }
 
-  /// Keeps the keys whose bit is set as they are, where there is room for all of them.
+  /// Keeps the keys whose bit is set, if the list can hold all of them.
   __device__ void keep(int r, Bits const* keys, unsigned passed, int first) const {
     auto const count = static_cast<unsigned>(__popc(passed));
     unsigned slot = atomicAdd(&notes().kept[r], count);

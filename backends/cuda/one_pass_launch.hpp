@@ -8,7 +8,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// What one_pass.cu offers, without Kokkos on either side.
+// The interface of one_pass.cu, which uses no Kokkos.
 
 namespace ktopk::detail::cuda {
 

@@ -10,14 +10,15 @@
 #include "block.cuh"
 #include "stream.cuh"
 
-// What the kernels share in which several blocks select a row and each puts a range of its composite keys in order: a
-// threshold and pivots between ranges from one search, a filter for keys held in registers, and the order of a range.
+// Shared by the kernels in which several blocks select from a row and each orders a range of the composite keys: one
+// search for the threshold and for the pivots between the ranges, a filter for keys in registers, and the sort of a
+// range.
 
 namespace ktopk::detail::cuda {
 
 namespace {
 
-/// Where a row's selected keys go: addresses that are computed once, before the keys are there.
+/// The addresses of a row's outputs, which are computed once, before the keys arrive.
 template <class Bits>
 struct Output {
   Stored<Bits>* values;
@@ -57,13 +58,13 @@ struct Output {
   }
 };
 
-/// Lets through the keys that reach the threshold, and few others.
+/// A filter that passes all keys that reach the threshold, and few others.
 template <class Bits, class CompositeKey>
 struct VectorFilter {
   static constexpr int width = Vector<Bits>::size;
   OrderedBitsMap<Bits> const& rank;
   Bits least, least_with_tie;
-  unsigned cut;  // vectors before it win a tie with the threshold, or those from it on
+  unsigned cut;  // either the vectors before it win a tie with the threshold, or the others
   bool low_wins;
 
   /// \param head  keys before the first vector
@@ -77,12 +78,12 @@ struct VectorFilter {
     auto const position = static_cast<unsigned>(map.position(threshold));
     cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
   }
-  /// -0 is ordered beside 0 but has its rank.
+  /// Lets a bound of 0 include -0, which has the same rank but other bits.
   __device__ Bits with_minus_zero(Bits bound) const {
     Bits const minus_zero = rank.ordered(rank.minus_zero);
     return bound == rank.ordered(Bits{0}) && minus_zero < bound ? minus_zero : bound;
   }
-  /// A bit for each key that passes.
+  /// Returns a mask: a bit for each key of a vector, set if it passes.
   template <bool NanWins>
   __device__ unsigned passing(Vector<Bits> const& vector, unsigned place) const {
     Bits const bound = (place < cut) == low_wins ? least_with_tie : least;
@@ -98,7 +99,8 @@ struct VectorFilter {
   }
 };
 
-/// Loads a batch of a row's vectors. \param deal  which vectors are this thread's
+/// Loads a batch of a row's vectors.
+/// \param deal  which vectors are this thread's
 template <class Deal, class Bits, int Threads, int Vectors>
 __device__ void load_batch(Deal const& deal, int batch, Tile<Bits, Threads, Vectors>& tile) {
 #pragma unroll
@@ -110,7 +112,7 @@ __device__ void load_batch(Deal const& deal, int batch, Tile<Bits, Threads, Vect
   }
 }
 
-/// A bit for each key of a batch that passes the filter.
+/// Returns a mask: a bit for each key of a batch, set if it passes the filter.
 template <bool NanWins, class Deal, class Filter, class Bits, int Threads, int Vectors>
 __device__ unsigned passing_of(Deal const& deal, int batch,
                                Tile<Bits, Threads, Vectors> const& tile, Filter const& filter) {
@@ -126,7 +128,7 @@ __device__ unsigned passing_of(Deal const& deal, int batch,
   return passed;
 }
 
-/// Calls keep(tile, batch) for all batches of a row while the next one loads. The first two are loaded already.
+/// Calls keep(tile, batch) for all batches of a row while the next one loads. The first two must be loaded.
 template <class Deal, class Held, class Keep>
 __device__ void each_batch(Deal const& deal, int batches, Held& tile, Held& next,
                            Keep const& keep) {
@@ -140,25 +142,25 @@ __device__ void each_batch(Deal const& deal, int batches, Held& tile, Held& next
   }
 }
 
-/// Where the order-th best sample stands: not below `low`.
+/// The result of the search for the order-th best sample, which is at least `low`.
 template <class T>
 struct Searched {
   T low, high;
-  unsigned above;  // samples
+  unsigned above;  // samples above it
   bool crowded;    // many samples are `low`
-  bool coarse;     // pivots may be far from parting the samples equally
+  bool coarse;     // the pivots may divide the samples unequally
 };
 
 template <class CompositeKey, int Threads, int MostOwners>
 struct RangeNotes {
-  CompositeKey limits[MostOwners];  // pivots, descending, and behind them the threshold
+  CompositeKey limits[MostOwners];  // the pivots in descending order, then the threshold
   CompositeKey extremes[2][32];
   unsigned warp_sums[32];
   unsigned histogram[Threads];
   unsigned found_bin, found_above, found_here;
 };
 
-/// Steps of a block; all its threads call them.
+/// The steps of a block; all its threads call them.
 template <class CompositeKey, int Threads, int MostOwners>
 class Ranges {
  public:
@@ -186,8 +188,8 @@ class Ranges {
             warp_greatest(static_cast<OrderedBits>(notes().extremes[0][from])), 0, false, false};
   }
 
-  /// Finds the order-th best sample, by a bin a thread at a time, and notes the pivots it meets, which part the samples
-  /// equally. The bins are clear.
+  /// Finds the order-th best sample, with one bin per thread at a time, and notes pivots, which divide the samples
+  /// above it equally. The bins must be clear.
   /// \param each_sample  calls its argument with each of the thread's samples
   template <class T, class EachSample, class CompositeAt>
   __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
@@ -230,7 +232,7 @@ class Ranges {
     }
   }
 
-  /// Of what the threads before this one have.
+  /// The exclusive prefix sum over the threads of the block.
   __device__ static unsigned sum_before(unsigned mine) {
     unsigned const to = warp_sum_to(mine);
     if (lane() == 31) notes().warp_sums[warp()] = to;
@@ -251,7 +253,7 @@ class Ranges {
     return owner;
   }
 
-  /// The composite keys in order, in one of both arrays.
+  /// Sorts the composite keys, best first; returns the one of the two arrays that holds them.
   __device__ static CompositeKey const* in_order(CompositeKey* list, CompositeKey* spare,
                                                  unsigned size, unsigned crowded_bin) {
     return size <= Threads / 2 ? rank_few(list, spare, size)
@@ -264,7 +266,7 @@ class Ranges {
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
 
-  /// A composite key's place is the number of better ones, which neighboring threads count together.
+  /// The place of a composite key is the number of better ones, which neighboring threads count together.
   __device__ static CompositeKey const* rank_few(CompositeKey const* list, CompositeKey* spare,
                                                  unsigned size) {
     unsigned slices = 32;
@@ -282,7 +284,8 @@ class Ranges {
     return spare;
   }
 
-  /// Sorts by bins of what a composite key is above the least, and ranks the composite keys of a bin among themselves.
+  /// Sorts by bins of the distance from the least composite key, and ranks the composite keys of a bin among
+  /// themselves.
   __device__ static CompositeKey const* rank_by_bins(CompositeKey* list, CompositeKey* spare,
                                                      unsigned size, unsigned crowded_bin) {
     unsigned* const histogram = notes().histogram;
@@ -307,7 +310,7 @@ class Ranges {
       spare[atomicAdd(&histogram[bin_of(composite)], 1u)] = composite;
     }
     __syncthreads();
-    // Now a bin's counter stands where the next lower bin begins.
+    // Now the counter of a bin is the place where the next lower bin begins.
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += Threads) {
       CompositeKey const composite = spare[i];
@@ -324,7 +327,7 @@ class Ranges {
   __device__ static void range_of_list(CompositeKey const* list, unsigned size, CompositeKey& least,
                                        CompositeKey& greatest) {
     greatest = 0;
-    CompositeKey lowest = 0;  // as its complement
+    CompositeKey lowest = 0;  // the complement of the least
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += Threads) {
       CompositeKey const composite = list[i];

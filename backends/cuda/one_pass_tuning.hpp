@@ -7,22 +7,21 @@
 
 namespace ktopk::detail::cuda {
 
-/// What may be tuned in the tuned one_pass. Measured on an H200 (sm_90); larger devices take more
-/// blocks by themselves, since grids follow the device's occupancy.
+/// What may be tuned in the tuned one_pass. Measured on an H200 (sm_90). Larger devices get more blocks, because grids
+/// follow the occupancy of the device.
 struct OnePassTuning {
-  int prefetched_tiles = 3;   ///< that a block asks for while the threshold is found
-  int threads = 512;          ///< of a block of the selecting kernel
-  int stream_blocks = 2;      ///< of the streaming kernel, that a processor shall hold
+  int prefetched_tiles = 3;   ///< tiles that a block prefetches while it waits for the samples
+  int threads = 512;          ///< in a block, except for the sort
+  int stream_blocks = 2;      ///< of the streaming kernel that a multiprocessor should hold
   int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
-  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
-  int held_bytes = 8192;      ///< of kept composite keys that a block gathers before it goes to
-                              ///< memory
-  int held_hits = 2048;       ///< 16-byte loads with a key to keep that a block notes
-  int bins = 2048;            ///< of the histogram of kept composite keys
-  int tail_order = 8;         ///< of the threshold, up to which these bins reach eight times as far
-  int sparse_order = 32;      ///< likewise, twice as far
-  int boundary_bytes = 8192;  ///< of composite keys in the k-th composite key's bin, the most that
-                              ///< one block settles
+  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
+  int held_bytes = 8192;      ///< for kept composite keys that a block gathers in shared memory
+  int held_hits = 2048;       ///< 16-byte vectors with a key to keep that a block notes
+  int bins = 2048;            ///< in the histogram of kept composite keys
+  int tail_order = 8;         ///< up to this order the bins reach eight times as far
+  int sparse_order = 32;      ///< up to this order they reach twice as far
+  int boundary_bytes = 8192;  ///< for the bin of the k-th composite key; if it is larger, digits
+                              ///< decide
   int sort_tile = 2048;
   int sort_slices = 16;  ///< threads that share the counting for one composite key
   int final_runs = 16;   ///< sorted runs that are merged in one step
@@ -32,19 +31,19 @@ struct OnePassTuning {
 
 inline constexpr OnePassTuning one_pass_tuning{};
 
-/// The figures of one selection. Samples come in groups of a warp's, and only the best of a group
-/// competes for the threshold: that errs towards keeping more, and a block can order the groups.
+/// The sizes of a selection. The samples of a warp are a group, and only the best of a group counts for the threshold.
+/// That keeps rather too many keys than too few, and a block can order the groups.
 struct OnePassPlan {
   static constexpr int most_groups = 2048;
 
   std::int64_t groups;
   std::int64_t order;     ///< the threshold is about the order-th best group
-  std::int64_t capacity;  ///< room for kept composite keys
+  std::int64_t capacity;  ///< composite keys that can be kept
 };
 
-/// The order is 4 standard deviations above the expected number of selected keys among the samples, and 4
-/// more for small k: of 50 000 selections at most one is expected to fall back. There is room for six times
-/// what is then expected to be kept: where position and rank go together, neighbors count as one sample.
+/// The order is 4 standard deviations above the expected number of selected keys among the samples, and 4 more for
+/// small k: at most one of 50 000 selections is expected to fall back. The capacity is six times the number of keys
+/// that are expected to reach the threshold: if ranks depend on the position, neighbors count as one sample.
 inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   constexpr OnePassTuning t = one_pass_tuning;
   std::int64_t const groups = std::clamp<std::int64_t>(n >> 10, 128, OnePassPlan::most_groups);

@@ -7,8 +7,9 @@
 
 namespace ktopk::detail::cuda {
 
-/// A positive number for each device of a process, asked for once: devices may be unlike each other, and threads may
-/// ask at the same time. Two that ask first both find out, the same. Beyond `known` devices it is found out again.
+/// A positive number for each device of a process, computed once: devices may differ from each other, and several
+/// threads may ask at the same time. Two that ask first both compute it. Beyond `known` devices it is computed each
+/// time.
 class PerDevice {
  public:
   static constexpr int known = 64;

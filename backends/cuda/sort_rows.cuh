@@ -13,7 +13,7 @@
 
 namespace ktopk::detail::cuda {
 
-/// Stores a composite key as key and position. Where the rank does not tell the key, it is read again.
+/// Stores a composite key as key and position. If several keys have its rank, the key is read again.
 template <class Bits, class CompositeKey>
 __device__ void store_composite_key(Problem<Bits> const& problem,
                                     CompositeKeyMap<Bits, CompositeKey> const& map,
@@ -34,14 +34,14 @@ inline constexpr int merge_threads = 256;
 inline constexpr int merged_by_thread = 4;
 inline constexpr int merge_tile = merge_threads * merged_by_thread;
 
-/// The selected keys of rows of at most shape.k, row after row.
+/// The selected keys of all rows, shape.k slots a row.
 template <class Bits, class CompositeKey>
 struct RowsToSort {
   Problem<Bits> problem;
   CompositeKeyMap<Bits, CompositeKey> map;
 
   __device__ std::int64_t first(std::int64_t row) const { return row * problem.shape.k; }
-  /// Stores the composite key where nothing is to be merged any more.
+  /// Writes a composite key to the next list, or stores it in the output if nothing is left to merge.
   __device__ void put(std::int64_t row, std::int64_t slot, CompositeKey composite,
                       CompositeKey* to) const {
     if (to == nullptr)
@@ -51,7 +51,7 @@ struct RowsToSort {
   }
 };
 
-/// \param to  null where rows have no more than a tile: then their selected keys are stored
+/// \param to  null if a tile holds a row: then the selected keys are stored
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(sort_threads)
     sort_tiles(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(sort_threads)
   }
 }
 
-/// How many of the `diagonal` best of two runs are of the first.
+/// How many of the `diagonal` best of two runs are in the first (merge path).
 template <class CompositeKey>
 __device__ std::int64_t split_runs(CompositeKey const* a, std::int64_t a_size,
                                    CompositeKey const* b, std::int64_t b_size,
@@ -91,7 +91,7 @@ __device__ std::int64_t split_runs(CompositeKey const* a, std::int64_t a_size,
   return low;
 }
 
-/// Merges pairs of sorted runs of `run` composite keys, by a tile of outputs a block.
+/// Merges pairs of sorted runs of `run` composite keys; each block makes a tile of the output.
 /// \param to  null for the last merge: then the selected keys are stored
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(merge_threads)
@@ -142,14 +142,14 @@ __global__ void __launch_bounds__(merge_threads)
   }
 }
 
-/// Whether selected keys need a second list to be merged into.
+/// Whether a second list is needed to merge the selected keys into.
 template <class CompositeKey>
 constexpr bool needs_merges(std::int64_t k) {
   return k > sort_tile<CompositeKey>;
 }
 
 /// Enqueues kernels that sort the selected keys and store them.
-/// \param spare  of the same size; only where needs_merges
+/// \param spare  a list of the same size; used only if needs_merges
 template <class Bits, class CompositeKey>
 void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
                CompositeKey* selected, CompositeKey* spare) {

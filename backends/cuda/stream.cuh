@@ -5,8 +5,8 @@
 
 #include <ktopk/detail/ordered_bits.hpp>
 
-// How a row is read once: 16 bytes a load, several loads in flight, and a test that lets through what may reach
-// a threshold.
+// How a row is read once: by loads of 16 bytes, several in flight, and with a quick test for keys that may reach a
+// threshold.
 
 namespace ktopk::detail::cuda {
 
@@ -17,7 +17,7 @@ __device__ inline std::uint64_t scatter(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// 16 bytes of keys, left packed: keys of 8 and 16 bits in registers of their own would not fit.
+/// 16 bytes of keys, which stay packed: there are not enough registers to give each key of 8 or 16 bits its own.
 template <class Bits>
 struct Vector {
   static constexpr int size = 16 / sizeof(Bits);
@@ -28,7 +28,7 @@ struct Vector {
     return {{raw.x, raw.y, raw.z, raw.w}};
   }
 
-  /// Of keys that will be read again.
+  /// Loads keys that will be read again.
   __device__ static Vector load(Bits const* keys) {
     uint4 const raw = __ldg(reinterpret_cast<uint4 const*>(keys));
     return {{raw.x, raw.y, raw.z, raw.w}};
@@ -50,7 +50,7 @@ struct Vector {
     }
   }
 
-  /// Key i, which is known when this is compiled.
+  /// Key i; i must be known at compile time.
   __device__ Bits key(int i) const {
     if constexpr (sizeof(Bits) == 8) {
       return static_cast<Bits>(word[2 * i + 1]) << 32 | word[2 * i];
@@ -60,7 +60,7 @@ struct Vector {
     }
   }
 
-  /// Keys that are `step` apart.
+  /// Loads keys that are `step` apart.
   __device__ static Vector gather(Bits const* keys, std::int64_t step) {
     Vector packed{};
     if constexpr (sizeof(Bits) == 8) {
@@ -78,7 +78,7 @@ struct Vector {
     return packed;
   }
 
-  /// A bit for every key that pass(key) lets through.
+  /// Returns a mask: bit i is pass(key i).
   template <class Pass>
   __device__ unsigned passing(Pass const& pass) const {
     unsigned bits = 0;
@@ -111,7 +111,7 @@ struct Vector {
   }
 
  private:
-  /// The greatest of the keys in the upper halves of the words, and of those in the lower ones.
+  /// The greatest key in the upper halves of the words, and in the lower halves.
   __device__ unsigned greatest_halves(Bits flip) const {
     constexpr bool bytes = sizeof(Bits) == 1;
     unsigned const flips = flip * (bytes ? 0x01010101u : 0x00010001u);
@@ -127,12 +127,12 @@ struct Vector {
   }
 };
 
-/// The stream's test, of two operations a key, which is exact but for NaNs: keys on the rank's side of zero compare in
-/// order once flipped as its key is, and those on the other side all pass or all fail.
+/// The stream's test, of two operations a key, which is exact except for NaNs. Flipped keys with the sign of the
+/// threshold compare in order; those with the other sign all pass or all fail.
 template <class Bits>
 struct QuickTest {
-  Bits flip;   // of keys, so that unsigned order is theirs near the threshold
-  Bits least;  // of flipped keys
+  Bits flip;   // keys XOR flip have unsigned order near the threshold
+  Bits least;  // the least flipped key that passes
 
   __device__ bool operator()(Bits key) const { return static_cast<Bits>(key ^ flip) >= least; }
 
@@ -154,7 +154,7 @@ struct QuickTest {
   }
 };
 
-/// Finds, where NaN wins, the NaNs whose sign makes them fail the quick test: two operations more.
+/// If NaN is the best key, finds the NaNs whose sign makes them fail the quick test, by two more operations.
 template <class Bits>
 struct NanTest {
   Bits flip;
@@ -167,7 +167,7 @@ struct NanTest {
   }
 };
 
-/// Which parts of a row can win a tie with the threshold, by position.
+/// Which positions of a row win a tie with the threshold.
 template <class CompositeKey>
 struct TieCut {
   std::uint64_t cut;
@@ -186,7 +186,7 @@ struct TieCut {
   }
 };
 
-/// A row as the stream reads it: 16-byte vectors, but for a few keys before and behind them.
+/// A row as the stream reads it: 16-byte vectors, with a few keys before and behind them.
 template <class Bits>
 struct AlignedRow {
   static constexpr int width = Vector<Bits>::size;
@@ -202,7 +202,7 @@ struct AlignedRow {
     keys = row_keys + head;
   }
 
-  /// Keys with gaps between them: a vector of them is gathered from anywhere.
+  /// A row whose keys have gaps between them. A vector of them is gathered, so none needs alignment.
   __device__ static AlignedRow with_gaps(Bits const* row_keys, std::int64_t n) {
     return {row_keys, 0, n / width};
   }
@@ -212,7 +212,7 @@ struct AlignedRow {
       : keys(keys_), head(head_), vectors(vectors_) {}
 };
 
-/// A thread's share of a tile of `Threads` times `InFlight` vectors, all of it in flight together.
+/// A thread's share of a tile of `Threads` times `InFlight` vectors. All its loads are in flight together.
 template <class Bits, int Threads, int InFlight>
 struct Tile {
   static constexpr int in_flight = InFlight;
@@ -226,7 +226,7 @@ struct Tile {
     return first + v * Threads + static_cast<int>(threadIdx.x);
   }
 
-  /// Loads a tile that ends before the row does.
+  /// Loads a tile that ends no later than the row.
   template <class Place>
   __device__ void load(Bits const* keys, Place first) {
     Bits const* const own = keys + std::int64_t{place(first, 0)} * width;
@@ -235,7 +235,7 @@ struct Tile {
       vectors[v] = Vector<Bits>::load_streaming(own + v * Threads * width);
   }
 
-  /// Loads those of the tile's vectors that stand before `end`; the others are zeros.
+  /// Loads the vectors of a tile that come before `end`; the others are zeros.
   template <class Place>
   __device__ void load(Bits const* keys, Place first, Place end) {
 #pragma unroll
@@ -245,7 +245,7 @@ struct Tile {
                        : Vector<Bits>{};
   }
 
-  /// As load, of keys that are `step` apart.
+  /// The same for keys that are `step` apart.
   template <class Place>
   __device__ void gather(Bits const* keys, std::int64_t step, Place first, Place end) {
 #pragma unroll
@@ -256,7 +256,7 @@ struct Tile {
               : Vector<Bits>{};
   }
 
-  /// Vector v, without an array that is indexed while the program runs.
+  /// Vector v, without an array that is indexed at run time.
   __device__ Vector<Bits> pick(int v) const {
     Vector<Bits> picked = vectors[0];
 #pragma unroll
@@ -266,7 +266,7 @@ struct Tile {
     return picked;
   }
 
-  /// A bit for every vector in which a key passes; of vectors behind the row's end it means nothing.
+  /// Returns a mask: bit v is set if a key of vector v passes. Bits of vectors behind the end of the row mean nothing.
   template <bool NanWins>
   __device__ unsigned hits(QuickTest<Bits> const& test, NanTest<Bits> const& nan_test) const {
     unsigned bits = 0;

@@ -7,7 +7,7 @@
 
 #include "block.cuh"
 
-// What the specializations share on the level of a warp and of a part of it.
+// What the tuned implementations share, on the level of a warp and of a part of it.
 
 namespace ktopk::detail::cuda {
 
@@ -29,7 +29,7 @@ __device__ inline CompositeKey128 shuffle_from(CompositeKey128 x, int lane) {
   return (high << 64) | shuffle_from(static_cast<CompositeKey64>(x), lane);
 }
 
-/// The greatest of what `Lanes` neighboring lanes hold.
+/// The greatest value of `Lanes` neighboring lanes.
 template <int Lanes, class T>
 __device__ __forceinline__ T lanes_max(T x) {
 #pragma unroll
@@ -50,7 +50,7 @@ __device__ __forceinline__ T lanes_min(T x) {
   return x;
 }
 
-/// The sum of what the lanes before this one hold, of `Lanes` neighbors.
+/// The exclusive prefix sum over `Lanes` neighboring lanes.
 template <int Lanes>
 __device__ __forceinline__ int lanes_before(int x) {
   int before = 0;
@@ -72,22 +72,22 @@ __device__ __forceinline__ __half2 pair_of_bits(unsigned bits) {
   return *reinterpret_cast<__half2*>(&bits);
 }
 
-/// 1 for each half that reaches the threshold's, otherwise 0.
+/// Returns 1 in each half that reaches that of the threshold, otherwise 0.
 __device__ __forceinline__ unsigned reaches(unsigned pair, unsigned threshold) {
   return bits_of_pair(__hge2(pair_of_bits(pair), pair_of_bits(threshold)));
 }
 
-/// Sums over a quad of lanes, of which every lane has its part.
+/// Sums over a quad of lanes.
 struct QuadSum {
-  float before;  ///< of the lanes of the quad before this one
-  float all;     ///< of the quad
+  float before;  ///< over the lanes of the quad before this one
+  float all;     ///< over the quad
 };
 
-/// Sums fp16 numbers over quads of lanes by the tensor cores, exactly up to 2^24.
+/// Adds up fp16 numbers over quads of lanes by the tensor cores; exact up to 2^24.
 class QuadAdder {
  public:
-  /// The multiplier whose even columns add the lanes before, its odd ones all lanes; where fewer than four lanes
-  /// belong together, of those alone.
+  /// The multiplier whose even columns add the lanes before this one, and whose odd ones add all lanes of the quad, or
+  /// of the row if it has fewer than four.
   template <unsigned Lanes = 4>
   __device__ __forceinline__ static unsigned multiplier() {
     constexpr unsigned ones = 0x3c003c00u, together = Lanes < 4 ? Lanes : 4;
@@ -126,19 +126,19 @@ class QuadAdder {
   float m_sums[4] = {};
 };
 
-// ---- bulk copies to shared memory, from sm_90 on
+// ---- bulk copies to shared memory (sm_90 and newer)
 
 __device__ __forceinline__ unsigned shared_address(void const* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-/// Waits for bytes that are copied to shared memory, one set of copies after the other.
+/// A barrier for copies to shared memory, one set of copies after the other.
 class CopyBarrier {
  public:
   __device__ __forceinline__ explicit CopyBarrier(std::uint64_t* barrier)
       : m_address(shared_address(barrier)) {}
 
-  /// By one thread, before any other call.
+  /// One thread calls it, before any other call.
   __device__ __forceinline__ void init() const {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
@@ -147,7 +147,7 @@ class CopyBarrier {
         : "memory");
 #endif
   }
-  /// By one thread, before the copies of a set begin.
+  /// One thread calls it, before the copies of a set begin.
   __device__ __forceinline__ void expect(unsigned bytes) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(m_address),
@@ -155,7 +155,7 @@ class CopyBarrier {
                  : "memory");
 #endif
   }
-  /// Begins a copy; addresses and bytes are multiples of 16.
+  /// Begins a copy. Addresses and bytes are multiples of 16.
   __device__ __forceinline__ void copy(void* to, void const* from, unsigned bytes) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile(
@@ -165,7 +165,7 @@ class CopyBarrier {
         : "memory");
 #endif
   }
-  /// Returns when a set's bytes have come; `turn` is 0 and 1 in turn.
+  /// Returns when the bytes of a set have arrived; `turn` alternates between 0 and 1.
   __device__ __forceinline__ void wait(unsigned turn) const {
 #if __CUDA_ARCH__ >= 900
     unsigned come = 0;
