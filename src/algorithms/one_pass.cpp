@@ -18,13 +18,13 @@
 
 namespace ktopk::detail {
 
-/// A sample beyond this is taken by several groups.
+/// Several groups take a larger sample.
 inline constexpr std::int64_t largest_sample_of_group = 4096;
-/// A list that is expected to be longer is selected from by several groups.
+/// Several groups select from a list that is expected to be longer.
 inline constexpr double longest_list_of_group = 1 << 17;
-/// In longer rows what is not proven is sampled again before a group falls back on the row: a group alone takes long.
+/// A longer row that is not proven is sampled again first, because one group takes long for all its keys.
 inline constexpr std::int64_t longest_fallback_of_group = 1 << 21;
-/// In longer rows radix serves as the fallback.
+/// For longer rows radix is the fallback.
 inline constexpr std::int64_t longest_counted_by_group = std::int64_t{1} << 31;
 
 /// How many keys of a row are expected to reach the threshold.
@@ -66,7 +66,7 @@ struct OnePassRow {
   SelectedSink<Bits, CompositeKey> sink;
   OnePassPlan plan;
   Threshold forced;
-  int attempt;  // 0, or 1 at rows that the first did not prove
+  int attempt;  // 0, or 1 for rows that the first one did not prove
   CompositeKey* samples;
   Kept<CompositeKey> kept;
 
@@ -87,7 +87,7 @@ struct OnePassRow {
     if (group.rank() == 0) tally(Count::keys_read, strata.end - strata.begin);
   }
 
-  /// Leaves the order statistic of the sample that is the threshold, and an empty list. Together.
+  /// Sets the threshold, an order statistic of the sample, and empties the list. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION void set_threshold(Group const& group, std::int64_t row) const {
     group.barrier();
@@ -113,7 +113,7 @@ struct OnePassRow {
               {row, part_of(sink.problem.shape.n, part, parts), expected});
   }
 
-  /// Whether the selected keys are among the kept: there are enough of them and all found a place.
+  /// Whether the selected keys are among the kept: these are enough, and the list held them all.
   KOKKOS_FUNCTION bool is_proven(std::int64_t row) const {
     auto const listed = static_cast<std::int64_t>(kept.validations[row].kept);
     return (forced != Threshold::too_low || attempt > 0) &&
@@ -125,21 +125,21 @@ struct OnePassRow {
     tally(Count::composites_written, listed < kept.capacity ? listed : kept.capacity);
   }
 
-  /// Selects from the list of a proven row. Together.
+  /// Selects from the list of a proven row. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row) const {
     CompositeKey const* const list = kept.list(row);
     put_best(group, sink, row, static_cast<std::int64_t>(kept.validations[row].kept),
              [&](std::int64_t i) { return list[i]; });
   }
-  /// Selects from the keys of a row that is not proven. Together.
+  /// Selects from all keys of a row that is not proven. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION void fall_back(Group const& group, std::int64_t row) const {
     put_best_of_row(group, sink, row);
   }
 };
 
-/// The sample of rows by `parts` groups each.
+/// Takes the samples of all rows; `parts` groups share each.
 template <class Row>
 struct TakeSamples {
   Row row;
@@ -152,7 +152,7 @@ struct TakeSamples {
   }
 };
 
-/// The threshold of rows, whose sample the group takes unless several did.
+/// Sets the threshold of each row; the group also takes the sample unless several groups did.
 template <class Row>
 struct SetThresholds {
   Row row;
@@ -166,7 +166,7 @@ struct SetThresholds {
   }
 };
 
-/// The one read: a part of a row, of which what reaches the threshold is kept.
+/// The one read: a group keeps the composite keys of its part of a row that reach the threshold.
 template <class Row>
 struct KeepReaching {
   Row row;
@@ -178,7 +178,7 @@ struct KeepReaching {
   }
 };
 
-/// Selects from the lists, and from the keys of rows that are not proven, unless others do.
+/// Validates rows. Selects from the lists, and from all keys of rows that are not proven, unless later kernels do.
 template <class Row>
 struct FinishRows {
   Row row;
@@ -199,14 +199,14 @@ struct FinishRows {
   }
 };
 
-/// Whether a row's keys lie further apart than the rows, as in LayoutLeft.
+/// Whether the keys of a row lie further apart than the rows, as in LayoutLeft.
 template <class Bits>
 bool rows_are_neighbors(Problem<Bits> const& problem) {
   auto const size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
   return problem.shape.rows > 1 && size(problem.key_row) < size(problem.key_step);
 }
 
-/// By so many groups that there is a place in the memory that they share for what they keep of a row.
+/// Launches the one read for such rows, by so many groups that the shared memory of each holds what it should keep.
 template <class Exec, class Bits, class CompositeKey>
 void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, CompositeKey> const& row) {
   using Keep = KeepOfNeighbors<Bits, CompositeKey>;
@@ -238,8 +238,8 @@ void launch_rows(int threads, char const* label, Exec const& exec, std::int64_t 
     launch(label, exec, rows, shared, body);
 }
 
-/// Enqueues an attempt. Where few rows have large samples or long lists, wide groups are faster at these; else their
-/// barriers only cost.
+/// Enqueues an attempt. Wide groups are faster if few rows have large samples or long lists; otherwise their barriers
+/// only cost.
 template <class Exec, class Bits, class CompositeKey>
 void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, CompositeKey>> const& finish,
              std::int64_t parts) {

@@ -8,7 +8,7 @@
 
 namespace ktopk::detail {
 
-/// Appends to a list that many groups fill. `capacity` bounds what is put, not what is counted.
+/// A list to which many groups append. `capacity` bounds how many are put, not how many are counted.
 template <class CompositeKey>
 struct SharedList {
   CompositeKey* composites;
@@ -24,7 +24,7 @@ struct SharedList {
   KOKKOS_FUNCTION void add(CompositeKey composite) const { put(claim(1), composite); }
 };
 
-/// The lists of all rows, with what is known of them.
+/// The lists of all rows, with their thresholds and counts.
 template <class CompositeKey>
 struct Kept {
   Kept(WorkspaceLayout& layout, std::int64_t rows, std::int64_t capacity_)
@@ -63,7 +63,7 @@ struct ReachThreshold {
   CompositeKey threshold;
   Bits least;
 
-  /// A bit for each key of a batch that reaches the threshold, if all that tie with it by key do.
+  /// Returns a mask with a bit for each key of a batch whose ordered bits reach those of the threshold.
   template <class Batch>
   KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator()(Batch const& batch) const {
     static_assert(Batch::size <= 32);
@@ -74,8 +74,8 @@ struct ReachThreshold {
     });
     return passing;
   }
-  /// By one thread: calls put(composite) for those of a batch that reach the threshold. They are read again, which is
-  /// cheaper than to choose among registers: few do.
+  /// Calls put(composite) for the composite keys of a batch that reach the threshold; one thread calls it. It reads
+  /// these few keys again, which is cheaper than to choose among registers.
   template <class Batch, class Put>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(Batch const& batch, Put const& put) const {
     for (std::uint32_t left = (*this)(batch); left != 0; left &= left - 1) {
@@ -87,18 +87,19 @@ struct ReachThreshold {
 };
 
 inline constexpr int kept_by_group = 1024;
-/// What a GroupList needs of the memory that the group shares.
+/// How much of the group's shared memory a GroupList needs.
 template <class CompositeKey>
 KOKKOS_FUNCTION constexpr int group_list_bytes() {
   return 16 + kept_by_group * static_cast<int>(sizeof(CompositeKey));
 }
 
-/// What a group keeps of its part of a row: in the memory that it shares, so that groups seldom meet at the list's
-/// counter; what finds no place there goes to the list by itself.
+/// What a group keeps of its part of a row, in its shared memory, so that groups seldom meet at the counter of the
+/// list. What the shared memory cannot hold goes to the list one by one.
 template <class CompositeKey, class Group>
 class GroupList {
  public:
-  /// \param shared  group_list_bytes<CompositeKey>(), aligned to 16 bytes. Together.
+  /// All threads call it together.
+  /// \param shared  group_list_bytes<CompositeKey>() bytes, aligned to 16
   KOKKOS_FUNCTION GroupList(Group const& group, std::byte* shared,
                             SharedList<CompositeKey> const& list)
       : m_group(group),
@@ -118,7 +119,7 @@ class GroupList {
       m_list.add(composite);
   }
 
-  /// Lists what is held, if that is more than `most`. Together.
+  /// Moves the held composite keys to the list if they are more than `most`. All threads call it together.
   KOKKOS_FUNCTION void list_above(int most) const {
     m_group.barrier();
     int const holds = *m_holds < kept_by_group ? *m_holds : kept_by_group;
@@ -142,15 +143,15 @@ class GroupList {
   CompositeKey* m_held;
 };
 
-/// A group's part of a row. `expected` keys of it are kept, where they are spread evenly.
+/// A group's part of a row. If the keys that reach the threshold are spread evenly, it keeps `expected` of them.
 struct KeptPart {
   std::int64_t row;
   Range range;
   double expected;
 };
 
-/// Keeps of a part of a row what reaches the threshold. Together.
-/// \param kept  the rows' lists and thresholds
+/// Keeps the composite keys of a part of a row that reach the threshold. All threads call it together.
+/// \param kept  the lists and thresholds of all rows
 template <class Bits, class CompositeKey, class Lists, class Group>
 KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bits> const& problem,
                                CompositeKeyMap<Bits, CompositeKey> const& map, Lists const& kept,
@@ -171,7 +172,7 @@ KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<Bi
   if (group.rank() == 0) tally(Count::keys_read, part.range.end - part.range.begin);
 }
 
-/// What a group keeps of several rows, in the memory that it shares.
+/// What a group keeps of several rows, in its shared memory.
 template <class CompositeKey, class Group>
 class NeighborLists {
  public:
@@ -180,7 +181,8 @@ class NeighborLists {
   static constexpr int bytes =
       most_rows * (16 + kept_of_row * static_cast<int>(sizeof(CompositeKey)));
 
-  /// \param shared  `bytes`, aligned to 16 bytes. Together.
+  /// All threads call it together.
+  /// \param shared  `bytes` bytes, aligned to 16
   KOKKOS_FUNCTION NeighborLists(Group const& group, std::byte* shared)
       : m_group(group),
         m_held(reinterpret_cast<CompositeKey*>(shared)),
@@ -199,7 +201,7 @@ class NeighborLists {
       list.add(composite);
   }
 
-  /// Lists what is held of the first `rows`; list_of(row) is where. Together.
+  /// Moves the held composite keys of the first `rows` rows to list_of(row). All threads call it together.
   template <class ListOf>
   KOKKOS_FUNCTION void list_all(int rows, ListOf const& list_of) const {
     m_group.barrier();
@@ -221,8 +223,8 @@ class NeighborLists {
   int* m_holds;
 };
 
-/// Keeps of the rows of a block what reaches their thresholds, where the keys of a row lie further apart than neighboring
-/// rows do: neighboring threads read neighboring rows.
+/// The one read if the keys of a row lie further apart than the rows: neighboring threads read neighboring rows. A
+/// group keeps the composite keys of its rows that reach their thresholds.
 template <class Bits, class CompositeKey>
 struct KeepOfNeighbors {
   Problem<Bits> problem;

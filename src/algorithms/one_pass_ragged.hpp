@@ -9,16 +9,16 @@
 #include "../arrange.hpp"
 #include "one_pass_select.hpp"
 
-// one_pass of ragged rows. The host does not know their lengths, so the device finds each row's sample and the room for
-// what is kept of it; and the keys of all rows together are read in chunks, so that a long row is shared by many groups.
+// one_pass for ragged rows. The host does not know their lengths, so the device samples each row and gives it a list.
+// The keys of all rows together are read in chunks, so that many groups share a long row.
 
 namespace ktopk::detail {
 
-/// Rows up to this length are selected from at once, by a group each.
+/// A group selects at once from all keys of a row up to this length.
 inline constexpr std::int64_t whole_row = 4096;
 
-/// What a group samples of a longer row, and which of the samples is the threshold. Poisson's bounds of OnePassPlan in closed
-/// form, a little wider.
+/// How many keys a group samples of a longer row, and which of the samples is the threshold. The bound is that of
+/// OnePassPlan (Poisson) in closed form, a little wider.
 struct RaggedSample {
   std::int64_t count, order;
 
@@ -28,10 +28,10 @@ struct RaggedSample {
         static_cast<double>(k) * static_cast<double>(count) / static_cast<double>(n);
     order = static_cast<std::int64_t>(expected + 4.5 * Kokkos::sqrt(expected) + 6);
   }
-  /// Else the threshold is below all keys.
+  /// Whether a sample is the threshold; otherwise the threshold is below all keys.
   KOKKOS_FUNCTION bool has_threshold() const { return order < count / 4 * 3; }
 
-  /// Of the row's keys, so many are expected to reach the threshold.
+  /// How many keys of the row are expected to reach the threshold.
   KOKKOS_FUNCTION double expected_kept(std::int64_t n) const {
     return static_cast<double>(order) * static_cast<double>(n) / static_cast<double>(count);
   }
@@ -40,7 +40,7 @@ struct RaggedSample {
   static constexpr std::int64_t longer = std::int64_t{1} << 22;
 };
 
-/// How many keys of a row seldom more reach the threshold, and no fewer than all where there is none. It is concave in n.
+/// The capacity of a row's list, which is seldom exceeded; all keys if the threshold is below all. It is concave in n.
 KOKKOS_INLINE_FUNCTION std::int64_t ragged_capacity(std::int64_t n, std::int64_t k) {
   double const per_sample = static_cast<double>(n) / static_cast<double>(whole_row);
   double const room = 1.5 * static_cast<double>(k) +
@@ -49,23 +49,24 @@ KOKKOS_INLINE_FUNCTION std::int64_t ragged_capacity(std::int64_t n, std::int64_t
   return most < n ? most : n;
 }
 
-/// No rows of so many keys need more room together: long rows have the most where they are of one length.
+/// A bound on the capacities of all rows together. It is reached if all long rows have the same length, because the
+/// capacity is concave.
 inline std::int64_t ragged_capacity_of_all(Shape const& shape) {
   std::int64_t const long_rows = std::min(shape.rows, shape.n / whole_row);
   if (long_rows == 0) return 0;
   return long_rows * (ragged_capacity(shape.n / long_rows + 1, shape.k) + 1);
 }
 
-/// What is known of a row.
+/// The threshold, the counts and the list of a row.
 template <class CompositeKey>
 struct RaggedRow {
   CompositeKey threshold;
-  Count64 kept;                  ///< keys that reached it
+  Count64 kept;                  ///< keys that reached the threshold
   Count64 read;                  ///< keys that were compared with it
-  std::int64_t first, capacity;  ///< of its list
+  std::int64_t first, capacity;  ///< where the list begins, and how many it holds
 };
 
-/// The lists of all rows lie behind each other, as the rows' groups happen to ask for them.
+/// The lists of all rows, one behind the other, in the order in which the groups happen to ask for them.
 template <class CompositeKey>
 struct RaggedKept {
   RaggedKept(WorkspaceLayout& layout, Shape const& shape)
@@ -81,7 +82,8 @@ struct RaggedKept {
   KOKKOS_FUNCTION SharedList<CompositeKey> shared_list(std::int64_t row) const {
     return {list(row), &rows[row].kept, rows[row].capacity};
   }
-  /// An empty list. Where offsets descend the rows may be longer than all keys: then there may be no room.
+  /// Gives a row an empty list. If offsets descend, rows may overlap, and together be longer than all keys: then the
+  /// space may be used up, and the list has a capacity of 0.
   KOKKOS_FUNCTION void open(std::int64_t row, CompositeKey threshold_, std::int64_t wanted) const {
     auto const first =
         static_cast<std::int64_t>(Kokkos::atomic_fetch_add(taken, static_cast<Count64>(wanted)));
@@ -142,14 +144,14 @@ struct TakeNothing {
   KOKKOS_FUNCTION void operator()(std::int64_t) const { *kept.taken = 0; }
 };
 
-/// Short rows are selected from, others get a threshold and a list.
+/// Selects from short rows; gives a threshold and a list to the others.
 template <class Bits, class CompositeKey>
 struct BeginRagged {
   SelectedSink<Bits, CompositeKey> sink;
   RaggedKept<CompositeKey> kept;
   RowsOfGroup rows;
   Threshold forced;
-  std::int64_t done;  // rows up to this length are
+  std::int64_t done;  // rows up to this length are selected from elsewhere
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
@@ -197,8 +199,8 @@ KOKKOS_FUNCTION bool has_list(Problem<Bits> const& problem, std::int64_t row) {
   return problem.length(row) > whole_row && problem.selected_count(row) != 0;
 }
 
-/// The one read. The first groups have the beginnings of rows, each up to the next multiple of a chunk; the others
-/// have a chunk each, of the row that holds its first key but does not begin there.
+/// The one read. Each of the first groups reads the beginnings of some rows, up to the next multiple of a chunk. Each of
+/// the others reads a chunk, for the row that holds its first key but began before.
 template <class Bits, class CompositeKey>
 struct KeepRagged {
   SelectedSink<Bits, CompositeKey> sink;
@@ -253,8 +255,8 @@ struct KeepRagged {
   }
 };
 
-/// Selects from the lists of long rows. Not proven are those of which too few keys were kept, or more than had a place; and
-/// where offsets descend, those that were not read as a whole.
+/// Selects from the lists of long rows. A row is not proven if too few of its keys were kept, if more were than its
+/// list holds, or if it was not read as a whole, as may happen if offsets descend.
 template <class Bits, class CompositeKey>
 struct FinishRagged {
   SelectedSink<Bits, CompositeKey> sink;

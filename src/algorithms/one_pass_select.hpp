@@ -6,17 +6,17 @@
 #include "../kth_largest.hpp"
 #include "one_pass_kept.hpp"
 
-// How one_pass ends: one group selects from a list, or from all keys of a row.
+// The end of one_pass: one group selects from a list, or from all keys of a row.
 
 namespace ktopk::detail {
 
-/// What the kernels of one_pass need of the memory that a group shares.
+/// How much shared memory of a group the kernels of one_pass need.
 template <class CompositeKey>
 int one_pass_shared_bytes() {
   return std::max(group_list_bytes<CompositeKey>(), kth_largest_bytes);
 }
 
-/// Puts the best of read(0) .. read(count - 1) into the sink, in any order. Together.
+/// Puts the best of read(0) .. read(count - 1) into the sink, in any order. All threads call it together.
 template <class Bits, class CompositeKey, class Group, class Read>
 KOKKOS_FUNCTION void put_best(Group const& group, SelectedSink<Bits, CompositeKey> const& sink,
                               std::int64_t row, std::int64_t count, Read const& read) {
@@ -42,7 +42,7 @@ KOKKOS_FUNCTION void put_best(Group const& group, SelectedSink<Bits, CompositeKe
       });
 }
 
-/// The best keys of a row. Together.
+/// The same for all keys of a row.
 template <class Bits, class CompositeKey, class Group>
 KOKKOS_FUNCTION void put_best_of_row(Group const& group,
                                      SelectedSink<Bits, CompositeKey> const& sink,
