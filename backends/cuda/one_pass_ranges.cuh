@@ -232,7 +232,7 @@ class Ranges {
     }
   }
 
-  /// The exclusive prefix sum over the threads of the block.
+  /// Of what the threads before this one have.
   __device__ static unsigned sum_before(unsigned mine) {
     unsigned const to = warp_sum_to(mine);
     if (lane() == 31) notes().warp_sums[warp()] = to;
@@ -266,7 +266,7 @@ class Ranges {
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
 
-  /// The place of a composite key is the number of better ones, which neighboring threads count together.
+  /// A composite key's place is the number of better ones, which neighboring threads count together.
   __device__ static CompositeKey const* rank_few(CompositeKey const* list, CompositeKey* spare,
                                                  unsigned size) {
     unsigned slices = 32;
@@ -284,8 +284,7 @@ class Ranges {
     return spare;
   }
 
-  /// Sorts by bins of the distance from the least composite key, and ranks the composite keys of a bin among
-  /// themselves.
+  /// Sorts by bins of what a composite key is above the least, and ranks the composite keys of a bin among themselves.
   __device__ static CompositeKey const* rank_by_bins(CompositeKey* list, CompositeKey* spare,
                                                      unsigned size, unsigned crowded_bin) {
     unsigned* const histogram = notes().histogram;
