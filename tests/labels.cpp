@@ -138,6 +138,28 @@ TEST_CASE("no tuned implementation serves where the portable ones are forced", "
   });
 }
 
+/// Otherwise tests of a tuned implementation could be tests of the portable one, which serves what it declines.
+TEST_CASE("the algorithms that are listed as tuned run tuned, and no others", "[labels]") {
+  for_each_space([](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    constexpr bool on_host = ktopk::detail::is_host_space<Exec>;
+    std::string const backend = on_host ? "ktopk::host::" : "ktopk::cuda::";
+    auto const runs_tuned = [&](AlgorithmInfo const& info, std::int64_t rows, std::int64_t n) {
+      UniformCall<Exec, float> call(exec, make_keys<float>(Input::uniform, rows * n, 5), rows, n,
+                                    20);
+      Recorder const record;
+      call(20, {.sorted = Sorted::no, .algorithm = info.algorithm});
+      return record.ran(backend + info.name);
+    };
+    for (AlgorithmInfo const& info : algorithms()) {
+      bool const is_listed = on_host ? info.tuned_host : info.tuned_cuda;
+      INFO(exec.name() << ", " << info.name);
+      CHECK((runs_tuned(info, 1, 1 << 18) || runs_tuned(info, 3, 2000)) ==
+            (is_listed && serves_tuned(exec)));
+    }
+  });
+}
+
 TEST_CASE("what one thread does alone is a kernel of its instance too", "[labels]") {
   for_each_space([](auto const& space) {
     using Exec = std::decay_t<decltype(space)>;
