@@ -10,12 +10,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/files.sh"
 # Only words that have no other sense here.
 declare -A instead=(
   [borderline]='tie splitter'
+  [course]='monotonicity'
+  [door]='API'
   [hall]='dispatcher'
   [judge]='validate'
   [peer]='baseline'
   [sieve]='prefilter'
   [sift]='filter'
   [stripe]='SIMD chunk'
+  [survey]='min/max pass'
   [trial]='pilot read'
   [verdict]='validation'
   [winner]='selected element'
