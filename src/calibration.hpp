@@ -28,7 +28,7 @@ struct Calibration {
 /// Whether the figures of a space are those of the tuned implementations for hosts.
 bool is_tuned_for_hosts(std::string const& space, bool tuned);
 
-/// \param about  "name: value" lines that say where the figures are from; what version() returns goes before them
+/// \param about  lines "name: value" on the origin of the figures; what version() returns goes before them
 void write_calibration(std::ostream& out, std::string const& about,
                        std::vector<CalibratedSpace> const& spaces);
 

@@ -62,10 +62,10 @@ KTOPK_INLINE Shares shares_of(Device const& device, Shape const& shape) {
   return {workers, parts, std::min(workers, rows * parts)};
 }
 
-/// How many bits tell which k of n keys are selected, by a close bound.
+/// How many bits identify which k of n keys are selected, by a close bound.
 inline double selection_bits(double n, double k) { return k * std::log2(2 * n / k); }
 
-/// How many keys one_pass keeps: the k best, and those that its sample cannot tell from them.
+/// How many keys one_pass keeps: the k best, and those that its sample cannot distinguish from them.
 inline double kept_keys(double n, double k) {
   auto const samples =
       static_cast<double>(sample_size(static_cast<std::int64_t>(n), static_cast<std::int64_t>(k)));

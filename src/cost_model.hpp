@@ -42,8 +42,8 @@ using MemberOfFigures = AlgorithmFigures Figures::*;
 /// Where the figures of an algorithm are, of one that has some.
 MemberOfFigures figures_of(Algorithm algorithm);
 
-/// The algorithms that are chosen among: of tuned implementations for hosts one_pass, heap and radix, of others one_pass,
-/// bisection and radix.
+/// The algorithms that are chosen among: of tuned implementations for hosts one_pass, heap and radix, of others
+/// one_pass, bisection and radix.
 std::array<Algorithm, 3> calibrated_algorithms(bool tuned_for_hosts);
 
 /// A figure by its name: "read_2^18_GB_per_s", "one_pass.shared.key_ns".
@@ -65,7 +65,7 @@ struct Effort {
   bool is_shared;  ///< the figures of shared rows hold
   double launches;
   double read_GB;   ///< as all workers would read it in the same time
-  double bytes;     ///< of all keys, which say from where they are read
+  double bytes;     ///< of all keys; they determine from which cache or memory these are read
   double rows;      ///< one behind the other
   double keys;      ///< of one worker
   double selected;  ///< of one worker, weighted by what it takes to find one

@@ -118,7 +118,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits>
 inline constexpr int composites_at_once = 8;
 
 /// Calls visit(composites, present) for the composite keys read(0) .. read(count - 1). A thread takes several at a
-/// time, so that their loads are under way at once; the bits in `present` tell which of `composites` there are.
+/// time, so that their loads are under way at once; bit j of `present` is set if there is a composites[j].
 template <class CompositeKey, class Group, class Read, class Visit>
 KOKKOS_FORCEINLINE_FUNCTION void each_composites(Group const& group, std::int64_t count,
                                                  Read const& read, Visit const& visit) {

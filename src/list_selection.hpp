@@ -29,7 +29,7 @@ CompositeKeyMap<ListBits<CompositeKey>, CompositeKey> list_map(
   return out;
 }
 
-/// A problem that tells how many are wanted of each row; its keys are not read.
+/// A problem that holds how many are wanted of each row; its keys are not read.
 template <class CompositeKey, class Bits>
 Problem<ListBits<CompositeKey>> list_problem(Problem<Bits> const& problem) {
   Problem<ListBits<CompositeKey>> out{};

@@ -56,7 +56,7 @@ struct PartLists {
     else
       list[part.first + slot] = composite;
   }
-  /// Says that the list of a row is complete.
+  /// Validates the list of a row, which is complete now.
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
     std::int64_t const n = length(row), part = part_of(n, 0, parts).end;
     std::int64_t const whole = part > 0 ? n / part : 0;

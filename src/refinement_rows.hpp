@@ -304,8 +304,8 @@ struct PartitionRefinement {
     state.above = reached;
   }
 
-  /// Stores the selected keys of a settled row. For any other row it says what is left to radix, which reads list 0 or
-  /// the source.
+  /// Stores the selected keys of a settled row. For any other row it writes what is left to radix, which reads list 0
+  /// or the source.
   template <class Group>
   KOKKOS_FUNCTION void finish(Group const& group, std::int64_t row, std::int64_t part) const {
     RefinementState<CompositeKey>& state = state_of(row);

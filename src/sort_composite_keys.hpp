@@ -11,7 +11,7 @@ namespace ktopk::detail {
 
 inline constexpr std::int64_t sort_tile = 1024;
 
-/// \tparam Rows  tells where a row's composite keys begin, first(row), and how many there are, size(row)
+/// \tparam Rows  has first(row), where a row's composite keys begin, and size(row), how many there are
 template <class Rows, class CompositeKey>
 struct SortTiles {
   Rows rows;

@@ -288,7 +288,7 @@ TEST_CASE("bad calibrations are refused with file, line and text", "[calibration
           {"cannot be read"});
 }
 
-TEST_CASE("calls take the algorithm that the calibration tells, with the same answers",
+TEST_CASE("calls take the algorithm that the calibration predicts, with the same answers",
           "[calibration]") {
   std::int64_t const rows = 5, n = 6000, k = 40;
   ScratchFolder const folder;

@@ -222,9 +222,9 @@ TEST_CASE("inputs of float at large", "[inputs]") {
 }
 
 TEST_CASE("the digest sees every byte", "[digest]") {
-  auto const digest = [](auto... composites) {
+  auto const digest = [](auto... elements) {
     Digest sum;
-    (sum.add(composites), ...);
+    (sum.add(elements), ...);
     return sum.value();
   };
   CHECK(digest() == UINT64_C(0xcbf29ce484222325));

@@ -40,7 +40,7 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline Vector greater(Vector const& a, Vector
   return a > b ? a : b;
 }
 
-/// Returns a mask: bit j tells whether bit j of `lanes` is set and lane j of `a` is at most that of `b`.
+/// Returns a mask: bit j is set if bit j of `lanes` is set and lane j of `a` is at most that of `b`.
 template <class Bits>
 KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
     typename Lanes<Bits>::Vector const& a, typename Lanes<Bits>::Vector const& b,
@@ -55,8 +55,7 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
     return _mm512_mask_cmple_epu64_mask(static_cast<__mmask8>(lanes), x, y);
 }
 
-/// Returns a mask: bit j tells whether the rank of keys[j] is in the range. It does what OrderedBitsMap does, on a
-/// vector.
+/// Returns a mask: bit j is set if the rank of keys[j] is in the range. It does what OrderedBitsMap does, on a vector.
 template <class Bits>
 KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(
     Stored<Bits> const* keys, OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
@@ -87,7 +86,7 @@ class PrefilterLanes {
     if constexpr (by_ends) return reaches_an_end(keys);
     return is_any_within(keys);
   }
-  /// Returns a mask: bit j tells whether keys[j] passes.
+  /// Returns a mask: bit j is set if keys[j] passes.
   KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Stored<Bits> const* keys) const {
     Vector const key = load_lanes<Bits>(keys);
     if constexpr (!by_ends) return within(key - m_prefilter.first());

@@ -35,8 +35,8 @@ bool are_in_order(OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys, st
   return !(rises && falls);
 }
 
-/// Whether the first keys of a row are in order. In most rows they tell as much as keys all over the row, each of which
-/// may have to come from memory.
+/// Whether the first keys of a row are in order. For most rows that is as good a test as keys all over the row, each of
+/// which may have to come from memory.
 template <class Bits>
 bool starts_in_order(OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys,
                      std::int64_t count) {

@@ -84,7 +84,7 @@ template <class Bits>
 struct HostLoops {
   /// Writes to `hits` the places of the keys whose rank is in `range`; returns how many.
   /// \param count  at most long_block
-  /// \param hits   room for count + 1
+  /// \param hits   an array of count + 1
   int (*filter)(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,
                 OrderedBitsRange<Bits> range, std::uint16_t* hits);
   /// The same in `streams` blocks, which begin at `keys` and are `apart` from each other. Places count as if the s-th

@@ -33,8 +33,8 @@ Pivot<Bits> pivot_of(HostLoops<Bits> const& loops, Bits const* ranks, int count,
   return {reached.rank, surplus, reached.count - above};
 }
 
-/// A sample of a row's keys, with one place from each interval. Its order statistics `first` and `last` tell between
-/// which of its keys the k-th best of the row should be.
+/// A sample of a row's keys, with one place from each interval. The k-th best of the row should lie between its order
+/// statistics `first` and `last`.
 struct Samples {
   static constexpr int most = 4096;
 
@@ -46,7 +46,7 @@ struct Samples {
     first = static_cast<int>(expected) - margin;
     last = static_cast<int>(expected) + margin;
   }
-  /// Whether a sample of this size tells enough to pay.
+  /// Whether a row is so long that a sample pays.
   static bool are_worth_it(int of) { return of >= 32 * stride; }
   int place(int i) const { return i * apart + i * 5 % stride; }
 
@@ -79,9 +79,9 @@ struct OrderedBitsBetween {
     bool const filters = few_reach && range.span > 0;
     for (int first = 0; first < count; first += filter_block) {
       int const length = std::min(count - first, filter_block);
-      bool const has_room = filters ? filter_block_in(loops, rank, keys + first, length)
-                                    : read_block(loops, rank, keys + first, length);
-      if (!has_room) return false;
+      bool const fits = filters ? filter_block_in(loops, rank, keys + first, length)
+                                : read_block(loops, rank, keys + first, length);
+      if (!fits) return false;
     }
     return true;
   }
@@ -142,7 +142,7 @@ bool find_pivot_in(OrderedBitsRange<Bits> const& range, HostLoops<Bits> const& l
   if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
-  // Where all in the range win, pivot_of might name a rank below it.
+  // If all in the range are selected, pivot_of might return a rank below it.
   bool const is_least = range.span == 0 || wanted == between.within;
   pivot = is_least ? Pivot<Bits>{range.least, between.within - wanted, between.within}
                    : pivot_of(loops, between.ranks, between.within, wanted);

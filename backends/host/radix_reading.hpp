@@ -42,7 +42,8 @@ struct RadixReading {
   HostDigits<Bits, CompositeKey, OfKeys> digits;
   BulkSink<Bits, CompositeKey> const& sink;
 
-  /// Counts the digit of the composite keys of low .. high; `all` tells that all of them are in this interval.
+  /// Counts the digit of the composite keys of low .. high.
+  /// \param all  whether all composite keys are in this interval
   template <class Reader>
   void count(Reader const& read, Range range, bool all, unsigned* histogram) const {
     count_in(read.scan(), range, all, histogram);

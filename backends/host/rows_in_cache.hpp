@@ -56,7 +56,7 @@ class Hits {
   static constexpr int most = 3 * long_block, most_expected = most / 2;
   static constexpr int most_blocks = static_cast<int>(longest_row_in_cache / long_block);
 
-  explicit Hits(int row_length) : m_room(std::min(most, row_length)) {}
+  explicit Hits(int row_length) : m_capacity(std::min(most, row_length)) {}
 
   /// Raises `least` when it finds more than can be among the k best. Returns false if they do not fit.
   bool read(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
@@ -64,7 +64,7 @@ class Hits {
     int many = 3 * k;
     for (int first = 0; first < length; first += long_block) {
       int const found = count();
-      if (length > m_room && found > m_room - long_block) return false;
+      if (length > m_capacity && found > m_capacity - long_block) return false;
       int const more = loops.filter(keys + first, std::min(length - first, long_block), rank,
                                     ranks_from(least), places + found);
       for (int h = found; h < found + more; ++h) ranks[h] = keys[first + places[h]];
@@ -80,9 +80,9 @@ class Hits {
   int count() const { return begins[m_blocks]; }
 
  private:
-  int m_room, m_blocks = 0;
-  ThreadArray<std::uint16_t> m_places{m_room + 1};
-  ThreadArray<Bits> m_ranks{m_room};
+  int m_capacity, m_blocks = 0;
+  ThreadArray<std::uint16_t> m_places{m_capacity + 1};
+  ThreadArray<Bits> m_ranks{m_capacity};
 
  public:
   int begins[most_blocks + 1] = {};
@@ -130,7 +130,7 @@ struct RowsInCache {
  private:
   static constexpr int few_share = 8;  // an eighth of a row is few selected keys
   static constexpr int tie_block = 256;
-  static constexpr int most_by_classes = 64;  // they tell less of a row than a sample
+  static constexpr int most_by_classes = 64;  // beyond it a sample gives a better threshold
 
   bool last_wins() const { return sink.map.flip == 0; }
 

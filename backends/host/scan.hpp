@@ -53,7 +53,7 @@ class DigitCounter {
 
 /// Memory for a copy of a block's keys, if they are not neighbors but `step` apart.
 template <class Bits>
-ThreadArray<Bits> room_for_block(std::int64_t step) {
+ThreadArray<Bits> memory_for_block(std::int64_t step) {
   return ThreadArray<Bits>(step == 1 ? 0 : filter_block);
 }
 
@@ -79,7 +79,7 @@ struct KeyScan {
   /// Calls body(from, first, count) for each block; from[0] is the key at position `first`.
   template <class Body>
   void blocks(std::int64_t begin, std::int64_t end, Body const& body) const {
-    ThreadArray<Bits> const packed = room_for_block<Bits>(step);
+    ThreadArray<Bits> const packed = memory_for_block<Bits>(step);
     for (std::int64_t first = begin; first < end; first += filter_block) {
       int const count = static_cast<int>(end - first < filter_block ? end - first : filter_block);
       body(neighbors(keys + first * step, step, count, packed.get()), first, count);
@@ -342,7 +342,7 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
                              std::int64_t begin, std::int64_t end, int block,
                              Threshold const& threshold, Body const& body) {
   std::uint16_t hits[long_block + 1];
-  ThreadArray<Bits> const packed = room_for_block<Bits>(step);
+  ThreadArray<Bits> const packed = memory_for_block<Bits>(step);
   int const most = step == 1 ? std::max(block, filter_block) : filter_block;
   int next = std::min(block, most);
   for (std::int64_t first = begin; first < end; first += block) {

@@ -44,19 +44,19 @@ class ThreadArray {
     ThreadMemory& memory = thread_memory;
     std::int64_t const bytes = (count * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
     m_is_allocated = bytes > memory.end - memory.next;
-    m_composites = reinterpret_cast<T*>(m_is_allocated ? allocate(bytes) : memory.next);
+    m_data = reinterpret_cast<T*>(m_is_allocated ? allocate(bytes) : memory.next);
     if (!m_is_allocated) memory.next += bytes;
   }
   ~ThreadArray() {
     if (m_is_allocated)
-      ::operator delete(m_composites, alignment);
+      ::operator delete(m_data, alignment);
     else
-      thread_memory.next = reinterpret_cast<std::byte*>(m_composites);
+      thread_memory.next = reinterpret_cast<std::byte*>(m_data);
   }
   ThreadArray(ThreadArray const&) = delete;
   ThreadArray& operator=(ThreadArray const&) = delete;
 
-  T* get() const { return m_composites; }
+  T* get() const { return m_data; }
 
  private:
   static constexpr std::align_val_t alignment{64};
@@ -66,7 +66,7 @@ class ThreadArray {
     return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), alignment));
   }
 
-  T* m_composites;
+  T* m_data;
   bool m_is_allocated;
 };
 

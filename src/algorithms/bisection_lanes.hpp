@@ -159,7 +159,7 @@ class HeldRow {
     return {static_cast<Bits>(all.least), static_cast<Bits>(all.greatest), m_n, 0};
   }
 
-  /// How many of this lane's keys reach a threshold above 0, which is what places without a key hold.
+  /// How many of this lane's keys reach a threshold above 0; places without a key hold 0.
   KOKKOS_FORCEINLINE_FUNCTION int reaching(Held threshold) const {
     int here = 0;
     each([&](int j) { here += m_held[j] >= threshold ? 1 : 0; });

@@ -43,9 +43,10 @@ struct RaggedSample {
 /// The capacity of a row's list, which is seldom exceeded; all keys if the threshold is below all. It is concave in n.
 KOKKOS_INLINE_FUNCTION std::int64_t ragged_capacity(std::int64_t n, std::int64_t k) {
   double const per_sample = static_cast<double>(n) / static_cast<double>(whole_row);
-  double const room = 1.5 * static_cast<double>(k) +
-                      9 * Kokkos::sqrt(per_sample * static_cast<double>(k)) + 25 * per_sample + 1;
-  auto const most = static_cast<std::int64_t>(room);
+  double const capacity = 1.5 * static_cast<double>(k) +
+                          9 * Kokkos::sqrt(per_sample * static_cast<double>(k)) + 25 * per_sample +
+                          1;
+  auto const most = static_cast<std::int64_t>(capacity);
   return most < n ? most : n;
 }
 
@@ -70,10 +71,10 @@ struct RaggedRow {
 template <class CompositeKey>
 struct RaggedKept {
   RaggedKept(WorkspaceLayout& layout, Shape const& shape)
-      : room(ragged_capacity_of_all(shape)),
+      : capacity(ragged_capacity_of_all(shape)),
         taken(layout.take<Count64>(1)),
         rows(layout.take<RaggedRow<CompositeKey>>(shape.rows)),
-        composites(layout.take<CompositeKey>(room)) {}
+        composites(layout.take<CompositeKey>(capacity)) {}
 
   KOKKOS_FUNCTION CompositeKey threshold(std::int64_t row) const { return rows[row].threshold; }
   KOKKOS_FUNCTION CompositeKey* list(std::int64_t row) const {
@@ -87,11 +88,11 @@ struct RaggedKept {
   KOKKOS_FUNCTION void open(std::int64_t row, CompositeKey threshold_, std::int64_t wanted) const {
     auto const first =
         static_cast<std::int64_t>(Kokkos::atomic_fetch_add(taken, static_cast<Count64>(wanted)));
-    bool const fits = first + wanted <= room;
+    bool const fits = first + wanted <= capacity;
     rows[row] = {threshold_, 0, 0, fits ? first : 0, fits ? wanted : 0};
   }
 
-  std::int64_t room;
+  std::int64_t capacity;
   Count64* taken;
   RaggedRow<CompositeKey>* rows;
   CompositeKey* composites;

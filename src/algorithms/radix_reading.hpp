@@ -36,7 +36,8 @@ struct RadixReading {
   RadixDigits<Bits, CompositeKey, OfKeys> digits;
   SelectedSink<Bits, CompositeKey> const& sink;
 
-  /// Counts the digit of the composite keys of low .. high; `all` tells that all of them are in this interval.
+  /// Counts the digit of the composite keys of low .. high.
+  /// \param all  whether all composite keys are in this interval
   /// Each thread of a team counts the outer bins for itself, which are the fullest of a digit that was aimed.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, Reader const& read, Range range, bool all,

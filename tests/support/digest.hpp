@@ -12,20 +12,20 @@ namespace ktopk::testing {
 class Digest {
  public:
   template <class T>
-  void add(T const& composite) {
+  void add(T const& element) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
     std::uint64_t bits = 0;
-    if constexpr (sizeof(T) == 1) bits = std::bit_cast<std::uint8_t>(composite);
-    if constexpr (sizeof(T) == 2) bits = std::bit_cast<std::uint16_t>(composite);
-    if constexpr (sizeof(T) == 4) bits = std::bit_cast<std::uint32_t>(composite);
-    if constexpr (sizeof(T) == 8) bits = std::bit_cast<std::uint64_t>(composite);
+    if constexpr (sizeof(T) == 1) bits = std::bit_cast<std::uint8_t>(element);
+    if constexpr (sizeof(T) == 2) bits = std::bit_cast<std::uint16_t>(element);
+    if constexpr (sizeof(T) == 4) bits = std::bit_cast<std::uint32_t>(element);
+    if constexpr (sizeof(T) == 8) bits = std::bit_cast<std::uint64_t>(element);
     for (std::size_t byte = 0; byte < sizeof(T); ++byte)
       add_byte(static_cast<std::uint8_t>(bits >> (8 * byte)));
   }
 
   template <class T>
-  void add(std::vector<T> const& composites) {
-    for (T const& composite : composites) add(composite);
+  void add(std::vector<T> const& elements) {
+    for (T const& element : elements) add(element);
   }
 
   std::uint64_t value() const { return m_state; }

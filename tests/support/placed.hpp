@@ -33,28 +33,28 @@ inline Placement place(int way, std::int64_t rows, std::int64_t columns) {
 
 /// The array, of a matrix given row by row.
 template <class T>
-std::vector<T> lay_out(Placement const& where, std::vector<T> const& composites) {
+std::vector<T> lay_out(Placement const& where, std::vector<T> const& elements) {
   std::vector<T> all(where.size());
   for (std::int64_t row = 0; row < where.rows; ++row)
     for (std::int64_t column = 0; column < where.columns; ++column)
-      all[where.at(row, column)] = composites[row * where.columns + column];
+      all[where.at(row, column)] = elements[row * where.columns + column];
   return all;
 }
 
 /// The matrix, row by row, in an array of which all else must still be marked.
 template <class T>
 std::vector<T> take_out(Placement const& where, std::vector<T> const& all, bool& touched) {
-  std::vector<T> composites;
+  std::vector<T> elements;
   std::vector<bool> inside(all.size());
   for (std::int64_t row = 0; row < where.rows; ++row)
     for (std::int64_t column = 0; column < where.columns; ++column) {
-      composites.push_back(all[where.at(row, column)]);
+      elements.push_back(all[where.at(row, column)]);
       inside[where.at(row, column)] = true;
     }
   T mark;
   std::memset(static_cast<void*>(&mark), 0xa5, sizeof mark);
   for (std::size_t i = 0; i < all.size(); ++i) touched |= !inside[i] && !same_bits(all[i], mark);
-  return composites;
+  return elements;
 }
 
 /// \tparam Layout  LayoutStride, or the layout of the placement: right or left

@@ -173,19 +173,19 @@ class Buffer {
   void clear() { Kokkos::deep_copy(m_device, mark); }
 
   template <class T>
-  void upload(std::vector<T> const& composites) {
-    if (composites.empty()) return;
-    std::memcpy(m_host.data(), composites.data(), composites.size() * sizeof(T));
+  void upload(std::vector<T> const& elements) {
+    if (elements.empty()) return;
+    std::memcpy(m_host.data(), elements.data(), elements.size() * sizeof(T));
     Kokkos::deep_copy(m_device, m_host);
   }
 
   template <class T>
   std::vector<T> download(std::size_t count) {
     Kokkos::deep_copy(m_host, m_device);
-    std::vector<T> composites(count);
+    std::vector<T> elements(count);
     if (count != 0)
-      std::memcpy(static_cast<void*>(composites.data()), m_host.data(), count * sizeof(T));
-    return composites;
+      std::memcpy(static_cast<void*>(elements.data()), m_host.data(), count * sizeof(T));
+    return elements;
   }
 
   /// Whether bytes from `used` on are still marked; of the last download.

@@ -24,7 +24,7 @@ struct RadixRow {
   CompositeKey base;       // of the digit that the next pass counts
   int shift;
   bool settled;        // every composite key from low on is selected
-  bool in_buffer;      // what may still win is in the buffer, what has won is written
+  bool in_buffer;      // what may still be selected is in the buffer; what is selected was written
   std::int64_t need;   // selected keys still to be found among low .. high
   std::int64_t left;   // how many composite keys those are
   std::int64_t slot;   // of the histogram that groups share
@@ -123,7 +123,7 @@ struct RadixDigits {
     state.left = state.need;
     state.settled = true;
   }
-  /// Ends the search of a row whose keys are all equal: the position tells the k-th.
+  /// Ends the search of a row whose keys are all equal: positions give the k-th.
   KOKKOS_FUNCTION void settle_equal(RadixRow<CompositeKey>& state, std::int64_t size) const {
     std::int64_t const position = map.flip != 0 ? state.need - 1 : size - state.need;
     settle_at(state,

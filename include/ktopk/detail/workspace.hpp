@@ -6,8 +6,8 @@
 
 namespace ktopk::detail {
 
-/// Divides one buffer into arrays. Without a buffer it only adds up their sizes, so that the same code lays a workspace
-/// out and tells its size.
+/// Divides one buffer into arrays. Without a buffer it only adds up their sizes, so that the same code lays out a
+/// workspace and returns its size.
 class WorkspaceLayout {
  public:
   static constexpr std::size_t alignment = 256;
