@@ -88,20 +88,6 @@ struct OnePassLayout {
   RadixScratch<CompositeKey> fallback;
 };
 
-/// The workspace for rows that one thread selects in its cache; radix serves longer rows among ragged ones.
-template <class CompositeKey>
-struct RowsInCacheLayout {
-  RowsInCacheLayout(void* workspace, Device const& device, Shape const& shape,
-                    Options const& options)
-      : layout(workspace), selected(layout, shape, options), scratch(layout, device, shape, true) {
-    scratch.longest_in_cache = longest_row_in_cache;
-  }
-
-  WorkspaceLayout layout;
-  SelectedKeys<CompositeKey> selected;
-  RadixScratch<CompositeKey> scratch;
-};
-
 template <class Exec, class Bits, class CompositeKey>
 void keep_reaching(Exec const& exec, Problem<Bits> const& problem,
                    CompositeKeyMap<Bits, CompositeKey> const& map,
@@ -132,12 +118,14 @@ void fall_back(Exec const& exec, KeySource<Bits, CompositeKey> const& unproven,
   host::radix_select(exec, unproven, scratch, sink);
 }
 
+/// Selects from rows that fit the cache of a thread; radix serves longer rows among ragged ones.
 template <class Exec, class Bits, class CompositeKey>
 void select_in_cache(Exec const& exec, Problem<Bits> const& problem,
                      CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
                      void* workspace) {
   Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
-  RowsInCacheLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
+  RadixLayout<CompositeKey> work(workspace, device_of(exec), problem.shape, options);
+  work.scratch.longest_in_cache = longest_row_in_cache;
   host::radix_select(
       exec, KeySource<Bits, CompositeKey>{problem, map, nullptr, pick_host_loops<Bits>()},
       work.scratch, BulkSink<Bits, CompositeKey>{problem, map, work.selected.composites});
@@ -197,7 +185,7 @@ KTOPK_INLINE bool OnePass<Host>::supports(Device const& device, Shape const& sha
 KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Shape const& shape,
                                                         Options const& options) {
   switch (host::way_of(device, shape)) {
-    case host::Way::in_cache: return bytes_of<host::RowsInCacheLayout>(device, shape, options);
+    case host::Way::in_cache: return bytes_of<host::RadixLayout>(device, shape, options);
     case host::Way::shared: return bytes_of<host::OnePassLayout>(device, shape, options);
     default: return 0;
   }

@@ -188,15 +188,6 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Composite
                RadixGather<Selection>{selection, gather});
 }
 
-template <class CompositeKey>
-struct RadixLayout {
-  RadixLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : layout(workspace), selected(layout, shape, options), scratch(layout, device, shape, true) {}
-  WorkspaceLayout layout;
-  SelectedKeys<CompositeKey> selected;
-  RadixScratch<CompositeKey> scratch;
-};
-
 }  // namespace host
 
 KTOPK_INLINE std::size_t Radix<Host>::workspace_bytes(Device const& device, Shape const& shape,

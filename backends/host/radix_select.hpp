@@ -88,6 +88,16 @@ struct RadixScratch : RadixWorkspace<CompositeKey> {
   std::int64_t longest_in_cache = 0;  // rows of up to so many keys are first tried in a cache
 };
 
+/// The workspace for rows that radix selects from, or one thread in its cache and radix from longer ones.
+template <class CompositeKey>
+struct RadixLayout {
+  RadixLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace), selected(layout, shape, options), scratch(layout, device, shape, true) {}
+  WorkspaceLayout layout;
+  SelectedKeys<CompositeKey> selected;
+  RadixScratch<CompositeKey> scratch;
+};
+
 /// Puts the k best composite keys of every active row of `source` into `sink`, in any order.
 template <class Exec, class Source, class Bits, class CompositeKey>
 void radix_select(Exec const& exec, Source const& source, RadixScratch<CompositeKey> const& scratch,
