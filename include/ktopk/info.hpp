@@ -8,7 +8,7 @@
 #include <ktopk/options.hpp>
 
 /// \file
-/// What this build of ktopk contains, told at run time.
+/// What this build of ktopk contains.
 
 namespace ktopk {
 

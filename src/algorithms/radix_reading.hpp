@@ -36,9 +36,9 @@ struct RadixReading {
   RadixDigits<Bits, CompositeKey, OfKeys> digits;
   SelectedSink<Bits, CompositeKey> const& sink;
 
-  /// Counts the digit of the composite keys of low .. high.
+  /// Counts the digit of the composite keys of low .. high. Each thread of a team counts the outer bins for itself,
+  /// which are the fullest of a digit that was aimed.
   /// \param all  whether all composite keys are in this interval
-  /// Each thread of a team counts the outer bins for itself, which are the fullest of a digit that was aimed.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void count(Group const& group, Reader const& read, Range range, bool all,
                              unsigned* histogram) const {
