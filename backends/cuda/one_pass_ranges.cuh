@@ -146,9 +146,9 @@ __device__ void each_batch(Deal const& deal, int batches, Held& tile, Held& next
 template <class T>
 struct Searched {
   T low, high;
-  unsigned above;  // samples above it
+  unsigned above;  // samples
   bool crowded;    // many samples are `low`
-  bool coarse;     // the pivots may divide the samples unequally
+  bool coarse;     // pivots may be far from parting the samples equally
 };
 
 template <class CompositeKey, int Threads, int MostOwners>

@@ -8,7 +8,7 @@
 
 #include "radix_launch.hpp"
 
-// radix for Kokkos::Cuda: any shape; the fastest if k is a large part of n.
+// radix for Kokkos::Cuda: any shape, and the fastest where k is a large part of n.
 
 namespace ktopk::detail {
 
