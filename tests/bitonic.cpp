@@ -93,4 +93,16 @@ TEMPLATE_LIST_TEST_CASE("bitonic around the limits of runs and vectors", "[biton
   validation.close();
 }
 
+/// Whole groups of rows that a block of a device reads together, and groups with too few of them.
+TEMPLATE_LIST_TEST_CASE("bitonic of rows whose keys lie side by side", "[bitonic]", Widths) {
+  Validation validation;
+  for (Input input : {Input::uniform, Input::ascending, Input::few_values})
+    for (auto [rows, n, k] :
+         {std::tuple(2, 3001, 1000), std::tuple(8, 20'000, 32), std::tuple(13, 9001, 100),
+          std::tuple(17, 70, 5), std::tuple(300, 600, 64)})
+      expect_algorithm<TestType>(Algorithm::bitonic, input, rows, n, k, validation,
+                                 testing::Keys::of_neighbors);
+  validation.close();
+}
+
 }  // namespace ktopk::detail

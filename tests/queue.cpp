@@ -42,4 +42,18 @@ TEST_CASE("rows of which a device's queue takes a sample", "[queue]") {
 }
 #endif
 
+/// Whole groups of rows that a block of a device reads together, and groups with too few of them; one part of a row, and
+/// several.
+TEMPLATE_TEST_CASE("queue of rows whose keys lie side by side", "[queue]", std::uint8_t, bfloat16,
+                   float, double) {
+  Validation validation;
+  for (Input input : {Input::uniform, Input::ascending, Input::few_values})
+    for (auto [rows, n, k] :
+         {std::tuple(2, 3001, 100), std::tuple(8, 20'000, 32), std::tuple(13, 9001, 100),
+          std::tuple(17, 70, 5), std::tuple(300, 600, 64), std::tuple(4100, 700, 16)})
+      expect_algorithm<TestType>(Algorithm::queue, input, rows, n, k, validation,
+                                 testing::Keys::of_neighbors);
+  validation.close();
+}
+
 }  // namespace ktopk::detail

@@ -75,6 +75,11 @@ Answer<T> UniformCall<Exec, T>::with_gaps(std::int64_t k, Options const& options
 }
 
 template <class Exec, class T>
+Answer<T> UniformCall<Exec, T>::with_neighbors(std::int64_t k, Options const& options) {
+  return by_plan_in(left, k, options);
+}
+
+template <class Exec, class T>
 Answer<T> UniformCall<Exec, T>::by_plan_in(int way, std::int64_t k, Options const& options) {
   auto const keys = place(way, m_rows, m_n), outputs = place(way, m_rows, k);
   auto const& key_buffer = keys_laid_out(way);

@@ -231,6 +231,8 @@ class UniformCall {
   Answer<T> by_plan(std::int64_t k, Options const& options);
   /// By a Plan, with gaps between the keys of a row.
   Answer<T> with_gaps(std::int64_t k, Options const& options);
+  /// By a Plan, with the keys of neighboring rows side by side.
+  Answer<T> with_neighbors(std::int64_t k, Options const& options);
 
  private:
   Answer<T> by_plan_in(int way, std::int64_t k, Options const& options);
