@@ -3,18 +3,20 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <type_traits>
 
 #include <ktopk/detail/workspace.hpp>
 
 #include "device.hpp"
 #include "key_widths.hpp"
+#include "queue_neighbors.cuh"
 #include "queue_select.cuh"
 #include "sort_rows.cuh"
 
 // GridSelect: warps keep the best of what they have seen in registers; what beats the k-th waits in a queue of each
 // until it is merged. A warp has a row (WarpSelect), or a block (BlockSelect), or several blocks share one: then the
-// first block of a cluster, or another kernel, merges their lists.
+// first block of a cluster, or another kernel, merges their lists. Of neighboring rows each warp of a block has one.
 
 namespace ktopk::detail::cuda {
 
@@ -28,6 +30,7 @@ struct Work {
   Problem<Bits> problem;
   CompositeKeyMap<Bits, CompositeKey> map;
   unsigned parts = 1;             // blocks that share a row
+  bool neighbors = false;         // rows lie side by side
   bool clustered = false;         // those blocks see each other's shared memory
   CompositeKey* lists = nullptr;  // of shape.k composite keys for each part of each row, if
                                   // there are several
@@ -36,12 +39,12 @@ struct Work {
 };
 
 template <class CompositeKey, int Count>
-constexpr int words_of_lane = Count * static_cast<int>(sizeof(CompositeKey)) / 8;
+constexpr int words_of_lane = Count* static_cast<int>(sizeof(CompositeKey)) / 8;
 
 template <class CompositeKey, int Count, int Warps>
-constexpr int blocks_of_processor =
-    Warps == 1 ? tuning.warp_blocks(words_of_lane<CompositeKey, Count>)
-               : tuning.blocks(words_of_lane<CompositeKey, Count>);
+constexpr int blocks_of_processor = Warps == 1
+                                        ? tuning.warp_blocks(words_of_lane<CompositeKey, Count>)
+                                        : tuning.blocks(words_of_lane<CompositeKey, Count>);
 
 /// Stores the selected of a row, by `threads` threads of which this is number `thread`.
 template <class Bits, class CompositeKey>
@@ -87,8 +90,8 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<CompositeKe
   let_next_kernel_start();
   int const place = Warps == 1 ? threadIdx.x / 32 : 0;
   int const thread = Warps == 1 ? threadIdx.x % 32 : threadIdx.x;
-  unsigned const part = blockIdx.x % work.parts;
-  std::int64_t const row = std::int64_t{blockIdx.x / work.parts} * rows_of_block + place;
+  unsigned const parts = Warps == 1 ? 1 : work.parts, part = blockIdx.x % parts;
+  std::int64_t const row = std::int64_t{blockIdx.x / parts} * rows_of_block + place;
   if (row >= work.problem.shape.rows) return;
   auto const k = static_cast<int>(work.problem.selected_count(row));
   CompositeKey const* best = nullptr;
@@ -96,7 +99,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<CompositeKe
     Selection selection(work.map, k, waiting + place * WarpQueue<CompositeKey, Count>::size,
                         &bounds);
     selection.see_row(work.problem.row_keys(row), work.problem.length(row), work.problem.key_step,
-                      part, work.parts, {work.bounds + row * work.samples, work.samples});
+                      part, parts, {work.bounds + row * work.samples, work.samples});
     // In the second round the first block gathers the others' lists.
     int const rounds = work.clustered ? 2 : 1;
 #pragma unroll 1
@@ -112,6 +115,35 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<CompositeKe
     return store_row(work, row, k, best, thread, Selection::threads);
   CompositeKey* const to = work.lists + std::int64_t{blockIdx.x} * work.problem.shape.k;
   for (int slot = thread; slot < k; slot += Selection::threads) to[slot] = best[slot];
+}
+
+/// Each warp of a block selects from the same part of one of neighboring rows.
+template <class Bits, class CompositeKey, int Count>
+__global__ void __launch_bounds__(block_threads, tuning.blocks(words_of_lane<CompositeKey, Count>))
+    select_neighbors(__grid_constant__ Work<Bits, CompositeKey> const work) {
+  using Tiles = NeighborTiles<Bits>;
+  using Selection = QueueSelection<Bits, CompositeKey, Count, 1, typename Tiles::Keys>;
+  __shared__ CompositeKey waiting[tuning.warps * WarpQueue<CompositeKey, Count>::size];
+  __shared__ CompositeKey lists[tuning.warps][Selection::list_size];
+  __shared__ __align__(16) Bits keys[Tiles::size];
+  let_next_kernel_start();
+  int const warp = static_cast<int>(threadIdx.x) / 32;
+  unsigned const part = blockIdx.x % work.parts;
+  std::int64_t const first_row = std::int64_t{blockIdx.x / work.parts} * tuning.warps;
+  std::int64_t const row = first_row + warp;
+  Problem<Bits> const& problem = work.problem;
+  bool const is_row = row < problem.shape.rows;
+  auto const k = is_row ? static_cast<int>(problem.selected_count(row)) : 0;
+  Tiles tiles(problem, first_row, keys);
+  Selection selection(work.map, k, waiting + warp * WarpQueue<CompositeKey, Count>::size, nullptr);
+  selection.see_row(tiles, problem.row_keys(row), problem.shape.n, problem.key_step, part,
+                    work.parts, k > 0);
+  if (!is_row) return;
+  CompositeKey const* const best = selection.collect(lists[warp]);
+  int const lane = static_cast<int>(threadIdx.x) % 32;
+  if (work.parts == 1) return store_row(work, row, k, best, lane, 32);
+  CompositeKey* const to = work.lists + (row * work.parts + part) * problem.shape.k;
+  for (int slot = lane; slot < k; slot += 32) to[slot] = best[slot];
 }
 
 /// Merges the lists of a row's parts.
@@ -149,6 +181,18 @@ bool has_row_of_warp(Shape const& shape) {
          shape.rows >= tuning.warp_rows;
 }
 
+/// Whether there are rows enough for the warps of a block, should they lie side by side.
+bool may_have_neighbors(Shape const& shape) {
+  return words_for(shape) <= tuning.warp_words && !shape.ragged && shape.rows >= tuning.warps;
+}
+
+/// Whether rows lie side by side.
+template <class Bits>
+bool has_neighbors(Problem<Bits> const& problem) {
+  return may_have_neighbors(problem.shape) &&
+         std::abs(problem.key_row) < std::abs(problem.key_step);
+}
+
 std::int64_t tile_of(Shape const& shape) {
   return std::int64_t{block_threads} * tuning.block_vectors(shape.key_bytes) * 16 / shape.key_bytes;
 }
@@ -169,6 +213,18 @@ std::int64_t parts_of(int concurrency, Shape const& shape) {
   return fits_clusters(shape, parts) ? std::bit_floor(static_cast<std::uint64_t>(parts)) : parts;
 }
 
+/// Likewise where neighboring rows are read together.
+std::int64_t neighbor_parts_of(int concurrency, Shape const& shape) {
+  if (!may_have_neighbors(shape)) return 1;
+  constexpr int threads_of_processor = 2048;
+  std::int64_t const blocks = std::int64_t{std::max(1, concurrency / threads_of_processor)} *
+                              tuning.blocks(words_for(shape));
+  std::int64_t const groups = (shape.rows + tuning.warps - 1) / tuning.warps;
+  std::int64_t const part =
+      std::max(tile_of(shape) / tuning.warps, tuning.keys_of_selected * shape.k);
+  return std::max<std::int64_t>(1, std::min(blocks / groups, shape.n / part));
+}
+
 /// Tiles of a row that are bounded beforehand.
 std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
   std::int64_t const samples = shape.n / tile_of(shape) / tuning.tiles_of_sample;
@@ -176,16 +232,19 @@ std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
   return std::min<std::int64_t>(samples, block_threads);
 }
 
-/// Takes the memory of a launch. Returns what it holds.
+/// Takes the memory of a launch, for rows that lie side by side and for others. Returns what it holds.
 template <class Bits, class CompositeKey>
 std::size_t lay_out(Work<Bits, CompositeKey>& work, void* workspace, int concurrency,
                     Shape const& shape) {
   WorkspaceLayout layout(workspace);
   std::int64_t const parts = parts_of(concurrency, shape);
+  std::int64_t const neighbor_parts = neighbor_parts_of(concurrency, shape);
   std::int64_t const samples = samples_of(parts, shape);
-  work.parts = static_cast<unsigned>(parts);
+  std::int64_t const most_parts = std::max(parts, neighbor_parts);
+  work.neighbors = has_neighbors(work.problem);
+  work.parts = static_cast<unsigned>(work.neighbors ? neighbor_parts : parts);
   work.samples = static_cast<int>(samples);
-  if (parts > 1) work.lists = layout.take<CompositeKey>(shape.rows * parts * shape.k);
+  if (most_parts > 1) work.lists = layout.take<CompositeKey>(shape.rows * most_parts * shape.k);
   if (samples > 0) work.bounds = layout.take<BoundWord>(shape.rows * samples);
   return layout.bytes();
 }
@@ -210,33 +269,44 @@ void launch_as(cudaLaunchAttribute attribute, void (*kernel)(Work<Bits, Composit
   check(cudaLaunchKernelEx(&config, kernel, work), "launch");
 }
 
+/// Each warp of a block selects for itself.
 template <int Count, class Bits, class CompositeKey>
-void launch(cudaStream_t stream, Work<Bits, CompositeKey> const& work) {
-  constexpr int words = words_of_lane<CompositeKey, Count>;
-  Shape const& shape = work.problem.shape;
-  auto const rows = static_cast<unsigned>(shape.rows);
-  if constexpr (words <= tuning.warp_words)
-    if (has_row_of_warp(shape)) {
-      unsigned const blocks = (rows + tuning.warps - 1) / tuning.warps;
-      select_rows<Bits, CompositeKey, Count, 1><<<blocks, block_threads, 0, stream>>>(work);
-      return check(cudaGetLastError(), "launch");
-    }
+void launch_warps(cudaStream_t stream, Work<Bits, CompositeKey> const& work) {
+  auto const kernel = work.neighbors ? select_neighbors<Bits, CompositeKey, Count>
+                                     : select_rows<Bits, CompositeKey, Count, 1>;
+  std::int64_t const groups = (work.problem.shape.rows + tuning.warps - 1) / tuning.warps;
+  kernel<<<static_cast<unsigned>(groups) * work.parts, block_threads, 0, stream>>>(work);
+  check(cudaGetLastError(), "launch");
+}
+
+template <int Count, class Bits, class CompositeKey>
+void launch_blocks(cudaStream_t stream, Work<Bits, CompositeKey> const& work) {
   auto const kernel = select_rows<Bits, CompositeKey, Count, tuning.warps>;
+  auto const rows = static_cast<unsigned>(work.problem.shape.rows);
   unsigned const blocks = rows * work.parts;
   if (work.clustered)
     return launch_as(clusters_of(work.parts), kernel, blocks, block_threads, stream, work);
   if (work.samples > 0) {
     bound_samples<<<rows * work.samples, block_threads, 0, stream>>>(work);
     check(cudaGetLastError(), "launch");
-    launch_as(early_launch(), kernel, blocks, block_threads, stream, work);
+    return launch_as(early_launch(), kernel, blocks, block_threads, stream, work);
+  }
+  kernel<<<blocks, block_threads, 0, stream>>>(work);
+  check(cudaGetLastError(), "launch");
+}
+
+template <int Count, class Bits, class CompositeKey>
+void launch(cudaStream_t stream, Work<Bits, CompositeKey> const& work) {
+  constexpr int words = words_of_lane<CompositeKey, Count>;
+  if (words <= tuning.warp_words && (work.neighbors || has_row_of_warp(work.problem.shape))) {
+    if constexpr (words <= tuning.warp_words) launch_warps<Count>(stream, work);
   } else {
-    kernel<<<blocks, block_threads, 0, stream>>>(work);
-    check(cudaGetLastError(), "launch");
+    launch_blocks<Count>(stream, work);
   }
   constexpr int warps = words <= tuning.merging_words ? tuning.merging_warps : tuning.warps;
-  if (work.parts > 1)
-    launch_as(early_launch(), merge_parts<Bits, CompositeKey, Count, warps>, rows, 32 * warps,
-              stream, work);
+  if (work.parts > 1 && !work.clustered)
+    launch_as(early_launch(), merge_parts<Bits, CompositeKey, Count, warps>,
+              static_cast<unsigned>(work.problem.shape.rows), 32 * warps, stream, work);
 }
 
 }  // namespace
@@ -265,7 +335,7 @@ void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const
   Work<Bits, CompositeKey> work{
       problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties)};
   lay_out(work, workspace, concurrency, shape);
-  work.clustered = fits_clusters(shape, work.parts) && has_clusters(device);
+  work.clustered = !work.neighbors && fits_clusters(shape, work.parts) && has_clusters(device);
   switch (count_for(shape.k)) {
     case 1: return launch<1>(stream, work);
     case 4: return launch<4>(stream, work);

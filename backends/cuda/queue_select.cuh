@@ -88,14 +88,55 @@ __device__ __forceinline__ Bits key_at(Vector<Bits> const& vector, int i) {
     return static_cast<Bits>(word(i * bits / 32) >> (i * bits % 32));
 }
 
+/// The order of the tiles of a row's part: the first and the last whole one, then the others by their bit-reversed
+/// numbers. So a sorted row, whichever way, has its best keys in one of the first two, and all else is like a random row.
+class TileOrder {
+ public:
+  /// \param vectors  of the row, so many a tile, of which every `parts`-th is the part's
+  __device__ __forceinline__ TileOrder(std::int64_t vectors, int size, unsigned part,
+                                       unsigned parts)
+      : m_tiles(static_cast<unsigned>((vectors + size - 1) / size)), m_part(part), m_parts(parts) {
+    auto const whole = static_cast<unsigned>(vectors / size);
+    unsigned const turns = (m_tiles + parts - 1) / parts;
+    m_bits = turns > 1 ? 32 - __clz(static_cast<int>(turns - 1)) : 0;
+    m_last = whole > part ? (whole - 1 - part) / parts : 0;
+  }
+  /// The first is there always, if only as an empty one.
+  __device__ __forceinline__ bool is_first() const { return m_number == 0; }
+  __device__ __forceinline__ bool is_there() const { return m_number <= 1u << m_bits; }
+  __device__ __forceinline__ std::int64_t tile() const {
+    return std::int64_t{turn()} * m_parts + m_part;
+  }
+  /// Whether this is the last before twice as many have been seen as when it was so the last time.
+  __device__ __forceinline__ bool is_twice_as_much() const {
+    return m_number > 0 && (m_number & (m_number + 1)) == 0;
+  }
+  __device__ __forceinline__ void next() {
+    if (++m_number == 1 && m_last != 0) return;
+    while (is_there() && (m_number == 1 || turn() == m_last || tile() >= m_tiles)) ++m_number;
+  }
+
+ private:
+  __device__ __forceinline__ unsigned turn() const {
+    if (m_number == 1) return m_last;
+    return m_number > 1 && m_bits > 0 ? __brev(m_number - 1) >> (32 - m_bits) : 0;
+  }
+
+  unsigned m_tiles, m_part, m_parts, m_last, m_number = 0;
+  int m_bits;
+};
+
+/// The tiles of a row that is read for itself.
+template <class Bits, int Warps>
+using RowTile =
+    Tile<Bits, 32 * Warps,
+         Warps == 1 ? queue_tuning.warp_vectors : queue_tuning.block_vectors(sizeof(Bits))>;
+
 /// The selection of the k best by `Warps` warps: one alone, or all of a block.
-template <class Bits, class CompositeKey, int Count, int Warps>
+template <class Bits, class CompositeKey, int Count, int Warps, class Keys = RowTile<Bits, Warps>>
 class QueueSelection {
  public:
   static constexpr int threads = 32 * Warps;
-  using Keys =
-      Tile<Bits, threads,
-           Warps == 1 ? queue_tuning.warp_vectors : queue_tuning.block_vectors(sizeof(Bits))>;
   static constexpr int list_size = 32 * Count;
   static constexpr int lists = Warps > 1 ? Warps / 2 : 1;  ///< that `collect` needs room for
 
@@ -117,20 +158,38 @@ class QueueSelection {
                                           unsigned part, unsigned parts,
                                           SampleBounds const& bounds) {
     auto const row = step == 1 ? AlignedRow<Bits>(keys, n) : AlignedRow<Bits>::with_gaps(keys, n);
-    // Tiles in the order of their reversed numbers: so sorted rows are like random ones.
-    unsigned const turns = (tiles_of(row) + parts - 1) / parts;
-    int const bits = turns > 1 ? 32 - __clz(static_cast<int>(turns - 1)) : 0;
     Keys tile;
-    for (unsigned i = 0; i < 1u << bits; ++i) {
-      unsigned const turn = bits > 0 ? __brev(i) >> (32 - bits) : 0;
-      std::int64_t const first = (std::int64_t{turn} * parts + part) * Keys::size;
-      if (i > 0 && first >= row.vectors) continue;
+    for (TileOrder order(row.vectors, Keys::size, part, parts); order.is_there(); order.next()) {
+      std::int64_t const first = order.tile() * Keys::size;
       unsigned const valid = load(tile, row, step, first);
-      if (i == 0 && !begin_with_sample(bounds)) begin_with_tile(tile, valid);
-      bool const is_twice_as_much = i > 0 && (i & (i + 1)) == 0;
-      see_tile(tile, valid, row.head + first * Keys::width, n, is_twice_as_much);
+      if (order.is_first() && !begin_with_sample(bounds)) begin_with_tile(tile, valid);
+      see_tile(tile, valid, row.head + first * Keys::width, n, order.is_twice_as_much());
     }
     see_rest(row, keys, n, step, part == 0);
+  }
+
+  /// Sees the part `part` of `parts` of a row, of tiles that the block brings together.
+  /// \param is_row  false for a warp that has none and only helps to bring those of others
+  template <class Tiles>
+  __device__ __forceinline__ void see_row(Tiles& tiles, Bits const* keys, std::int64_t n,
+                                          std::int64_t step, unsigned part, unsigned parts,
+                                          bool is_row) {
+    auto const row = AlignedRow<Bits>::with_gaps(keys, n);
+    TileOrder order(row.vectors, Keys::size, part, parts);
+    tiles.load(order.tile() * Keys::size * Keys::width);
+    while (order.is_there()) {
+      Keys tile;
+      tiles.exchange(tile);
+      TileOrder const own = order;
+      order.next();
+      if (order.is_there()) tiles.load(order.tile() * Keys::size * Keys::width);
+      if (!is_row) continue;
+      std::int64_t const first = own.tile() * Keys::size;
+      unsigned const valid = vectors_of(row, first);
+      if (own.is_first()) begin_with_tile(tile, valid);
+      see_tile(tile, valid, first * Keys::width, n, own.is_twice_as_much());
+    }
+    if (is_row) see_rest(row, keys, n, step, part == 0);
   }
 
   /// A bound that at least k keys reach in the `sample`-th of `samples` tiles, which are spread over a row.
@@ -282,15 +341,24 @@ class QueueSelection {
   /// Loads a tile. Returns a bit for each of the lane's vectors that the row has.
   __device__ __forceinline__ static unsigned load(Keys& tile, AlignedRow<Bits> const& row,
                                                   std::int64_t step, std::int64_t first) {
-    unsigned valid = (1u << Keys::in_flight) - 1;
     if (step == 1 && first + Keys::size <= row.vectors) {
       tile.load(row.keys, first - first_thread());
-      return valid;
+      return all_vectors;
     }
     if (step == 1)
       tile.load(row.keys, first - first_thread(), row.vectors);
     else
       tile.gather(row.keys, step, first - first_thread(), row.vectors);
+    return vectors_of(row, first);
+  }
+
+  static constexpr unsigned all_vectors = (1u << Keys::in_flight) - 1;
+
+  /// A bit for each of a tile's vectors of this lane that the row has.
+  __device__ __forceinline__ static unsigned vectors_of(AlignedRow<Bits> const& row,
+                                                        std::int64_t first) {
+    unsigned valid = all_vectors;
+    if (first + Keys::size <= row.vectors) return valid;
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v)
       if (place(first, v) >= row.vectors) valid &= ~(1u << v);

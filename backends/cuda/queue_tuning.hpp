@@ -24,6 +24,8 @@ struct QueueTuning {
 
   /// 16-byte loads in flight of a lane, where a block has a row; their keys have a bit each in a word of 64.
   constexpr int block_vectors(int key_bytes) const { return key_bytes > 1 ? 8 : 4; }
+  /// 16-byte loads of a lane, where neighboring rows are read together, and so keys of a thread in flight.
+  constexpr int neighbor_vectors(int key_bytes) const { return key_bytes < 4 ? key_bytes : 4; }
   /// Blocks that a processor shall hold, where a lane's part of a list has so many words of 8 bytes.
   constexpr int blocks(int words) const { return words <= 16 ? 2 : 1; }
   /// Likewise, where a warp has a row.

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/problem.hpp>
+
+#include "queue_tuning.hpp"
+#include "stream.cuh"
+
+// Rows whose keys lie side by side, as those of LayoutLeft do: the warps of a block have a row each, and all its threads
+// read the rows' tiles in memory's order.
+
+namespace ktopk::detail::cuda {
+
+/// Brings one tile after another of neighboring rows through shared memory. All threads of the block call it.
+template <class Bits>
+class NeighborTiles {
+  static constexpr int rows = queue_tuning.warps, threads = 32 * rows;
+  static constexpr int keys_of_thread =
+      queue_tuning.neighbor_vectors(sizeof(Bits)) * Vector<Bits>::size;
+  static constexpr int tile = 32 * keys_of_thread;  // keys of a row
+  static constexpr int apart = threads / rows;      // a thread's keys
+  /// Of a row in shared memory: the threads of a warp write to different banks.
+  static constexpr int pitch = tile + Vector<Bits>::size;
+
+ public:
+  using Keys = Tile<Bits, 32, queue_tuning.neighbor_vectors(sizeof(Bits))>;
+  static constexpr int size = rows * pitch;  ///< keys in shared memory
+
+  __device__ NeighborTiles(Problem<Bits> const& problem, std::int64_t first_row, Bits* shared)
+      : m_own(problem.row_keys(first_row + row()) + position() * problem.key_step),
+        m_step(problem.key_step),
+        m_end(first_row + row() < problem.shape.rows ? problem.shape.n - position() : 0),
+        m_shared(shared) {}
+
+  /// Begins to load the tile from key `first` of each row on.
+  __device__ __forceinline__ void load(std::int64_t first) {
+    Bits const* const from = m_own + first * m_step;
+    std::int64_t const count = m_end - first;
+    if (count > tile - apart) {
+#pragma unroll
+      for (int i = 0; i < keys_of_thread; ++i) m_loaded[i] = from[i * apart * m_step];
+    } else {
+#pragma unroll
+      for (int i = 0; i < keys_of_thread; ++i)
+        m_loaded[i] = i * apart < count ? from[i * apart * m_step] : Bits{0};
+    }
+  }
+
+  /// The warp's row of the tile that was loaded.
+  __device__ __forceinline__ void exchange(Keys& keys) {
+#pragma unroll
+    for (int i = 0; i < keys_of_thread; ++i)
+      m_shared[row() * pitch + position() + i * apart] = m_loaded[i];
+    __syncthreads();
+    auto const* const own =
+        reinterpret_cast<uint4 const*>(m_shared + static_cast<int>(threadIdx.x) / 32 * pitch);
+#pragma unroll
+    for (int v = 0; v < Keys::in_flight; ++v) {
+      uint4 const raw = own[32 * v + static_cast<int>(threadIdx.x) % 32];
+      unsigned(&word)[4] = keys.vectors[v].word;
+      word[0] = raw.x, word[1] = raw.y, word[2] = raw.z, word[3] = raw.w;
+    }
+    __syncthreads();
+  }
+
+ private:
+  __device__ static int row() { return static_cast<int>(threadIdx.x) % rows; }
+  __device__ static int position() { return static_cast<int>(threadIdx.x) / rows; }
+
+  Bits const* m_own;
+  std::int64_t m_step;
+  std::int64_t m_end;
+  Bits* m_shared;
+  Bits m_loaded[keys_of_thread];
+};
+
+}  // namespace ktopk::detail::cuda
