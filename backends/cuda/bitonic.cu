@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <type_traits>
 
 #include <ktopk/detail/workspace.hpp>
@@ -22,7 +23,7 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
-constexpr int each = bitonic_keys_of_thread;
+constexpr int each = bitonic_words_of_thread;
 constexpr int most_levels = 12;
 
 /// How a row or list is shared by blocks, each of which keeps `wanted`.
@@ -54,46 +55,70 @@ struct Work {
   std::int64_t from_row = 0;   // composite keys of a row at most
   CompositeKey* to = nullptr;  // none where a block has a row
   std::int64_t to_row = 0;
+  int bytes_of_row = 0;  // of shared memory
 };
 
 template <class Bits>
-using WordOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
+using WordOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(Bits) == 4, std::uint32_t, RankPair>>;
 
-/// Loads what is `step` apart; where not all of it is `Whole`, `count` says up to which key, 32 a step.
+/// Keys that a thread has of a tile.
+__host__ __device__ constexpr int keys_of_thread(int key_bytes) {
+  return each * bitonic_ranks_of_word(key_bytes);
+}
+
+/// Loads what is `step` apart; where not all of it is `Whole`, `count` says up to which key, `apart` a step.
 template <bool Whole, class T>
-__device__ __forceinline__ void load_lines(T const* from, std::int64_t step, int count,
+__device__ __forceinline__ void load_lines(T const* from, std::int64_t step, int apart, int count,
                                            std::remove_const_t<T> (&loaded)[each]) {
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     if constexpr (!Whole) loaded[i] = {};
-    if (Whole || 32 * i < count) loaded[i] = from[i * step];
+    if (Whole || apart * i < count) loaded[i] = from[i * step];
   }
 }
 
 template <class Bits, class CompositeKey>
 struct KeySource {
   Stored<Bits> const* keys;
-  std::int64_t step;
+  std::int64_t step, row_step;
   CompositeKeyMap<Bits, CompositeKey> map;
 
   using Loaded = Bits;
   __device__ KeySource(Work<Bits, CompositeKey> const& work, std::int64_t row)
-      : keys(work.problem.row_keys(row)), step(work.problem.key_step), map(work.map) {}
-  /// Key i and those 32, 64, ... behind it, of those before `count`.
+      : keys(work.problem.row_keys(row)),
+        step(work.problem.key_step),
+        row_step(work.problem.key_row),
+        map(work.map) {}
+  /// Key i and those `apart`, 2 * `apart`, ... behind it, of those before `count`.
   template <bool Whole>
-  __device__ void load(std::int64_t i, int count, Bits (&loaded)[each]) const {
-    if (step == 1) return load_lines<Whole>(keys + i, 32, count, loaded);
-    load_lines<Whole>(keys + i * step, 32 * step, count, loaded);
+  __device__ void load(std::int64_t i, int apart, int count, Bits (&loaded)[each]) const {
+    if (step == 1) return load_lines<Whole>(keys + i, apart, apart, count, loaded);
+    load_lines<Whole>(keys + i * step, apart * step, apart, count, loaded);
+  }
+  /// Likewise of the row so many rows behind this one.
+  template <bool Whole>
+  __device__ void load_neighbor(int rows, std::int64_t i, int apart, int count,
+                                Bits (&loaded)[each]) const {
+    load_lines<Whole>(keys + rows * row_step + i * step, apart * step, apart, count, loaded);
   }
   __device__ Bits rank(Bits key) const { return map.rank(key); }
   __device__ CompositeKey composite(std::int64_t i, Bits rank) const {
     return map.join(rank, static_cast<std::uint64_t>(i));
   }
-  /// Asks for keys that will be loaded; those with gaps between them are not worth it.
+  /// Asks for keys that will be loaded; those with gaps between them are not worth it for a row alone.
+  template <RowsOfBlock Rows>
   __device__ void prefetch(std::int64_t begin, std::int64_t end) const {
-    constexpr int line = 128 / sizeof(Bits);
-    std::int64_t const i = begin + static_cast<int>(threadIdx.x) * line;
-    if (step == 1 && i < end) cuda::prefetch(keys + i);
+    if constexpr (Rows == RowsOfBlock::several) {
+      int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+      Stored<Bits> const* const first_row = keys - static_cast<int>(threadIdx.y) * row_step;
+      for (std::int64_t i = begin + thread; i < end; i += blockDim.x * blockDim.y)
+        cuda::prefetch(first_row + i * step);
+    } else {
+      constexpr int line = 128 / sizeof(Bits);
+      std::int64_t const i = begin + static_cast<int>(threadIdx.x) * line;
+      if (step == 1 && i < end) cuda::prefetch(keys + i);
+    }
   }
 };
 
@@ -106,23 +131,37 @@ struct ListSource {
   __device__ ListSource(Work<Bits, CompositeKey> const& work, std::int64_t row)
       : composites(work.from + row * work.from_row), map(work.map) {}
   template <bool Whole>
-  __device__ void load(std::int64_t i, int count, CompositeKey (&loaded)[each]) const {
-    load_lines<Whole>(composites + i, 32, count, loaded);
+  __device__ void load(std::int64_t i, int apart, int count, CompositeKey (&loaded)[each]) const {
+    load_lines<Whole>(composites + i, apart, apart, count, loaded);
   }
   __device__ Bits rank(CompositeKey composite) const { return map.ordered_bits_of(composite); }
   __device__ CompositeKey composite(std::int64_t i, Bits) const { return composites[i]; }
+  template <RowsOfBlock>
   __device__ void prefetch(std::int64_t, std::int64_t) const {}
 };
 
-/// Of a block: words of a tile, the composite keys that it keeps, and which of the tile's keys these are.
-template <class Word, class CompositeKey, class Tuning>
+/// Whether neighboring rows are copied to shared memory while the network works on the tile before: other keys are too
+/// narrow for that.
+template <class Bits, RowsOfBlock Rows>
+constexpr bool copies_ahead = Rows == RowsOfBlock::several && sizeof(Bits) >= 4;
+
+/// Of a row: the composite keys that it keeps, words of a tile, keys of the next one where they are copied ahead, and
+/// which of the tile's keys are kept.
+template <class Bits, class CompositeKey, class Tuning, RowsOfBlock Rows>
 struct Memory {
+  using Word = WordOf<Bits>;
   __host__ __device__ static constexpr int words(int threads) {
     return BitonicPlaces<Word, Tuning::placement>::words(each * threads);
   }
   static constexpr int bytes(int threads, int run) {
     return run * static_cast<int>(sizeof(CompositeKey) + sizeof(std::uint16_t)) +
-           words(threads) * static_cast<int>(sizeof(Word));
+           words(threads) * static_cast<int>(sizeof(Word)) * (copies_ahead<Bits, Rows> ? 2 : 1);
+  }
+  /// With what is left out behind it, so that neighboring threads, which write to different rows, find them in different
+  /// banks.
+  static constexpr int bytes_of_row(int threads, int run, int rows) {
+    constexpr int banks = 128;
+    return (bytes(threads, run) + banks - 1) / banks * banks + banks / rows;
   }
 };
 
@@ -133,16 +172,18 @@ struct Passing {
   __device__ unsigned counts() const { return __popc(above) << 16 | __popc(equal); }
 };
 
-/// Sums over all threads of the block, of two halves.
-struct BlockSums {
+/// Sums over all threads of the row, of two halves.
+template <RowsOfBlock Rows>
+struct RowSums {
   unsigned before, all;
 
-  __device__ explicit BlockSums(unsigned mine) {
-    __shared__ unsigned sums[32];
+  __device__ explicit RowSums(unsigned mine) {
+    __shared__ unsigned sums_of_rows[Rows == RowsOfBlock::one ? 1 : bitonic_most_rows][32];
+    unsigned* const sums = sums_of_rows[Rows == RowsOfBlock::one ? 0 : threadIdx.y];
     unsigned const inclusive = warp_sum_to(mine);
     int const warp = threadIdx.x / 32, warps = blockDim.x / 32;
     if (threadIdx.x % 32 == 31) sums[warp] = inclusive;
-    __syncthreads();
+    sync_row<Rows>();
     before = inclusive - mine;
     all = 0;
     for (int w = 0; w < warps; ++w) {
@@ -152,99 +193,255 @@ struct BlockSums {
   }
 };
 
-template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source>
+template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source, RowsOfBlock Rows>
 class Reduction {
  public:
   using Word = WordOf<Bits>;
-  using Network = BitonicNetwork<Word, LogRun, Tuning>;
+  using Network = BitonicNetwork<Word, LogRun, Tuning, Rows>;
   static constexpr int run = Network::run;
+  static constexpr int ranks_of_word = bitonic_ranks_of_word(sizeof(Bits));
+  static constexpr int own = keys_of_thread(sizeof(Bits));
+  static constexpr bool is_copied = copies_ahead<Bits, Rows>;
 
+  /// \param memory  the row's
   __device__ Reduction(Work<Bits, CompositeKey> const& work, std::int64_t row, char* memory)
       : m_source(work, row),
         m_lowest_wins(work.map.flip != 0),
         m_composites(reinterpret_cast<CompositeKey*>(memory)),
         m_network(reinterpret_cast<Word*>(m_composites + run)),
-        m_taken(reinterpret_cast<std::uint16_t*>(
-            m_network.words() +
-            Memory<Word, CompositeKey, Tuning>::words(static_cast<int>(blockDim.x)))) {}
+        m_taken(reinterpret_cast<std::uint16_t*>(m_network.words() +
+                                                 (is_copied ? 2 : 1) * words_of_tile())),
+        m_words_of_row(work.bytes_of_row / static_cast<int>(sizeof(Word))),
+        m_rows_behind(
+            static_cast<int>(min(std::int64_t{bitonic_most_rows}, work.problem.shape.rows - row))) {
+  }
 
   __device__ CompositeKey* composites() const { return m_composites; }
   __device__ int kept() const { return m_kept; }
 
   /// Leaves the best `wanted` of the source's composite keys from begin to end - 1, in the order of positions.
   __device__ void operator()(std::int64_t begin, std::int64_t end, int wanted) {
-    int const tile = each * static_cast<int>(blockDim.x);
+    if constexpr (is_copied) copy_rows(begin, 0, fresh(begin, end, 0));
 #pragma unroll 1
     for (m_reserved = 0; begin < end; m_reserved = run) {
-      std::int64_t const rest = end - begin;
       m_first = begin - m_reserved;
-      m_fresh = rest < tile - m_reserved ? static_cast<int>(rest) : tile - m_reserved;
+      m_fresh = fresh(begin, end, m_reserved);
       begin += m_fresh;
-      m_source.prefetch(begin, min(begin + tile, end));
-      reduce(min(wanted, m_kept + m_fresh));
+      if constexpr (!is_copied)
+        m_source.template prefetch<Rows>(begin, min(begin + own * blockDim.x, end));
+      reduce(begin, end, min(wanted, m_kept + m_fresh));
     }
   }
 
  private:
-  __device__ void reduce(int wanted) {
+  /// Keys of a tile from `begin` on.
+  __device__ static int fresh(std::int64_t begin, std::int64_t end, int reserved) {
+    int const open = own * static_cast<int>(blockDim.x) - reserved;
+    return end - begin < open ? static_cast<int>(end - begin) : open;
+  }
+  __device__ static int words_of_tile() {
+    return Memory<Bits, CompositeKey, Tuning, Rows>::words(static_cast<int>(blockDim.x));
+  }
+
+  /// \param begin  of the next tile, before `end` if there is one
+  __device__ void reduce(std::int64_t begin, std::int64_t end, int wanted) {
     Word ranks[each], keys[each];
-    load(ranks);
+    if constexpr (is_copied) {
+      load_copied(ranks);
+      if (begin < end) copy_rows(begin - run, run, fresh(begin, end, run));
+    } else {
+      load(ranks);
+    }
+    if (Rows == RowsOfBlock::several && wanted == 0) return;
+    if constexpr (ranks_of_word > 1)
+      if (m_kept == wanted && !any_of_row<Rows>(can_win(ranks))) return;
 #pragma unroll
     for (int r = 0; r < each; ++r) keys[r] = ranks[r];
     __syncwarp();
     m_network(keys);
-    __syncthreads();
-    take(ranks, passing(ranks, m_network.best(wanted - 1)), wanted);
+    sync_row<Rows>();
+    if constexpr (ranks_of_word > 1) {
+      m_threshold = m_network.best_of_halves(wanted - 1);
+      take(ranks, passing(ranks, m_threshold), wanted);
+    } else {
+      take(ranks, passing(ranks, m_network.best(wanted - 1)), wanted);
+    }
     keep(wanted);
   }
 
-  /// The ranks of a thread's neighboring keys; each warp brings those of its threads, neighbors together.
+  /// Whether a thread has a key that wins against the worst that is kept: narrow keys have so few values that soon none
+  /// does.
+  __device__ bool can_win(Word const (&ranks)[each]) const {
+    Word best = ranks[0];
+#pragma unroll
+    for (int r = 1; r < each; ++r) best = greater_of(best, ranks[r]);
+    unsigned const rank = max(best.low(), best.high());
+    bool const is_kept = static_cast<int>(threadIdx.x) * own < m_reserved;
+    return !is_kept && (m_lowest_wins ? rank > m_threshold : rank >= m_threshold);
+  }
+
+  /// The ranks of a thread's neighboring keys.
   __device__ void load(Word (&ranks)[each]) const {
-    int const warp = static_cast<int>(threadIdx.x) / 32 * 32 * each, end = warp + 32 * each;
-    int const first = warp + static_cast<int>(threadIdx.x) % 32;
+    if constexpr (Rows == RowsOfBlock::several)
+      share_rows();
+    else
+      share_warp();
+    m_network.load_own(ranks);
+  }
+
+  /// Which row's keys this thread brings of those that the block brings together, relative to its own row, and from
+  /// which key on: neighboring threads bring those of neighboring rows.
+  __device__ static int brought_row() {
+    int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+    return (thread & (static_cast<int>(blockDim.y) - 1)) - static_cast<int>(threadIdx.y);
+  }
+  __device__ static int brought_key() {
+    int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+    return thread >> (__ffs(static_cast<int>(blockDim.y)) - 1);
+  }
+
+  /// Begins to copy the keys of a tile behind its reserved ones; `first` is where key 0 would be.
+  __device__ void copy_rows(std::int64_t first, int reserved, int count) const {
+    int const rows = brought_row(), apart = static_cast<int>(blockDim.x);
+    int const end = rows < m_rows_behind ? reserved + count : 0;
+    Word* const to = m_network.words() + rows * m_words_of_row + words_of_tile();
+    std::int64_t const step = m_source.step;
+    Bits const* from = m_source.keys + rows * m_source.row_step + (first + brought_key()) * step;
+#pragma unroll
+    for (int i = 0, e = brought_key(); i < own; ++i, e += apart, from += apart * step)
+      if (reserved <= e && e < end) copy_async(to + Network::Places::of(e), from);
+  }
+  /// The ranks of a thread's neighboring keys, of those that were copied; then others may be.
+  __device__ void load_copied(Word (&ranks)[each]) const {
+    wait_for_copies();
+    __syncthreads();
+    int const first = static_cast<int>(threadIdx.x) * each, end = m_reserved + m_fresh;
+    Word const* const copied = m_network.words() + words_of_tile() + Network::Places::of(first);
+#pragma unroll
+    for (int r = 0; r < each; ++r)
+      ranks[r] = first + r < end ? m_source.rank(copied[Network::Places::of(r)]) : Word{0};
+    if (first < m_reserved)
+#pragma unroll
+      for (int r = 0; r < each; ++r) ranks[r] = rank_kept(first + r);
+    __syncthreads();
+  }
+
+  /// Each warp brings the keys of its threads, neighbors together.
+  __device__ void share_warp() const {
+    int const warp = static_cast<int>(threadIdx.x) / 32 * 32 * own, end = warp + 32 * own;
+    int const lane = static_cast<int>(threadIdx.x) % 32;
+    int const first = warp + (ranks_of_word > 1 ? lane / each * own + lane % each : lane);
     if (end <= m_reserved + m_fresh)
       share<true>(first);
     else
       share<false>(first);
-    for (int e = first; e < min(m_reserved, end); e += 32)
-      put(e, e < m_kept ? m_source.map.ordered_bits_of(m_composites[e]) : Bits{0});
+    for (int e = first; e < min(m_reserved, end); e += 32 * ranks_of_word)
+#pragma unroll
+      for (int half = 0; half < ranks_of_word; ++half) put_kept(e + half * each);
     __syncwarp();
-    m_network.load_own(ranks);
   }
-  /// Brings every 32nd key, and the worst rank for what is none. Where composite keys are kept, the keys before the
+  __device__ Bits rank_kept(int e) const {
+    return e < m_kept ? m_source.map.ordered_bits_of(m_composites[e]) : Bits{0};
+  }
+  __device__ void put_kept(int e) const { m_network.put(e, rank_kept(e)); }
+  /// Brings every 32nd word, and the worst rank for what is none. Where composite keys are kept, the keys before the
   /// fresh ones are read for nothing.
   template <bool Whole>
   __device__ void share(int first) const {
-    typename Source::Loaded loaded[each];
+    constexpr int apart = 32 * ranks_of_word;
+    typename Source::Loaded loaded[ranks_of_word][each];
     int const count = m_reserved + m_fresh - first;
-    m_source.template load<Whole>(m_first + first, count, loaded);
-    Word* const words = m_network.words();
-    int const place = Network::Places::of(first);
 #pragma unroll
-    for (int i = 0; i < each; ++i)
-      words[Network::Places::join(place, Network::Places::of(32 * i))] =
-          Whole || 32 * i < count ? m_source.rank(loaded[i]) : Bits{0};
+    for (int half = 0; half < ranks_of_word; ++half)
+      m_source.template load<Whole>(m_first + first + half * each, apart, count - half * each,
+                                    loaded[half]);
+    auto const rank = [&](int half, int i) {
+      return Whole || apart * i + half * each < count ? m_source.rank(loaded[half][i]) : Bits{0};
+    };
+    Word* const words = m_network.words();
+    int const place =
+        Network::Places::of(ranks_of_word > 1 ? first / own * each + first % each : first);
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      Word& word = words[Network::Places::join(place, Network::Places::of(32 * i))];
+      if constexpr (ranks_of_word > 1)
+        word = RankPair::of(rank(0, i), rank(1, i));
+      else
+        word = rank(0, i);
+    }
   }
-  __device__ void put(int e, Word rank) const { m_network.words()[Network::Places::of(e)] = rank; }
 
-  __device__ Passing passing(Word const (&ranks)[each], Word threshold) const {
+  /// All threads of the block bring the keys of its rows, neighboring threads those of neighboring rows.
+  __device__ void share_rows() const {
+    int const rows = brought_row(), first = brought_key();
+    int const end = rows < m_rows_behind ? m_reserved + m_fresh : 0;
+    __syncthreads();
+    if (own * static_cast<int>(blockDim.x) <= end)
+      share_neighbor<true>(rows, first, end);
+    else
+      share_neighbor<false>(rows, first, end);
+    __syncthreads();
+    for (int e = static_cast<int>(threadIdx.x); e < m_reserved; e += static_cast<int>(blockDim.x))
+      put_kept(e);
+    sync_row<Rows>();
+  }
+
+  /// Brings the keys from `first` to `end` - 1, as many apart as there are threads, of the row so many rows behind this
+  /// one.
+  template <bool Whole>
+  __device__ void share_neighbor(int rows, int first, int end) const {
+    int const apart = static_cast<int>(blockDim.x);
+    Network const network(m_network.words() + rows * m_words_of_row);
+#pragma unroll 1
+    for (int half = 0; half < ranks_of_word; ++half, first += each * apart) {
+      Bits loaded[each];
+      int const count = end - first;
+      m_source.template load_neighbor<Whole>(rows, m_first + first, apart, count, loaded);
+#pragma unroll
+      for (int i = 0; i < each; ++i)
+        network.put(first + i * apart,
+                    Whole || i * apart < count ? m_source.rank(loaded[i]) : Bits{0});
+    }
+  }
+
+  __device__ Passing passing(Word const (&ranks)[each], unsigned threshold) const
+      requires(ranks_of_word > 1) {
+    constexpr unsigned ones = 0x00010001u;
+    unsigned const thresholds = threshold * ones;
+    Passing bits{};
+    unsigned unequal = 0;
+#pragma unroll
+    for (int r = 0; r < each; ++r) {
+      unsigned const pair = ranks[r].bits;
+      bits.above |= __vminu2(__vmaxu2(pair, thresholds) ^ thresholds, ones) << r;
+      unequal |= __vminu2(pair ^ thresholds, ones) << r;
+    }
+    bits.equal = ~unequal & real();
+    return bits;
+  }
+  __device__ Passing passing(Word const (&ranks)[each], Word threshold) const
+      requires(ranks_of_word == 1) {
     Passing bits{};
 #pragma unroll
     for (int r = 0; r < each; ++r) {
       bits.above |= (ranks[r] > threshold ? 1u : 0u) << r;
       bits.equal |= (ranks[r] == threshold ? 1u : 0u) << r;
     }
-    int const first = static_cast<int>(threadIdx.x) * each;
-    int const end = first < m_reserved ? m_kept : m_reserved + m_fresh;
-    int const real = max(0, min(each, end - first));
-    bits.equal &= (1u << real) - 1;
+    bits.equal &= real();
     return bits;
+  }
+  /// A bit for each of the thread's keys that is none of those which fill the tile up.
+  __device__ unsigned real() const {
+    int const first = static_cast<int>(threadIdx.x) * own;
+    int const end = first < m_reserved ? m_kept : m_reserved + m_fresh;
+    int const count = max(0, min(own, end - first));
+    return count < 32 ? (1u << count) - 1 : ~0u;
   }
 
   /// Lists which of the tile's keys are kept, in their order: those above the threshold, and of its equals those that the
   /// tie rule takes. Their ranks are then in shared memory again.
   __device__ void take(Word const (&ranks)[each], Passing bits, int wanted) const {
-    BlockSums const sums(bits.counts());
+    RowSums<Rows> const sums(bits.counts());
     if ((bits.above | bits.equal) != 0) m_network.store_own(ranks);
     int above = static_cast<int>(sums.before >> 16), equal = static_cast<int>(sums.before & 0xffff);
     int const open = wanted - static_cast<int>(sums.all >> 16);
@@ -255,11 +452,11 @@ class Reduction {
       int const slot = above + max(0, min(equal - first, open));
       bool const is_above = (bits.above >> r & 1) != 0;
       if (is_above || (equal >= first && equal < first + open))
-        m_taken[slot] = static_cast<std::uint16_t>(threadIdx.x * each + r);
+        m_taken[slot] = static_cast<std::uint16_t>(threadIdx.x * own + r);
       above += is_above;
       equal += !is_above;
     }
-    __syncthreads();
+    sync_row<Rows>();
   }
 
   /// Brings the composite keys of what was taken to the front. None stands before where it goes, so that those of later
@@ -270,17 +467,15 @@ class Reduction {
       CompositeKey composite{};
       if (slot < wanted) {
         int const e = m_taken[slot];
-        composite =
-            e < m_reserved
-                ? m_composites[e]
-                : m_source.composite(m_first + e,
-                                     static_cast<Bits>(m_network.words()[Network::Places::of(e)]));
+        composite = e < m_reserved
+                        ? m_composites[e]
+                        : m_source.composite(m_first + e, m_network.template rank<Bits>(e));
       }
-      __syncthreads();
+      sync_row<Rows>();
       if (slot < wanted) m_composites[slot] = composite;
     }
     m_kept = wanted;
-    __syncthreads();
+    sync_row<Rows>();
   }
 
   Source m_source;
@@ -288,25 +483,35 @@ class Reduction {
   CompositeKey* m_composites;
   Network m_network;
   std::uint16_t* m_taken;
+  int m_words_of_row;
+  int m_rows_behind;         // this one and those behind it that there are, up to a block's
+  unsigned m_threshold = 0;  // of narrow keys, the worst rank that is kept
   int m_kept = 0;
   int m_reserved = 0;        // keys of a tile that stand for what was kept
   int m_fresh = 0;           // and how many follow
   std::int64_t m_first = 0;  // of the source, what key 0 of the tile would be
 };
 
-template <class CompositeKey>
+/// Sorts `size` composite keys of shared memory, a power of two, by the threads of a row.
+template <RowsOfBlock Rows, class CompositeKey>
 __device__ void sort_composite_keys(CompositeKey* composites, int size) {
-  switch (blockDim.x) {
-    case 32: return block_sort<32>(composites, size);
-    case 64: return block_sort<64>(composites, size);
-    case 128: return block_sort<128>(composites, size);
-    case 256: return block_sort<256>(composites, size);
-    default: return block_sort<512>(composites, size);
-  }
+  for (int length = 2; length <= size; length *= 2)
+    for (int distance = length / 2; distance > 0; distance /= 2) {
+      sync_row<Rows>();
+      for (int pair = threadIdx.x; pair < size / 2; pair += static_cast<int>(blockDim.x)) {
+        int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
+        CompositeKey const a = composites[i], b = composites[j];
+        if ((a < b) == ((i & length) == 0)) {
+          composites[i] = b;
+          composites[j] = a;
+        }
+      }
+    }
+  sync_row<Rows>();
 }
 
 /// Stores what is kept of a row, and fills what is open.
-template <class Bits, class CompositeKey>
+template <RowsOfBlock Rows, class Bits, class CompositeKey>
 __device__ void store_row(Work<Bits, CompositeKey> const& work, std::int64_t row,
                           CompositeKey* composites, int kept) {
   Problem<Bits> const& problem = work.problem;
@@ -315,7 +520,7 @@ __device__ void store_row(Work<Bits, CompositeKey> const& work, std::int64_t row
     while (size < kept) size *= 2;
     for (int i = kept + static_cast<int>(threadIdx.x); i < size; i += static_cast<int>(blockDim.x))
       composites[i] = 0;
-    sort_composite_keys(composites, size);
+    sort_composite_keys<Rows>(composites, size);
   }
   for (int i = threadIdx.x; i < kept; i += static_cast<int>(blockDim.x))
     store_composite_key(problem, work.map, row, i, composites[i]);
@@ -332,7 +537,7 @@ struct Range {
 template <class Bits, class CompositeKey>
 __device__ Range range_of(Work<Bits, CompositeKey> const& work, std::int64_t row, int part,
                           std::int64_t wanted) {
-  std::int64_t const tile = each * std::int64_t{blockDim.x};
+  std::int64_t const tile = keys_of_thread(sizeof(Bits)) * std::int64_t{blockDim.x};
   std::int64_t length = work.problem.length(row);
 #pragma unroll 1
   for (int level = 0; level < work.level; ++level)
@@ -343,21 +548,35 @@ __device__ Range range_of(Work<Bits, CompositeKey> const& work, std::int64_t row
   return {begin, min(begin + share, length)};
 }
 
-template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source>
-__global__ void __launch_bounds__(Tuning::threads(LogRun, sizeof(Bits)),
-                                  Tuning::resident_threads / (sizeof(CompositeKey) < 16 ? 1 : 2) /
-                                      Tuning::threads(LogRun, sizeof(Bits)))
+template <class Tuning, class CompositeKey>
+constexpr int resident_threads = Tuning::resident_threads / (sizeof(CompositeKey) < 16 ? 1 : 2);
+
+template <class Tuning, int LogRun, class Bits, class CompositeKey, RowsOfBlock Rows>
+constexpr int most_threads = Rows == RowsOfBlock::several ? resident_threads<Tuning, CompositeKey>
+                                                          : Tuning::threads(LogRun, sizeof(Bits));
+
+template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source, RowsOfBlock Rows>
+__global__ void __launch_bounds__(most_threads<Tuning, LogRun, Bits, CompositeKey, Rows>,
+                                  resident_threads<Tuning, CompositeKey> /
+                                      most_threads<Tuning, LogRun, Bits, CompositeKey, Rows>)
     reduce_parts(__grid_constant__ Work<Bits, CompositeKey> const work) {
   extern __shared__ __align__(16) char memory[];
   if (work.to != nullptr) let_next_kernel_start();
   int const parts = work.parts[work.level], part = static_cast<int>(blockIdx.x) % parts;
-  std::int64_t const row = blockIdx.x / parts;
-  std::int64_t const wanted = work.problem.selected_count(row);
+  bool const has_neighbors = Rows == RowsOfBlock::several;
+  std::int64_t row = blockIdx.x / parts;
+  if (has_neighbors) row = row * blockDim.y + threadIdx.y;
+  bool const is_row = !has_neighbors || row < work.problem.shape.rows;
+  std::int64_t const wanted = is_row ? work.problem.selected_count(row) : 0;
   Range const range = range_of(work, row, part, wanted);
-  Reduction<Tuning, LogRun, Bits, CompositeKey, Source> reduction(work, row, memory);
+  Reduction<Tuning, LogRun, Bits, CompositeKey, Source, Rows> reduction(
+      work, row,
+      has_neighbors ? memory + static_cast<int>(threadIdx.y) * work.bytes_of_row : memory);
   wait_for_previous_kernel();
-  if (wanted > 0) reduction(range.begin, range.end, static_cast<int>(wanted));
-  if (work.to == nullptr) return store_row(work, row, reduction.composites(), reduction.kept());
+  if (has_neighbors || wanted > 0) reduction(range.begin, range.end, static_cast<int>(wanted));
+  if (!is_row) return;
+  if (work.to == nullptr)
+    return store_row<Rows>(work, row, reduction.composites(), reduction.kept());
   CompositeKey* const to = work.to + row * work.to_row + part * wanted;
   for (int i = threadIdx.x; i < reduction.kept(); i += static_cast<int>(blockDim.x))
     to[i] = reduction.composites()[i];
@@ -378,20 +597,23 @@ int threads_for(Shape const& shape, int log_run) {
       shape.ragged ? 2 * shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
   int const least = std::max(32, (shape.ragged ? 2 : 1) * (1 << log_run) / each);
   int threads = Tuning::threads(log_run, shape.key_bytes);
-  while (threads > least && length <= each * threads / 2) threads /= 2;
+  int const own = keys_of_thread(shape.key_bytes);
+  while (threads > least && length <= own * threads / 2) threads /= 2;
   return threads;
 }
 
-/// Blocks that share a row on the first level, where the device holds so many.
-std::int64_t first_parts(Shape const& shape, std::int64_t blocks, int threads) {
-  std::int64_t const tiles = (shape.n + each * threads - 1) / (each * threads);
-  return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, shape.rows), 1,
+/// Blocks that share a row, or a group of rows, on the first level, where the device holds so many.
+std::int64_t parts_of(Shape const& shape, std::int64_t groups, std::int64_t blocks, int threads) {
+  std::int64_t const tile = keys_of_thread(shape.key_bytes) * threads;
+  std::int64_t const tiles = (shape.n + tile - 1) / tile;
+  return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, groups), 1,
                                   std::max<std::int64_t>(1, tiles));
 }
 
 /// Blocks that share what so many blocks have left of a row.
-std::int64_t next_parts(std::int64_t parts, std::int64_t k, int threads) {
-  return (parts * k + each * threads - 1) / (each * threads);
+std::int64_t next_parts(std::int64_t parts, Shape const& shape, int threads) {
+  std::int64_t const tile = keys_of_thread(shape.key_bytes) * threads;
+  return (parts * shape.k + tile - 1) / tile;
 }
 
 template <class CompositeKey>
@@ -405,60 +627,83 @@ struct Lists {
     for (int i = 0; i < 2 && parts > 1; ++i) {
       composites[i] = parts * shape.k;
       lists[i] = layout.take<CompositeKey>(shape.rows * composites[i]);
-      parts = next_parts(parts, shape.k, threads);
+      parts = next_parts(parts, shape, threads);
     }
     bytes = layout.bytes();
   }
 };
 
 std::int64_t most_parts(int concurrency, Shape const& shape, int threads) {
-  return first_parts(shape, concurrency / threads, threads);
+  return parts_of(shape, shape.rows, concurrency / threads, threads);
 }
 
-template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source>
+template <class Tuning, int LogRun, class Bits, class CompositeKey, class Source,
+          RowsOfBlock Rows = RowsOfBlock::one>
 struct Kernel {
-  static constexpr auto kernel = reduce_parts<Tuning, LogRun, Bits, CompositeKey, Source>;
+  static constexpr auto kernel = reduce_parts<Tuning, LogRun, Bits, CompositeKey, Source, Rows>;
+  dim3 threads;
+  int bytes_of_row;
 
-  static int bytes(int threads) {
-    return Memory<WordOf<Bits>, CompositeKey, Tuning>::bytes(threads, 1 << LogRun);
-  }
-  static void prepare(int threads) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes(threads)),
+  Kernel(int threads_of_row, int rows)
+      : threads(static_cast<unsigned>(threads_of_row), static_cast<unsigned>(rows)),
+        bytes_of_row(Memory<Bits, CompositeKey, Tuning, Rows>::bytes_of_row(threads_of_row,
+                                                                            1 << LogRun, rows)) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes()),
           "memory");
   }
-  static std::int64_t resident_blocks(int device, int threads) {
+  int bytes() const { return static_cast<int>(threads.y) * bytes_of_row; }
+  std::int64_t groups(Shape const& shape) const { return (shape.rows + threads.y - 1) / threads.y; }
+  std::int64_t resident_blocks(int device) const {
     int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes(threads)),
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+              &blocks, kernel, static_cast<int>(threads.x * threads.y), bytes()),
           "occupancy");
     return std::int64_t{blocks} * processors(device);
   }
   /// A list's kernel may start while the one before it still runs, and waits for it itself.
-  static void launch(cudaStream_t stream, int threads, Work<Bits, CompositeKey> const& work) {
+  void launch(cudaStream_t stream, Work<Bits, CompositeKey> work) const {
     cudaLaunchAttribute early = early_launch();
     cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(work.problem.shape.rows * work.parts[work.level]));
-    config.blockDim = dim3(static_cast<unsigned>(threads));
-    config.dynamicSmemBytes = static_cast<std::size_t>(bytes(threads));
+    config.gridDim =
+        dim3(static_cast<unsigned>(groups(work.problem.shape) * work.parts[work.level]));
+    config.blockDim = threads;
+    config.dynamicSmemBytes = static_cast<std::size_t>(bytes());
     config.stream = stream;
     config.attrs = &early;
     config.numAttrs = work.level > 0 ? 1 : 0;
+    work.bytes_of_row = bytes_of_row;
     check(cudaLaunchKernelEx(&config, kernel, work), "launch");
   }
 };
 
+/// Rows that a block reads together, so that it reads whole lines: one, but where rows lie side by side.
 template <class Tuning, int LogRun, class Bits, class CompositeKey>
-void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
-                Options const& options, void* workspace) {
-  using OfKeys = Kernel<Tuning, LogRun, Bits, CompositeKey, KeySource<Bits, CompositeKey>>;
-  using OfLists = Kernel<Tuning, LogRun, Bits, CompositeKey, ListSource<Bits, CompositeKey>>;
+int rows_of_block(Problem<Bits> const& problem, int threads) {
+  using OfRow = Memory<Bits, CompositeKey, Tuning, RowsOfBlock::several>;
   Shape const& shape = problem.shape;
-  int const threads = threads_for<Tuning>(shape, LogRun);
-  OfKeys::prepare(threads);
-  OfLists::prepare(threads);
+  if (shape.ragged || std::abs(problem.key_row) >= std::abs(problem.key_step)) return 1;
+  int rows = Tuning::neighbor_rows(threads);
+  while (rows > 1 &&
+         (rows * threads > resident_threads<Tuning, CompositeKey> ||
+          rows * OfRow::bytes_of_row(threads, 1 << LogRun, rows) > most_shared_bytes() ||
+          rows >= 2 * shape.rows))
+    rows /= 2;
+  return rows;
+}
+
+/// Launches the kernel of the first level, and all others.
+template <class Tuning, int LogRun, class Bits, class CompositeKey, RowsOfBlock Rows>
+void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
+                Options const& options, void* workspace, int threads, int rows) {
+  Kernel<Tuning, LogRun, Bits, CompositeKey, KeySource<Bits, CompositeKey>, Rows> const of_keys(
+      threads, rows);
+  Kernel<Tuning, LogRun, Bits, CompositeKey, ListSource<Bits, CompositeKey>> const of_lists(threads,
+                                                                                            1);
+  Shape const& shape = problem.shape;
   std::int64_t const most = most_parts(concurrency, shape, threads);
   Lists<CompositeKey> const lists(workspace, shape, most, threads);
-  std::int64_t parts =
-      std::min(most, first_parts(shape, OfKeys::resident_blocks(device, threads), threads));
+  std::int64_t parts = std::min(
+      most, parts_of(shape, of_keys.groups(shape), of_keys.resident_blocks(device), threads));
   Work<Bits, CompositeKey> work{
       problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
       options.sorted};
@@ -470,11 +715,11 @@ void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
     work.to = parts > 1 ? lists.lists[turn] : nullptr;
     work.to_row = lists.composites[turn];
     if (work.level == 0)
-      OfKeys::launch(stream, threads, work);
+      of_keys.launch(stream, work);
     else
-      OfLists::launch(stream, threads, work);
+      of_lists.launch(stream, work);
     if (parts == 1) return;
-    parts = next_parts(parts, shape.k, threads);
+    parts = next_parts(parts, shape, threads);
   }
 }
 
@@ -485,8 +730,12 @@ void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& 
     if (log_run_of(problem.shape.k) > LogRun)
       return run<Tuning, Bits, CompositeKey, LogRun + 1>(device, concurrency, stream, problem,
                                                          options, workspace);
-  run_levels<Tuning, LogRun, Bits, CompositeKey>(device, concurrency, stream, problem, options,
-                                                 workspace);
+  int const threads = threads_for<Tuning>(problem.shape, LogRun);
+  int const rows = rows_of_block<Tuning, LogRun, Bits, CompositeKey>(problem, threads);
+  auto const run_levels_of =
+      rows > 1 ? run_levels<Tuning, LogRun, Bits, CompositeKey, RowsOfBlock::several>
+               : run_levels<Tuning, LogRun, Bits, CompositeKey, RowsOfBlock::one>;
+  run_levels_of(device, concurrency, stream, problem, options, workspace, threads, rows);
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "bitonic_tuning.hpp"
 
 // The network: runs are sorted (local sort), of two runs the better half is kept (merge), and what is kept is sorted
 // again (rebuild), all in shared memory, several steps at a time in registers. All runs descend: where two are to be
-// merged, one is read backwards, so that no step has a direction.
+// merged, one is read backwards, so that no step has a direction. A word holds one rank, or two of 16 bits: then the
+// network takes two tiles at once, and their best runs are left side by side.
 
 namespace ktopk::detail::cuda {
 
@@ -34,12 +36,85 @@ struct BitonicPlaces {
   __host__ __device__ static constexpr int words(int keys) { return of(keys); }
 };
 
+enum class RowsOfBlock { one, several };
+
+/// Waits for the threads that have the same row as this one: those of the block, or of its part with the same y.
+template <RowsOfBlock Rows>
+__device__ __forceinline__ void sync_row() {
+  if constexpr (Rows == RowsOfBlock::one)
+    __syncthreads();
+  else
+    asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
+}
+
+/// Waits likewise, and returns whether any of these threads says so.
+template <RowsOfBlock Rows>
+__device__ __forceinline__ bool any_of_row(bool says) {
+  if constexpr (Rows == RowsOfBlock::one) {
+    return __syncthreads_or(says) != 0;
+  } else {
+    unsigned any;
+    asm volatile(
+        "{ .reg .pred says, any;\n"
+        "setp.ne.u32 says, %1, 0;\n"
+        "bar.red.or.pred any, %2, %3, says;\n"
+        "selp.u32 %0, 1, 0, any; }"
+        : "=r"(any)
+        : "r"(says ? 1u : 0u), "r"(threadIdx.y + 1), "r"(blockDim.x)
+        : "memory");
+    return any != 0;
+  }
+}
+
+/// Begins to copy a word to shared memory; before sm_80 it is copied at once.
+template <class Word>
+__device__ __forceinline__ void copy_async(Word* to, Word const* from) {
+#if __CUDA_ARCH__ >= 800
+  auto const address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from),
+               "n"(sizeof(Word))
+               : "memory");
+#else
+  *to = *from;
+#endif
+}
+/// Returns when the words that this thread has begun to copy are there.
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// Two ranks of at most 16 bits, which are compared by one instruction of sm_90.
+struct RankPair {
+  unsigned bits;
+
+  __device__ static RankPair of(unsigned low, unsigned high) { return {high << 16 | low}; }
+  __device__ unsigned low() const { return bits & 0xffffu; }
+  __device__ unsigned high() const { return bits >> 16; }
+};
+
+template <class Word>
+__device__ __forceinline__ Word greater_of(Word a, Word b) {
+  return a > b ? a : b;
+}
+template <class Word>
+__device__ __forceinline__ Word less_of(Word a, Word b) {
+  return a > b ? b : a;
+}
+__device__ __forceinline__ RankPair greater_of(RankPair a, RankPair b) {
+  return {__vmaxu2(a.bits, b.bits)};
+}
+__device__ __forceinline__ RankPair less_of(RankPair a, RankPair b) {
+  return {__vminu2(a.bits, b.bits)};
+}
+
 /// Finds the best run of a tile of 16 keys a thread; runs have 2^LogRun keys, and a tile at least one of them.
-template <class Word, int LogRun, class Tuning>
+template <class Word, int LogRun, class Tuning, RowsOfBlock Rows>
 class BitonicNetwork {
  public:
   using Places = BitonicPlaces<Word, Tuning::placement>;
-  static constexpr int each = bitonic_keys_of_thread;
+  static constexpr int each = bitonic_words_of_thread;
   static constexpr int run = 1 << LogRun;
 
   __device__ explicit BitonicNetwork(Word* words) : m_words(words) {}
@@ -47,6 +122,20 @@ class BitonicNetwork {
   __device__ Word* words() const { return m_words; }
   /// The key of this order in the best run, 0 the best.
   __device__ Word best(int order) const { return m_words[Places::of(order)]; }
+  /// The rank of this order in two best runs, which the halves of words are.
+  __device__ unsigned best_of_halves(int order) const {
+    int low = 0, high = order + 1;  // how many of order + 1 are the first run's
+    while (low < high) {
+      int const middle = (low + high) / 2;
+      if (best(middle).low() > best(order - middle).high())
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    unsigned const one = low > 0 ? best(low - 1).low() : ~0u;
+    unsigned const other = low <= order ? best(order - low).high() : ~0u;
+    return one < other ? one : other;
+  }
 
   /// Takes the keys with the numbers 16 t to 16 t + 15 from thread t and leaves the best run, best first. All threads of
   /// the block call it, and wait before they look.
@@ -59,11 +148,27 @@ class BitonicNetwork {
       sort_runs<log_each>(tile);
     } else {
       store_own(keys);
-      __syncthreads();
+      sync_row<Rows>();
       sort_runs<0>(tile);
     }
 #pragma unroll 1
     for (int half = tile / 2; half >= run; half /= 2) merge(half);
+  }
+
+  /// The rank of the tile's key number e. Of a pair the higher half is 16 keys behind the lower.
+  template <class Bits>
+  __device__ void put(int e, Bits rank) const {
+    if constexpr (is_paired)
+      half(e) = rank;
+    else
+      m_words[Places::of(e)] = rank;
+  }
+  template <class Bits>
+  __device__ Bits rank(int e) const {
+    if constexpr (is_paired)
+      return static_cast<Bits>(half(e));
+    else
+      return m_words[Places::of(e)];
   }
 
   /// The thread's keys of a tile in shared memory.
@@ -73,6 +178,12 @@ class BitonicNetwork {
  private:
   static constexpr int log_each = 4;
   static_assert(1 << log_each == each);
+  static constexpr bool is_paired = std::is_same_v<Word, RankPair>;
+
+  __device__ std::uint16_t& half(int e) const {
+    int const word = (e >> (log_each + 1) << log_each) | (e & (each - 1));
+    return reinterpret_cast<std::uint16_t*>(m_words)[2 * Places::of(word) + (e >> log_each & 1)];
+  }
 
   /// Keys whose numbers differ in `Steps` bits from bit `Low` on.
   template <int Steps, int Low>
@@ -135,7 +246,7 @@ class BitonicNetwork {
   }
 
   __device__ static void exchange(Word& a, Word& b) {
-    Word const greater = a > b ? a : b, less = a > b ? b : a;
+    Word const greater = greater_of(a, b), less = less_of(a, b);
     a = greater;
     b = less;
   }
@@ -167,7 +278,7 @@ class BitonicNetwork {
     if ((Steps == log_each && LogRun <= 9) || keys <= 32 << Steps)
       __syncwarp();
     else
-      __syncthreads();
+      sync_row<Rows>();
   }
 
   /// The steps of distance 2^Top and less for all of so many keys.
@@ -219,7 +330,7 @@ class BitonicNetwork {
     if (is_first_warps_alone(2 * half))
       __syncwarp();
     else
-      __syncthreads();
+      sync_row<Rows>();
 #pragma unroll 1
     for (int w = threadIdx.x; w < half >> Steps; w += blockDim.x) {
       Window<Steps, low> const window(w);
@@ -229,7 +340,7 @@ class BitonicNetwork {
       for (int r = 0; r < 1 << Steps; ++r) {
         int const place = Places::join(window.backwards, Places::of((r ^ flipped) << low));
         Word const y = m_words[Places::join(other, place)];
-        x[r] = y > x[r] ? y : x[r];
+        x[r] = greater_of(y, x[r]);
       }
       steps<top - low, false>(x);
       window.template store<0>(m_words, x);

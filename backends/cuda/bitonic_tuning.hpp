@@ -26,9 +26,16 @@ struct BitonicTuning {
     if (key_bytes == 8) return 256;
     return log_run < 6 ? 128 : log_run < 8 ? 256 : 512;
   }
+  /// Rows of a block that reads neighboring rows, with so many threads each.
+  static constexpr int neighbor_rows(int threads) {
+    return threads <= 128 ? 256 / threads : 1024 / threads;
+  }
 };
 
-inline constexpr int bitonic_keys_of_thread = 16;
+inline constexpr int bitonic_words_of_thread = 16;
+/// Ranks in a word of a thread: the narrow ones go in pairs.
+constexpr int bitonic_ranks_of_word(int key_bytes) { return key_bytes < 4 ? 2 : 1; }
+inline constexpr int bitonic_most_rows = 8;     ///< of a block that reads neighboring rows
 inline constexpr int bitonic_shortest_run = 5;  ///< runs have 2^5 keys
 inline constexpr int bitonic_longest_run = 10;  ///< to 2^10, and k is not larger
 inline constexpr std::int64_t bitonic_largest_k = std::int64_t{1} << bitonic_longest_run;
