@@ -51,6 +51,18 @@ TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]")
   CHECK(choose(gpu, make_shape<float>(1, long_row, most + 1), both) == Algorithm::radix);
 }
 
+TEST_CASE("of a row that a device holds a tuned radix is given many selected keys", "[choose]") {
+  TunedAlgorithms const both{.one_pass = true, .radix = true};
+  for (std::int64_t n : {1 << 17, 965'000}) {
+    CAPTURE(n);
+    CHECK(choose(gpu, make_shape<float>(1, n, 4607), both) == Algorithm::one_pass);
+    CHECK(choose(gpu, make_shape<float>(1, n, 4608), both) == Algorithm::radix);
+    CHECK(choose(gpu, make_shape<float>(1, n, n / 16), both) == Algorithm::radix);
+    CHECK(choose(gpu, make_shape<float>(1, n, n / 16 + 1), both) == Algorithm::one_pass);
+    CHECK(choose(gpu, make_shape<float>(2, n, 4608), both) == Algorithm::one_pass);
+  }
+}
+
 TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long ragged rows",
           "[choose]") {
   for (std::int64_t rows : {8, 100, 4096})

@@ -16,7 +16,7 @@
 
 // one_pass with a threshold that nothing reaches, or more keys than the list can hold. What it kept is then useless,
 // so a right answer can only come from what falls back: on hosts radix, in the portable text a second sample for long
-// rows, and a group's selection from all keys of the row.
+// rows, and a group's selection from all keys of the row. Some kernels of radix take such a threshold, too.
 
 namespace ktopk::testing {
 namespace {
@@ -34,11 +34,12 @@ constexpr std::int64_t many = 6'000;
 
 template <class T>
 void select_with(Threshold threshold, Input input, Validation& validation,
-                 std::int64_t n = one_thread, std::vector<std::int64_t> const& ks = {1, 700}) {
+                 std::int64_t n = one_thread, std::vector<std::int64_t> const& ks = {1, 700},
+                 Algorithm algorithm = Algorithm::one_pass) {
   for (std::int64_t rows : {1, 2})
     for (std::int64_t k : ks)
       for (Options options : all_options<T>()) {
-        options.algorithm = Algorithm::one_pass;
+        options.algorithm = algorithm;
         auto const question = uniform_question(make_keys<T>(input, rows * n, 5), rows, n, k);
         auto const truth = solve(question, options);
         for_each_space([&](auto const& exec) {
@@ -92,6 +93,17 @@ TEST_CASE("rows that threads share fall back too", "[fallback]") {
     select_with<float>(threshold, Input::few_values, validation, long_shared, {many});
   }
   select_with<double>(Threshold::too_high, Input::uniform, validation, on_device, {700});
+  validation.close();
+}
+
+TEST_CASE("radix falls back too where it samples", "[fallback]") {
+  Validation validation;
+  for (Threshold threshold : {Threshold::too_high, Threshold::too_low}) {
+    select_with<float>(threshold, Input::few_values, validation, on_device, {700, 9'000},
+                       Algorithm::radix);
+    select_with<double>(threshold, Input::uniform, validation, on_device, {9'000},
+                        Algorithm::radix);
+  }
   validation.close();
 }
 

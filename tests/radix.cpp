@@ -683,6 +683,45 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
   validation.close();
 }
 
+/// As a CUDA device holds them: what is surely selected is stored as it is.
+TEMPLATE_LIST_TEST_CASE("long rows of which many keys are selected", "[algorithms]", Widths) {
+  testing::Validation validation;
+  std::int64_t const n = 140'003;
+  for (Input input : inputs_for<TestType>())
+    for (std::int64_t k : {n / 100, n / 17})
+      select_one(Algorithm::radix, make_keys<TestType>(input, n, 8), k, validation);
+  validation.close();
+}
+
+/// Blocks of keys above all others, at distances that may be those at which the row is dealt to a device's blocks.
+TEST_CASE("selected keys at regular places of a long row", "[algorithms]") {
+  testing::Validation validation;
+  for (std::size_t distance : {4096, 2112, 4224}) {
+    auto keys = make_keys<float>(Input::uniform, 300'007, 3);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (i % distance < 96) keys[i] += 2;
+    select_one(Algorithm::radix, keys, 6'000, validation);
+  }
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("a k of its own for each of a few long rows", "[algorithms]", Widths) {
+  testing::Validation validation;
+  std::int64_t const n = 140'003, most = 4'000;
+  auto question = uniform_question(make_rows<TestType>(Input::ties1000, 4, n), 4, n, most);
+  question.ks = {most, 1, 0, 900};
+  for (Sorted sorted : {Sorted::no, Sorted::yes}) {
+    Options const options{.sorted = sorted, .algorithm = Algorithm::radix};
+    auto const truth = solve(question, options);
+    for_each_space([&](auto const& exec) {
+      RowsCall<std::decay_t<decltype(exec)>, TestType, std::int32_t> call(exec, question);
+      validation.expect(question, truth, call.equal_rows_wanting(options), options,
+                        [&] { return std::string(exec.name()); });
+    });
+  }
+  validation.close();
+}
+
 TEST_CASE("a cluster that the sample does not see only costs time", "[algorithms]") {
   std::int64_t const n = 400'001;
   testing::Validation validation;

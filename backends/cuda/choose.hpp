@@ -25,7 +25,7 @@ struct ChoiceLine {
   Algorithm algorithm;
   std::int64_t least_n = 0, most_n = all;  ///< keys of a row; the mean if rows are ragged
   std::int64_t least_rows = 0, most_rows = all;
-  std::int64_t most_k = all;
+  std::int64_t least_k = 0, most_k = all;
   std::int64_t least_n_per_k = 0;
   Rows rows = Rows::any;
   Keys keys = Keys::any;
@@ -35,8 +35,8 @@ struct ChoiceLine {
     std::int64_t const n = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
     bool const rows_fit = rows == Rows::any || shape.ragged == (rows == Rows::ragged);
     return rows_fit && (keys == Keys::any || shape.packed) && least_n <= n && n <= most_n &&
-           least_rows <= shape.rows && shape.rows <= most_rows && shape.k <= most_k &&
-           shape.k <= n / (least_n_per_k > 0 ? least_n_per_k : 1);
+           least_rows <= shape.rows && shape.rows <= most_rows && least_k <= shape.k &&
+           shape.k <= most_k && shape.k <= n / (least_n_per_k > 0 ? least_n_per_k : 1);
   }
 };
 
@@ -46,6 +46,15 @@ inline constexpr std::int64_t long_row = 1 << 20;
 inline constexpr ChoiceLine choice[] = {
     {.algorithm = Algorithm::bisection,
      .measured = "h100-bisection.json, h200-targets.json, h100-ragged.json"},
+    {.algorithm = Algorithm::radix,
+     .least_n = 1 << 17,
+     .most_n = long_row - 1,
+     .most_rows = 1,
+     .least_k = 4608,
+     .least_n_per_k = 16,
+     .rows = Rows::uniform,
+     .keys = Keys::packed,
+     .measured = "h100-radix-device.json"},
     {.algorithm = Algorithm::one_pass,
      .least_n = 512,
      .most_n = long_row - 1,

@@ -37,33 +37,43 @@ __device__ inline CompositeKey128 load_written(CompositeKey128 const* address) {
 
 /// What a block tells the owner of a range.
 struct LetterHead {
-  static constexpr unsigned most = 0x3fff;  // of each number
-  unsigned own;                             // composite keys for it
-  unsigned above;                           // composite keys for owners of higher ranges
-  unsigned all;                             // composite keys kept
-  unsigned spilled;                         // composite keys of all owners for which there was no
-                                            // room
-  bool overflow;                            // whether there was no room for those either
+  static constexpr unsigned most = 0xfff;  // of each number; of certain ones, four times as many
+  unsigned own;                            // composite keys for it
+  unsigned above;                          // composite keys for owners of higher ranges
+  unsigned all;                            // composite keys kept
+  unsigned spilled;                        // composite keys of all owners for which there was no
+                                           // room
+  unsigned certain;                        // composite keys above all ranges
+  bool overflow;                           // whether there was no room for those either
 };
 
 /// What letters of all composite keys have in common: the head is the first word, and a unit has two.
 struct MailWords {
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
+  static constexpr unsigned certain_mask = 4 * LetterHead::most + 3;
 
   __device__ static bool has_come(std::uint64_t word) { return word >> 63 != 0; }
   __device__ static ulonglong2 read(uint4 const* unit) { return load_relaxed(unit); }
   __device__ static void write_head(uint4* letter, LetterHead const& head) {
+    auto const number = [](unsigned value, int shift) {
+      return std::uint64_t{min(value, LetterHead::most)} << shift;
+    };
     std::uint64_t const word = written | std::uint64_t{head.overflow} << 62 |
-                               std::uint64_t{min(head.spilled, LetterHead::most)} << 48 |
-                               std::uint64_t{min(head.all, LetterHead::most)} << 32 |
-                               std::uint64_t{head.above} << 16 | head.own;
+                               std::uint64_t{head.certain & certain_mask} << 48 |
+                               number(head.spilled, 36) | number(head.all, 24) |
+                               number(head.above, 12) | number(head.own, 0);
     store_relaxed(reinterpret_cast<std::uint64_t*>(letter), word);
   }
   __device__ static LetterHead head(std::uint64_t word) {
     auto const number = [&](int shift) {
       return static_cast<unsigned>(word >> shift) & LetterHead::most;
     };
-    return {number(0), number(16), number(32), number(48), (word >> 62 & 1) != 0};
+    return {number(0),
+            number(12),
+            number(24),
+            number(36),
+            static_cast<unsigned>(word >> 48) & certain_mask,
+            (word >> 62 & 1) != 0};
   }
 };
 

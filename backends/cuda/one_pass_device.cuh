@@ -43,6 +43,16 @@ struct RowState {
   unsigned counts[3][digits];
 };
 
+/// What the samples are to tell: a threshold, where all that reaches it is put in order, or a bracket around the k-th
+/// composite key, where what is above it is selected as it is.
+enum class Sought { threshold, bracket };
+
+/// Composite keys above `high` are selected, and those below `low` are not.
+template <class CompositeKey>
+struct Limits {
+  CompositeKey low, high;
+};
+
 template <class Bits, class CompositeKey>
 struct DeviceRows {
   Problem<Bits> problem;
@@ -53,15 +63,18 @@ struct DeviceRows {
   int letter_units;  // of mail, from each of them to each owner; a power of two
   int owners;        // blocks that put composite keys in order; a power of two
   int batches;       // of loads, in which a block reads its part
-  int capacity;      // composite keys of a row that can be put in order
+  int kept;          // keys that a block has room for
+  int capacity;      // composite keys of a row that owners have room for
   int groups;        // of samples
   unsigned stratum;  // keys, of which one is a sample
   float samples_a_key;
   RowState* states = nullptr;
-  CompositeKey* bests = nullptr;     // of groups
-  uint4* mail = nullptr;             // of an owner: a unit for each of its threads
-  CompositeKey* spilled = nullptr;   // what a letter has no room for
-  CompositeKey* selected = nullptr;  // where the counts do not prove the row
+  CompositeKey* bests = nullptr;    // of groups
+  uint4* mail = nullptr;            // of an owner: a unit for each of its threads
+  CompositeKey* spilled = nullptr;  // what a letter has no room for
+  CompositeKey* selected =
+      nullptr;  // beside a threshold where the counts do not prove the row, beside a bracket where
+                // the output is to be sorted
 
   __device__ CompositeKey* row_bests(unsigned row) const {
     return bests + std::size_t{row} * static_cast<unsigned>(groups);
@@ -79,17 +92,22 @@ struct DeviceRows {
 struct DeviceNotes {
   unsigned kept;
   unsigned spilled;
-  unsigned size;        // composite keys that came
-  unsigned above;       // composite keys for owners of higher ranges
-  unsigned all;         // composite keys that the blocks of the row kept
-  unsigned all_here;    // that this one did
+  unsigned size;            // composite keys that came
+  unsigned above;           // composite keys for owners of higher ranges
+  unsigned all;             // composite keys that the blocks of the row kept
+  unsigned all_here;        // that this one did
+  unsigned certain;         // composite keys above the bracket, of all blocks of the row
+  unsigned certain_before;  // of those before this one
+  unsigned certain_here;
+  unsigned taken;       // of the k-th composite key's range
   unsigned overflow;    // whether some did not fit
   unsigned incomplete;  // letters that had no room for all
   unsigned sent[device_tuning.most_owners];
   unsigned senders[device_tuning.most_blocks];  // of letters that had no room for all
 };
 
-/// A row's key vectors, dealt to the blocks that share it by lines of memory.
+/// A row's key vectors, dealt to the blocks that share it by lines of memory: in turns that begin at different blocks, so
+/// that no block has all lines at some distance from each other.
 template <class Bits, int Vectors>
 struct Dealt {
   static constexpr unsigned threads = device_tuning.threads, line = 8;
@@ -103,7 +121,10 @@ struct Dealt {
     keys = row.keys;
     head = static_cast<unsigned>(row.head);
     vectors = static_cast<unsigned>(row.vectors);
-    first = (threadIdx.x / line * parts + part) * line + threadIdx.x % line;
+    unsigned const turn = threadIdx.x / line;
+    unsigned in_turn = part + turn;
+    while (in_turn >= parts) in_turn -= parts;
+    first = (turn * parts + in_turn) * line + threadIdx.x % line;
     step = parts * threads;
   }
   __device__ unsigned place(int batch, int v) const {
@@ -111,8 +132,22 @@ struct Dealt {
   }
 };
 
-/// A thread's samples, each from a scattered place of a stratum. Neighboring strata go to different groups, so that a row
-/// in which position and rank go together is sampled as well as any.
+/// The numbers below parts * threads in an order of their own, so that neighbors are far from each other.
+/// \param number  one of them
+__device__ inline unsigned shuffled(unsigned number, unsigned parts) {
+  constexpr unsigned threads = device_tuning.threads;
+  unsigned low = number % threads, high = number / threads;
+#pragma unroll
+  for (unsigned const salt : {0x9e3779b9u, 0x85ebca6bu}) {
+    low ^= (high + 1) * salt >> 20 & (threads - 1);
+    high += __umulhi((low + 1) * (salt * 0x2545f491u), parts);
+    high -= high >= parts ? parts : 0;
+  }
+  return high * threads + low;
+}
+
+/// A thread's samples, each from a scattered place of a stratum. Strata go to groups as if by chance, so that wherever the
+/// k best keys stand it is known how many groups have one of them.
 template <class Bits, int Rounds>
 struct Samples {
   unsigned group;
@@ -122,11 +157,12 @@ struct Samples {
   template <class CompositeKey>
   __device__ Samples(DeviceRows<Bits, CompositeKey> const& rows, Bits const* row_keys)
       : group(blockIdx.x * (device_tuning.threads / 32) + threadIdx.x / 32) {
+    auto const strata = static_cast<unsigned>(rows.groups) * 32;  // of a round
+    unsigned const stratum =
+        shuffled(group * 32 + threadIdx.x % 32, static_cast<unsigned>(rows.parts));
 #pragma unroll
     for (int i = 0; i < Rounds; ++i) {
-      unsigned const s =
-          (static_cast<unsigned>(i) * 32 + threadIdx.x % 32) * static_cast<unsigned>(rows.groups) +
-          group;
+      unsigned const s = static_cast<unsigned>(i) * strata + stratum;
       places[i] = s * rows.stratum +
                   __umulhi(static_cast<unsigned>(scatter(s + 0x9e3779b97f4a7c15ull)), rows.stratum);
       keys[i] = __ldg(row_keys + places[i]);
@@ -146,7 +182,7 @@ struct Samples {
 
 /// \tparam Vectors  that a thread loads before it looks at any
 /// \tparam Rounds  samples that it takes
-template <class Bits, class CompositeKey, int Vectors, int Rounds>
+template <class Bits, class CompositeKey, int Vectors, int Rounds, Sought Seeks = Sought::threshold>
 class DeviceSelection {
  public:
   __device__ explicit DeviceSelection(DeviceRows<Bits, CompositeKey> const& rows) : m_rows(rows) {}
@@ -176,7 +212,10 @@ class DeviceSelection {
   static constexpr int threads = device_tuning.threads;
   static constexpr int warps = threads / 32;
   static constexpr int width = Vector<Bits>::size;
-  static constexpr unsigned most_kept = device_tuning.kept;
+  static constexpr unsigned most_spilled = device_tuning.kept;
+  static constexpr unsigned few_owners = 4;  // which may have unequal shares
+  static constexpr bool brackets = Seeks == Sought::bracket;
+  static_assert(!brackets || Rounds == 1);
   using Steps = Ranges<CompositeKey, threads, device_tuning.most_owners>;
   using Samples = cuda::Samples<Bits, Rounds>;
   using Shares = Dealt<Bits, Vectors>;
@@ -199,8 +238,9 @@ class DeviceSelection {
   __device__ CompositeKey* spare() const { return list() + m_rows.capacity; }
   /// Of the keys that a block keeps.
   __device__ unsigned* positions() const {
-    return reinterpret_cast<unsigned*>(spare() + m_rows.capacity);
+    return reinterpret_cast<unsigned*>(spare() + (brackets ? threads : m_rows.capacity));
   }
+  __device__ unsigned most_kept() const { return static_cast<unsigned>(m_rows.kept); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
 
@@ -223,36 +263,6 @@ class DeviceSelection {
   }
 
   // ---- threshold and pivots
-
-  /// Of the groups.
-  __device__ int order_of(unsigned k) const {
-    float const groups = static_cast<float>(m_rows.groups);
-    float const expected = static_cast<float>(k) * m_rows.samples_a_key;
-    float const selected = groups * (1 - __expf(-expected / groups));
-    float const order = selected + 4 * sqrtf(selected) + 4;
-    return static_cast<int>(fminf(order, groups));
-  }
-
-  /// Finds the threshold and the pivots.
-  __device__ CompositeKey find_limits(unsigned k) const {
-    Share const share(m_rows, m_rows.row_bests(row()));
-    int const order = order_of(k);
-    auto const ranks = Steps::range_of(share.bound(m_rows, order), share.greatest(m_rows));
-    int const bits = m_rows.map.position_bits;
-    auto const position_mask = static_cast<CompositeKey>(m_rows.map.position_mask);
-    auto const found = Steps::search(
-        [&](auto const& visit) { share.visit(visit); }, order,
-        Searched<CompositeKey>{static_cast<CompositeKey>(ranks.low) << bits,
-                               static_cast<CompositeKey>(ranks.high) << bits | position_mask, 0,
-                               false, false},
-        m_rows.owners, [](CompositeKey pivot) { return pivot; });
-    CompositeKey threshold = found.low;
-    if (found.coarse) find_pivots_of(m_rows, threshold);
-    if (m_rows.forced == Threshold::too_high)
-      threshold = static_cast<CompositeKey>(~CompositeKey{0});
-    if (m_rows.forced == Threshold::too_low) threshold = 0;
-    return threshold;
-  }
 
   /// A thread's share of the warps' best samples.
   struct Share {
@@ -309,20 +319,91 @@ class DeviceSelection {
     }
   };
 
-  /// Takes the pivots from the samples in order.
-  __device__ static __noinline__ void find_pivots_of(DeviceRows<Bits, CompositeKey> const& rows,
-                                                     CompositeKey threshold) {
-    DeviceSelection(rows).find_pivots(threshold);
+  /// Of the groups.
+  __device__ int order_of(unsigned k) const {
+    float const groups = static_cast<float>(m_rows.groups);
+    float const expected = static_cast<float>(k) * m_rows.samples_a_key;
+    float const selected = groups * (1 - __expf(-expected / groups));
+    float const order = selected + 4 * sqrtf(selected) + 4;
+    return static_cast<int>(fminf(order, groups));
   }
-  __device__ void find_pivots(CompositeKey threshold) const {
+
+  /// Of the groups: one that surely has the k-th composite key's better ones alone, or nearly so, and one that has not.
+  __device__ Orders orders_of(unsigned k) const {
+    float const groups = static_cast<float>(m_rows.groups);
+    float const share = static_cast<float>(k) / static_cast<float>(m_rows.problem.shape.n);
+    float const others = expf(32 * log1pf(-share));  // share of groups without any of the k best
+    float const margin = 4 * sqrtf(groups * others * (1 - others)) + 4;
+    return {static_cast<int>(groups * (1 - others) - margin),
+            static_cast<int>(fminf(groups * (1 - others) + margin, groups))};
+  }
+
+  /// Finds the limits and the pivots.
+  __device__ Limits<CompositeKey> find_limits(unsigned k) const {
+    if constexpr (brackets)
+      return find_bracket(orders_of(k));
+    else
+      return {find_threshold(order_of(k)), static_cast<CompositeKey>(~CompositeKey{0})};
+  }
+
+  /// All composite keys whose ranks may matter.
+  __device__ Searched<CompositeKey> range_of(Share const& share, int order) const {
+    auto const ranks = Steps::range_of(share.bound(m_rows, order), share.greatest(m_rows));
+    int const bits = m_rows.map.position_bits;
+    auto const position_mask = static_cast<CompositeKey>(m_rows.map.position_mask);
+    return {static_cast<CompositeKey>(ranks.low) << bits,
+            static_cast<CompositeKey>(ranks.high) << bits | position_mask, 0, false, false};
+  }
+
+  __device__ Limits<CompositeKey> find_bracket(Orders const& orders) const {
+    constexpr CompositeKey greatest = static_cast<CompositeKey>(~CompositeKey{0});
+    Share const share(m_rows, m_rows.row_bests(row()));
+    auto const each_sample = [&](auto const& visit) { share.visit(visit); };
+    auto const range = range_of(share, orders.low);
+    auto const found = Steps::search_bracket(each_sample, orders, range.low, range.high);
+    if (!Steps::note_pivots(each_sample, found, m_rows.owners)) sort_samples_of(m_rows, found);
+    if (m_rows.forced == Threshold::too_high) return {greatest, greatest};
+    if (m_rows.forced == Threshold::too_low) return {found.low, found.low};
+    return {found.low, orders.high > 0 ? found.high : greatest};
+  }
+
+  __device__ CompositeKey find_threshold(int order) const {
+    Share const share(m_rows, m_rows.row_bests(row()));
+    auto const each_sample = [&](auto const& visit) { share.visit(visit); };
+    auto const range = range_of(share, order);
+    auto const found = Steps::search(each_sample, order, range, m_rows.owners,
+                                     [](CompositeKey pivot) { return pivot; });
+    CompositeKey threshold = found.low;
+    if (found.coarse && owners() > few_owners)
+      find_pivots_of(m_rows, {threshold, range.high, found.reaching});
+    if (m_rows.forced == Threshold::too_high)
+      threshold = static_cast<CompositeKey>(~CompositeKey{0});
+    if (m_rows.forced == Threshold::too_low) threshold = 0;
+    return threshold;
+  }
+
+  /// Takes the pivots from the samples in a range, if need be in order.
+  __device__ static __noinline__ void find_pivots_of(DeviceRows<Bits, CompositeKey> const& rows,
+                                                     Bracket<CompositeKey> range) {
+    Share const share(rows, rows.row_bests(row()));
+    auto const each_sample = [&](auto const& visit) { share.visit(visit); };
+    if (!Steps::note_pivots(each_sample, range, rows.owners)) sort_samples_of(rows, range);
+  }
+  __device__ static __noinline__ void sort_samples_of(DeviceRows<Bits, CompositeKey> const& rows,
+                                                      Bracket<CompositeKey> range) {
+    DeviceSelection(rows).sort_samples(range);
+  }
+  __device__ void sort_samples(Bracket<CompositeKey> range) const {
     Share const share(m_rows, m_rows.row_bests(row()));
     share.visit([&](CompositeKey composite) {
-      if (composite >= threshold) list()[atomicAdd(&notes().size, 1u)] = composite;
+      if (range.low <= composite && composite <= range.high)
+        list()[atomicAdd(&notes().size, 1u)] = composite;
     });
     __syncthreads();
     unsigned const size = notes().size;
     CompositeKey const* const in_order =
-        Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
+        brackets ? Steps::rank_few(list(), spare(), size)
+                 : Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
     if (threadIdx.x + 1 < owners())
       Steps::notes().limits[threadIdx.x] = in_order[(threadIdx.x + 1) * size / owners()];
     Steps::clear();
@@ -334,17 +415,18 @@ class DeviceSelection {
 
   __device__ void select(Shares const& deal, Held& tile, Held& next, unsigned k,
                          Output<Bits> const& to) const {
-    CompositeKey const threshold = find_limits(k);
+    Limits<CompositeKey> const limits = find_limits(k);
     OrderedBitsMap<Bits> const& rank = m_rows.map.rank;
     if (rank.magnitude != 0 && rank.ordered_nan != 0)
-      stream<true>(deal, tile, next, threshold);
+      stream<true>(deal, tile, next, limits.low);
     else
-      stream<false>(deal, tile, next, threshold);
-    send_kept(deal, threshold);
+      stream<false>(deal, tile, next, limits.low);
+    unsigned const slot = send_kept(deal, limits);
     read_letters();
     __syncthreads();
     if (!is_proven(k)) return select_exactly_of(m_rows, k);
-    if (owns() && notes().above < k) put_own(deal, to, k);
+    if constexpr (brackets) put_certain(deal, to, slot);
+    if (owns() && certain() + notes().above < k) put_own(deal, to, k);
   }
 
   template <bool NanWins>
@@ -352,6 +434,7 @@ class DeviceSelection {
     Filter const filter(m_rows.map, threshold, deal.head);
     each_batch(deal, m_rows.batches, tile, next,
                [&](Held const& held, int batch) { keep<NanWins>(deal, held, batch, filter); });
+    if (part() == 0) keep_ends(deal);
   }
 
   using Filter = VectorFilter<Bits, CompositeKey>;
@@ -361,10 +444,10 @@ class DeviceSelection {
   __device__ void keep(Shares const& deal, Held const& tile, int batch,
                        Filter const& filter) const {
     unsigned passed = passing_of<NanWins>(deal, batch, tile, filter);
-    if (passed == 0) return;
+    if (!brackets && passed == 0) return;
     auto const mine = static_cast<unsigned>(__popc(passed));
-    unsigned slot = atomicAdd(&notes().kept, mine);
-    if (slot + mine > most_kept) return;
+    unsigned slot = claim_kept(mine);
+    if (slot + mine > most_kept()) return;
 #pragma unroll 1
     for (; passed != 0; passed &= passed - 1) {
       int const bit = __ffs(static_cast<int>(passed)) - 1;
@@ -373,29 +456,62 @@ class DeviceSelection {
     }
   }
 
+  /// Room for what a thread keeps. Beside a bracket nearly all of them do, and a warp asks together.
+  __device__ unsigned claim_kept(unsigned mine) const {
+    if (!brackets) return atomicAdd(&notes().kept, mine);
+    unsigned const up_to = warp_sum_to(mine);
+    unsigned slot = 0;
+    if (lane() == 31 && up_to > 0) slot = atomicAdd(&notes().kept, up_to);
+    return __shfl_sync(full_warp, slot, 31) + up_to - mine;
+  }
+
+  /// Notes where the keys before and behind the vectors are.
+  __device__ void keep_ends(Shares const& deal) const {
+    auto const n = static_cast<unsigned>(m_rows.problem.shape.n);
+    unsigned const tail = deal.head + deal.vectors * width;
+    unsigned const ends = deal.head + n - tail;
+    if (threadIdx.x >= ends) return;
+    unsigned const slot = atomicAdd(&notes().kept, 1u);
+    if (slot < most_kept())
+      positions()[slot] = threadIdx.x < deal.head ? threadIdx.x : tail + threadIdx.x - deal.head;
+  }
+
   // ---- exchange
 
-  __device__ void send_kept(Shares const& deal, CompositeKey threshold) const {
+  static constexpr unsigned none = ~0u;
+
+  /// Sends what is in the limits, and what is above leaves in the list.
+  /// \return how many the threads before this one left
+  __device__ unsigned send_kept(Shares const& deal, Limits<CompositeKey> const& limits) const {
     __syncthreads();
     unsigned const kept = notes().kept;
     Bits const* const keys = deal.keys - deal.head;
+    unsigned certain = 0;
     // Where some did not fit, not all of those that should have are there.
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < kept && kept <= most_kept; i += threads) {
+    for (unsigned i = threadIdx.x; i < kept && kept <= most_kept(); i += threads) {
       unsigned const position = positions()[i];
-      offer(__ldg(keys + position), position, threshold);
+      CompositeKey const composite = m_rows.map(__ldg(keys + position), std::uint64_t{position});
+      bool const is_certain = brackets && composite > limits.high;
+      certain += is_certain;
+      if (brackets && !is_certain) positions()[i] = none;
+      if (!is_certain && composite >= limits.low) send(composite);
     }
-    if (part() == 0) offer_ends(deal, threshold);
     __syncthreads();
     unsigned const own = threadIdx.x < owners() ? notes().sent[threadIdx.x] : 0;
-    unsigned const above = Steps::sum_before(own), spilled = notes().spilled;
+    // Both sums are below 2^16 and are found together.
+    unsigned const before = Steps::sum_before(certain << 16 | own), spilled = notes().spilled;
+    unsigned const above = brackets ? before & 0xffff : before, certain_before = before >> 16;
     if (spilled != 0) __threadfence();  // what was spilled is there before the letters
     // Whoever has the last owner's knows how many there are.
     if (threadIdx.x + 1 == owners()) notes().all_here = above + own;
+    if (brackets && threadIdx.x + 1 == threads) notes().certain_here = certain_before + certain;
     __syncthreads();
-    bool const overflow = kept > most_kept || spilled > most_kept;
+    bool const overflow = kept > most_kept() || spilled > most_spilled;
     if (threadIdx.x < owners())
-      Letters::write_head(letter(threadIdx.x), {own, above, notes().all_here, spilled, overflow});
+      Letters::write_head(letter(threadIdx.x), {own, above, notes().all_here, spilled,
+                                                brackets ? notes().certain_here : 0, overflow});
+    return certain_before;
   }
 
   /// From this block to an owner.
@@ -403,31 +519,22 @@ class DeviceSelection {
     return m_rows.inbox(row(), owner) + part() * units();
   }
 
-  /// Sends what reaches the threshold to its owner.
-  __device__ void offer(Bits key, unsigned position, CompositeKey threshold) const {
-    CompositeKey const composite = m_rows.map(key, std::uint64_t{position});
-    if (composite < threshold) return;
+  /// To the owner of its range.
+  __device__ void send(CompositeKey composite) const {
     auto const owner = static_cast<unsigned>(Steps::owner_of(composite, m_rows.owners));
     unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
     if (slot < Letters::capacity(units())) return Letters::write(letter(owner), slot, composite);
     unsigned const behind = atomicAdd(&notes().spilled, 1u);
-    if (behind < most_kept) m_rows.spilled_of(row(), part())[behind] = composite;
-  }
-
-  /// The keys before and behind the vectors.
-  __device__ void offer_ends(Shares const& deal, CompositeKey threshold) const {
-    unsigned const n = static_cast<unsigned>(m_rows.problem.shape.n);
-    unsigned const tail = deal.head + deal.vectors * width;
-    Bits const* const keys = deal.keys - deal.head;
-    if (threadIdx.x < deal.head) offer(keys[threadIdx.x], threadIdx.x, threshold);
-    if (tail + threadIdx.x < n) offer(keys[tail + threadIdx.x], tail + threadIdx.x, threshold);
+    if (behind < most_spilled) m_rows.spilled_of(row(), part())[behind] = composite;
   }
 
   // ---- rank
 
   /// Whether the counts show that all blocks together hold the k best.
   __device__ bool is_proven(unsigned k) const {
-    return notes().overflow == 0 && k <= notes().all && notes().all <= capacity();
+    unsigned const certain = this->certain();
+    return notes().overflow == 0 && certain <= k && k <= certain + notes().all &&
+           notes().all <= capacity();
   }
 
   /// A unit a thread. Blocks that own nothing read the heads alone.
@@ -454,6 +561,9 @@ class DeviceSelection {
     bool const first = reads && unit == 0;
     unsigned const above = warp_total(first ? head.above : 0);
     unsigned const all = warp_total(first ? head.all : 0);
+    unsigned const certain = brackets ? warp_total(first ? head.certain : 0) : 0;
+    unsigned const certain_before =
+        brackets ? warp_total(first && from < part() ? head.certain : 0) : 0;
     bool const overflow = first && head.overflow;
     bool const incomplete = first && head.own > Letters::capacity(units());
     unsigned const up_to = warp_sum_to(here);
@@ -462,6 +572,8 @@ class DeviceSelection {
       slot = atomicAdd(&notes().size, up_to);
       atomicAdd(&notes().above, above);
       atomicAdd(&notes().all, all);
+      if (brackets) atomicAdd(&notes().certain, certain);
+      if (brackets) atomicAdd(&notes().certain_before, certain_before);
     }
     if (overflow) notes().overflow = 1;
     if (incomplete) notes().senders[atomicAdd(&notes().incomplete, 1u)] = from << 16 | head.spilled;
@@ -490,15 +602,81 @@ class DeviceSelection {
     __syncthreads();
   }
 
+  /// What is above the bracket, behind that of the blocks before.
+  /// \param slot  of the thread's first, among the block's
+  __device__ void put_certain(Shares const& deal, Output<Bits> const& to, unsigned slot) const {
+    Bits const* const keys = deal.keys - deal.head;
+    unsigned const kept = notes().kept;
+    slot += notes().certain_before;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < kept; i += threads) {
+      unsigned const position = positions()[i];
+      if (position == none) continue;
+      Bits const key = __ldg(keys + position);
+      if (m_rows.selected == nullptr)
+        to.store(slot, key, position, true);
+      else
+        row_selected()[slot] = m_rows.map(key, std::uint64_t{position});
+      ++slot;
+    }
+  }
+
+  /// Composite keys of the row that are above the bracket.
+  __device__ static unsigned certain() { return brackets ? notes().certain : 0; }
+
+  __device__ CompositeKey* row_selected() const {
+    return m_rows.selected + std::size_t{row()} * m_rows.problem.shape.k;
+  }
+
+  __device__ void put(Bits const* keys, Output<Bits> const& to, unsigned slot,
+                      CompositeKey composite) const {
+    if (brackets && m_rows.selected != nullptr)
+      row_selected()[slot] = composite;
+    else
+      to.store(m_rows.map, keys, slot, composite, true);
+  }
+
   __device__ void put_own(Shares const& deal, Output<Bits> const& to, unsigned k) const {
     if (notes().incomplete != 0) read_spilled_of(m_rows);
-    unsigned const size = notes().size, above = notes().above, put = min(size, k - above);
-    bool const as_they_are = m_rows.sorted == Sorted::no && put == size;
+    Bits const* const keys = deal.keys - deal.head;
+    unsigned const size = notes().size, above = certain() + notes().above;
+    unsigned const wanted = min(size, k - above);
+    bool const as_they_are = (brackets || m_rows.sorted == Sorted::no) && wanted == size;
+    if (brackets && !as_they_are && size > threads) return put_best_of(m_rows, above, wanted);
     CompositeKey const* const in_order =
-        as_they_are ? list() : Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
+        as_they_are ? list()
+        : brackets  ? Steps::rank_few(list(), spare(), size)
+                    : Steps::in_order(list(), spare(), size, device_tuning.crowded_bin);
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < put; i += threads)
-      to.store(m_rows.map, deal.keys - deal.head, above + i, in_order[i], true);
+    for (unsigned i = threadIdx.x; i < wanted; i += threads) put(keys, to, above + i, in_order[i]);
+  }
+
+  static __device__ __noinline__ void put_best_of(DeviceRows<Bits, CompositeKey> const& rows,
+                                                  unsigned first_slot, unsigned wanted) {
+    DeviceSelection(rows).put_best(first_slot, wanted);
+  }
+  /// The best of the list, which is long, by digits.
+  __device__ void put_best(unsigned first_slot, unsigned wanted) const {
+    auto* const histogram = reinterpret_cast<unsigned*>(spare());
+    unsigned const size = notes().size;
+    Digit<CompositeKey> digit(0, m_rows.map.width());
+    auto need = static_cast<unsigned long long>(wanted);
+#pragma unroll 1
+    while (digit.high > 0) {
+      digit.count(histogram, [&](auto const& visit) {
+        for (unsigned i = threadIdx.x; i < size; i += threads) visit(list()[i]);
+      });
+      Place const place =
+          block_find<digits, threads>(need, [&](int bin) { return histogram[bin]; });
+      need -= place.above;
+      digit = digit.next(place.bin);
+      if (need == place.here) break;
+    }
+    CompositeKey const threshold = digit.least();
+    Output<Bits> const to(m_rows.problem, row());
+    for (unsigned i = threadIdx.x; i < size; i += threads)
+      if (list()[i] >= threshold)
+        put(m_rows.problem.row_keys(row()), to, first_slot + claim(&notes().taken), list()[i]);
   }
 
   // ---- exactly
@@ -515,12 +693,19 @@ class DeviceSelection {
     clear_counts(state.counts[0]);
     wait_for_all(state, barriers);
     CompositeKey const threshold = find_by_digits(state, k, barriers);
-    CompositeKey* const selected = m_rows.selected + std::size_t{row()} * m_rows.problem.shape.k;
-    each_composite([&](CompositeKey composite) {
-      if (composite >= threshold) selected[claim(&state.found)] = composite;
-    });
-    wait_for_all(state, barriers);
-    rank_selected(selected, k);
+    if constexpr (brackets) {
+      Output<Bits> const to(m_rows.problem, row());
+      each_composite([&](CompositeKey composite) {
+        if (composite >= threshold)
+          put(m_rows.problem.row_keys(row()), to, claim(&state.found), composite);
+      });
+    } else {
+      each_composite([&](CompositeKey composite) {
+        if (composite >= threshold) row_selected()[claim(&state.found)] = composite;
+      });
+      wait_for_all(state, barriers);
+      rank_selected(row_selected(), k);
+    }
   }
 
   __device__ CompositeKey find_by_digits(RowState& state, unsigned k, unsigned& barriers) const {

@@ -146,9 +146,27 @@ __device__ void each_batch(Deal const& deal, int batches, Held& tile, Held& next
 template <class T>
 struct Searched {
   T low, high;
-  unsigned above;  // samples
-  bool crowded;    // many samples are `low`
-  bool coarse;     // pivots may be far from parting the samples equally
+  unsigned above;         // samples
+  bool crowded;           // many samples are `low`
+  bool coarse;            // pivots may be far from parting the samples equally
+  unsigned reaching = 0;  // samples that are not below `low`
+};
+
+/// Of samples, from the best on: what is at the one is surely above the k-th key, what is at the other surely below.
+struct Orders {
+  int high;  // below 1 where none is sure to be above
+  int low;
+};
+
+template <class T>
+struct Bracket {
+  T low, high;
+  unsigned samples;  // from low to high
+};
+
+/// A histogram's bin in which an order stands.
+struct FoundBin {
+  unsigned bin, above, here;
 };
 
 template <class CompositeKey, int Threads, int MostOwners>
@@ -158,6 +176,7 @@ struct RangeNotes {
   unsigned warp_sums[32];
   unsigned histogram[Threads];
   unsigned found_bin, found_above, found_here;
+  FoundBin found[2];
 };
 
 /// The steps of a block; all its threads call them.
@@ -209,10 +228,8 @@ class Ranges {
       unsigned const here = histogram[bin];
       unsigned const above = range.above + sum_before(here);
       unsigned const to = above + here;
-      for (unsigned i = static_cast<unsigned>(static_cast<float>(above) * owners_a_sample),
-                    end = static_cast<unsigned>(static_cast<float>(to) * owners_a_sample);
-           i < end && i + 1 < static_cast<unsigned>(owners); ++i)
-        notes().limits[i] = composite_at(range.low + (static_cast<T>(bin) << shift));
+      note_pivots_of_bin(above, here, owners_a_sample, owners,
+                         composite_at(range.low + (static_cast<T>(bin) << shift)));
       if (above < static_cast<unsigned>(order) && static_cast<unsigned>(order) <= to) {
         notes().found_bin = bin;
         notes().found_above = above;
@@ -222,14 +239,90 @@ class Ranges {
       __syncthreads();
       auto const bins_above =
           static_cast<unsigned>((range.high - range.low) >> shift) - notes().found_bin;
-      range.coarse |= notes().found_here > few || 2 * bins_above < static_cast<unsigned>(owners);
+      range.coarse |= notes().found_here > few || 4 * bins_above < static_cast<unsigned>(owners);
       range.low += static_cast<T>(notes().found_bin) << shift;
       T const end = range.low + ((T{1} << shift) - 1);
       if (end < range.high) range.high = end;
       range.above = notes().found_above;
+      range.reaching = notes().found_above + notes().found_here;
       range.crowded = notes().found_here > few;
       if (!range.crowded || shift == 0) return range;
     }
+  }
+
+  /// Finds composite keys at or a little above the one order among the samples, and at or a little below the other. The
+  /// bins are clear; a bin counts for both orders, 16 bits each.
+  template <class T, class EachSample>
+  __device__ static Bracket<T> search_bracket(EachSample const& each_sample, Orders const& orders,
+                                              T low, T high) {
+    unsigned* const histogram = notes().histogram;
+    unsigned const few = static_cast<unsigned>(orders.low - orders.high) / 8 + 4;
+    int const wanted[2] = {orders.high > 1 ? orders.high : 1, orders.low};
+    Searched<T> ends[2] = {{low, high, 0, true, false}, {low, high, 0, true, false}};
+    while (true) {
+      int shifts[2];
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        int const bits = highest_bit(static_cast<T>(ends[e].high - ends[e].low)) + 1;
+        shifts[e] = bits > bin_bits ? bits - bin_bits : 0;
+      }
+      each_sample([&](T mine) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          if (ends[e].low <= mine && mine <= ends[e].high)
+            atomicAdd(&histogram[static_cast<unsigned>((mine - ends[e].low) >> shifts[e])],
+                      1u << 16 * e);
+      });
+      __syncthreads();
+      unsigned const bin = Threads - 1 - threadIdx.x;
+      unsigned const here = histogram[bin], before = sum_before(here);
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        unsigned const mine = here >> 16 * e & 0xffff;
+        unsigned const above = ends[e].above + (before >> 16 * e & 0xffff);
+        if (above < static_cast<unsigned>(wanted[e]) &&
+            static_cast<unsigned>(wanted[e]) <= above + mine)
+          notes().found[e] = {bin, above, mine};
+      }
+      histogram[bin] = 0;
+      __syncthreads();
+      bool open = false;
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        FoundBin const found = notes().found[e];
+        ends[e].low += static_cast<T>(found.bin) << shifts[e];
+        T const end = ends[e].low + ((T{1} << shifts[e]) - 1);
+        if (end < ends[e].high) ends[e].high = end;
+        ends[e].above = found.above;
+        ends[e].reaching = found.above + found.here;
+        open |= found.here > few && shifts[e] > 0;
+      }
+      if (!open) return {ends[1].low, ends[0].high, ends[1].reaching - ends[0].above};
+    }
+  }
+
+  /// Notes pivots that part the samples of a range, by a bin a thread. The bins are clear.
+  /// \return whether they part them about equally, which many samples in a bin prevent
+  template <class EachSample>
+  __device__ static bool note_pivots(EachSample const& each_sample, Bracket<CompositeKey> range,
+                                     int owners) {
+    unsigned* const histogram = notes().histogram;
+    CompositeKey const low = range.low, high = range.high;
+    float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(range.samples);
+    int const bits = highest_bit(static_cast<CompositeKey>(high - low)) + 1;
+    int const shift = bits > bin_bits ? bits - bin_bits : 0;
+    each_sample([&](CompositeKey mine) {
+      if (low <= mine && mine <= high)
+        atomicAdd(&histogram[static_cast<unsigned>((mine - low) >> shift)], 1u);
+    });
+    __syncthreads();
+    unsigned const bin = Threads - 1 - threadIdx.x;
+    unsigned const here = histogram[bin], above = sum_before(here);
+    note_pivots_of_bin(above, here, owners_a_sample, owners,
+                       low + (static_cast<CompositeKey>(bin) << shift));
+    histogram[bin] = 0;
+    unsigned const few = 2 * range.samples / static_cast<unsigned>(owners) + 4;
+    return __syncthreads_or(here > few) == 0;
   }
 
   /// Of what the threads before this one have.
@@ -260,28 +353,49 @@ class Ranges {
                                : rank_by_bins(list, spare, size, crowded_bin);
   }
 
- private:
-  static constexpr int warps = Threads / 32;
-  static constexpr int bin_bits = std::bit_width(unsigned{Threads}) - 1;
-  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
-  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
-
   /// A composite key's place is the number of better ones, which neighboring threads count together.
+  /// \param size  at most that of the block
   __device__ static CompositeKey const* rank_few(CompositeKey const* list, CompositeKey* spare,
                                                  unsigned size) {
     unsigned slices = 32;
     while (slices > 1 && size * slices > Threads) slices /= 2;
     unsigned const slice = threadIdx.x % slices, i = threadIdx.x / slices;
     CompositeKey const composite = i < size ? list[i] : CompositeKey{0};
+    constexpr unsigned ahead = 8;
     unsigned better = 0;
-#pragma unroll 4
-    for (unsigned j = slice; j < size; j += slices) better += list[j] > composite;
+#pragma unroll 1
+    for (unsigned first = slice; first < size && i < size; first += ahead * slices) {
+      CompositeKey others[ahead];
+#pragma unroll
+      for (unsigned a = 0; a < ahead; ++a) {
+        unsigned const j = first + a * slices;
+        others[a] = j < size ? list[j] : CompositeKey{0};
+      }
+#pragma unroll
+      for (CompositeKey const other : others) better += other > composite;
+    }
 #pragma unroll 1
     for (unsigned mask = slices / 2; mask > 0; mask /= 2)
       better += __shfl_xor_sync(full_warp, better, mask);
     if (i < size && slice == 0) spare[better] = composite;
     __syncthreads();
     return spare;
+  }
+
+ private:
+  static constexpr int warps = Threads / 32;
+  static constexpr int bin_bits = std::bit_width(unsigned{Threads}) - 1;
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
+
+  /// \param above  samples in higher bins
+  __device__ static void note_pivots_of_bin(unsigned above, unsigned here, float owners_a_sample,
+                                            int owners, CompositeKey pivot) {
+    unsigned const to = above + here;
+    for (unsigned i = static_cast<unsigned>(static_cast<float>(above) * owners_a_sample),
+                  end = static_cast<unsigned>(static_cast<float>(to) * owners_a_sample);
+         i < end && i + 1 < static_cast<unsigned>(owners); ++i)
+      notes().limits[i] = pivot;
   }
 
   /// Sorts by bins of what a composite key is above the least, and ranks the composite keys of a bin among themselves.
