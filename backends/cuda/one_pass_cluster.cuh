@@ -134,6 +134,8 @@ class ClusterSelection {
   /// Whether this block finds the threshold: that of the lowest range, which often puts nothing.
   __device__ bool leads() const { return part() + 1 == parts(); }
   __device__ CompositeKey* list() const { return Row(m_batch).list(); }
+  /// Of the keys that a block keeps.
+  __device__ unsigned* positions() const { return reinterpret_cast<unsigned*>(list()); }
   __device__ unsigned capacity() const { return static_cast<unsigned>(m_batch.capacity); }
   /// Of a block's composite keys, by the block that sent them.
   __device__ CompositeKey* inbox() const { return list() + m_batch.capacity; }
@@ -320,7 +322,7 @@ class ClusterSelection {
 
   using Filter = VectorFilter<Bits, CompositeKey>;
 
-  /// Keeps the keys that pass, with their positions.
+  /// Notes where the keys are that pass.
   template <bool NanWins>
   __device__ void keep(Shares const& deal, Held const& tile, int batch,
                        Filter const& filter) const {
@@ -332,9 +334,8 @@ class ClusterSelection {
 #pragma unroll 1
     for (; passed != 0; passed &= passed - 1) {
       int const bit = __ffs(static_cast<int>(passed)) - 1;
-      unsigned const i =
-          deal.place(batch, bit / width) * width + static_cast<unsigned>(bit % width);
-      list()[slot++] = Row::raw(__ldg(deal.keys + i), deal.head + i);
+      positions()[slot++] =
+          deal.head + deal.place(batch, bit / width) * width + static_cast<unsigned>(bit % width);
     }
   }
 
@@ -344,11 +345,11 @@ class ClusterSelection {
     __syncthreads();
     CompositeKey const threshold = Steps::notes().limits[parts() - 1];
     unsigned const kept = notes().kept;
+    Bits const* const keys = deal.keys - deal.head;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < min(kept, capacity()); i += threads) {
-      CompositeKey const raw = list()[i];
-      offer(static_cast<Bits>(raw >> (4 * sizeof(CompositeKey))), static_cast<unsigned>(raw),
-            threshold);
+      unsigned const position = positions()[i];
+      offer(__ldg(keys + position), position, threshold);
     }
     if (part() == 0) offer_ends(deal, threshold);
     __syncthreads();

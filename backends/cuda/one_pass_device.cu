@@ -61,7 +61,7 @@ bool one_pass_device_supports(int device, Shape const& shape) {
   ThresholdPlan const plan(shape, processors(device));
   return plan.parts >= device_tuning.least_parts &&
          plan.order <= device_tuning.most_order * plan.groups &&
-         list_bytes(plan, shape.key_bytes) + 2 * fixed_bytes <= room_for(200);
+         list_bytes(plan, shape.key_bytes) + 3 * fixed_bytes <= room_for(200);
 }
 
 std::size_t one_pass_device_workspace_bytes(Shape const& shape) {

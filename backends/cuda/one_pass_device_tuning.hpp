@@ -13,7 +13,7 @@ struct OnePassDeviceTuning {
   int rounds = 2;  ///< samples that a thread takes of a long row; of a short one it takes one
   int most_blocks = 128;  ///< of the device that share all rows: they send letters to each other
   int least_parts = 16;   ///< blocks that share a row
-  int most_owners = 64;   ///< of them, which put composite keys in order
+  int most_owners = 128;  ///< of them, which put composite keys in order
   int owned = 48;         ///< composite keys that are worth an owner
   int kept = 1024;        ///< composite keys that a block keeps, and as many that no letter has
                           ///< room for

@@ -66,12 +66,14 @@ struct VectorFilter {
   Bits least, least_with_tie;
   unsigned cut;  // either the vectors before it win a tie with the threshold, or the others
   bool low_wins;
+  bool any_nan;  // whether NaNs of all vectors reach the threshold, if they are the best keys
 
   /// \param head  keys before the first vector
   __device__ VectorFilter(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
                           unsigned head)
       : rank(map.rank), low_wins(map.flip != 0) {
     Bits const tie = map.ordered_bits_of(threshold);
+    any_nan = tie != rank.ordered_nan;
     least_with_tie = with_minus_zero(tie);
     least =
         tie == std::numeric_limits<Bits>::max() ? tie : with_minus_zero(static_cast<Bits>(tie + 1));
@@ -86,13 +88,15 @@ struct VectorFilter {
   /// Returns a mask: a bit for each key of a vector, set if it passes.
   template <bool NanWins>
   __device__ unsigned passing(Vector<Bits> const& vector, unsigned place) const {
-    Bits const bound = (place < cut) == low_wins ? least_with_tie : least;
+    bool const with_tie = (place < cut) == low_wins;
+    Bits const bound = with_tie ? least_with_tie : least;
+    bool const nan_passes = NanWins && (with_tie || any_nan);
     unsigned bits = 0;
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       Bits const key = vector.key(i);
       bool const passes = rank.ordered(key) >= bound ||
-                          (NanWins && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
+                          (nan_passes && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
       bits |= static_cast<unsigned>(passes) << i;
     }
     return bits;

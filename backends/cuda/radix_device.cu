@@ -82,7 +82,7 @@ std::size_t bytes_of(Shape const& shape, Sorted sorted) {
 bool radix_device_supports(int device, Shape const& shape) {
   if (!shape.packed || !is_for_device(shape)) return false;
   BracketPlan const plan(shape, processors(device));
-  return plan.serves && list_bytes(plan, shape.key_bytes) + 2 * fixed_bytes <= room_for(200);
+  return plan.serves && list_bytes(plan, shape.key_bytes) + 3 * fixed_bytes <= room_for(200);
 }
 
 std::size_t radix_device_workspace_bytes(Shape const& shape, Options const& options) {
