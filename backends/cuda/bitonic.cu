@@ -405,7 +405,8 @@ class Reduction {
   }
 
   __device__ Passing passing(Word const (&ranks)[each], unsigned threshold) const
-      requires(ranks_of_word > 1) {
+    requires(ranks_of_word > 1)
+  {
     constexpr unsigned ones = 0x00010001u;
     unsigned const thresholds = threshold * ones;
     Passing bits{};
@@ -420,7 +421,8 @@ class Reduction {
     return bits;
   }
   __device__ Passing passing(Word const (&ranks)[each], Word threshold) const
-      requires(ranks_of_word == 1) {
+    requires(ranks_of_word == 1)
+  {
     Passing bits{};
 #pragma unroll
     for (int r = 0; r < each; ++r) {

@@ -39,12 +39,12 @@ struct Work {
 };
 
 template <class CompositeKey, int Count>
-constexpr int words_of_lane = Count* static_cast<int>(sizeof(CompositeKey)) / 8;
+constexpr int words_of_lane = Count * static_cast<int>(sizeof(CompositeKey)) / 8;
 
 template <class CompositeKey, int Count, int Warps>
-constexpr int blocks_of_processor = Warps == 1
-                                        ? tuning.warp_blocks(words_of_lane<CompositeKey, Count>)
-                                        : tuning.blocks(words_of_lane<CompositeKey, Count>);
+constexpr int blocks_of_processor =
+    Warps == 1 ? tuning.warp_blocks(words_of_lane<CompositeKey, Count>)
+               : tuning.blocks(words_of_lane<CompositeKey, Count>);
 
 /// Stores the selected of a row, by `threads` threads of which this is number `thread`.
 template <class Bits, class CompositeKey>

@@ -57,7 +57,7 @@ class NeighborTiles {
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v) {
       uint4 const raw = own[32 * v + static_cast<int>(threadIdx.x) % 32];
-      unsigned(&word)[4] = keys.vectors[v].word;
+      unsigned (&word)[4] = keys.vectors[v].word;
       word[0] = raw.x, word[1] = raw.y, word[2] = raw.z, word[3] = raw.w;
     }
     __syncthreads();
