@@ -28,13 +28,13 @@ __global__ void __launch_bounds__(cluster_tuning.threads, 2)
 
 // ---- host side
 
-/// Of 16 bytes, that a thread loads together; a batch has no more keys than a word has bits.
+/// How many 16-byte vectors a thread loads together; a batch has no more keys than a word has bits.
 template <class Bits>
 constexpr int vectors_of(int bytes) {
   return std::min(bytes / 16, 2 * static_cast<int>(sizeof(Bits)));
 }
 
-/// All rows have a cluster on the device at once.
+/// How many blocks share a row, such that the device holds the clusters of all rows at once.
 int parts_of(Shape const& shape, int device) {
   int parts = 1;
   while (parts < tuning.most_parts && shape.rows * parts * 2 <= processors(device) &&
@@ -43,7 +43,7 @@ int parts_of(Shape const& shape, int device) {
   return parts;
 }
 
-/// Batches of loads in which the blocks read a row.
+/// In how many batches of loads the blocks read a row.
 std::int64_t batches_of(Shape const& shape, int parts, int bytes) {
   std::int64_t const batch = std::int64_t{parts} * cluster_tuning.threads * bytes;
   return (shape.n * shape.key_bytes + batch - 1) / batch;
@@ -59,7 +59,8 @@ int bytes_in_flight(Shape const& shape, int parts) {
   return std::min(most, 32 * shape.key_bytes);
 }
 
-/// Whether a sample of one block's keys gives a threshold, and what reaches it has room. \see ClusterSelection::order_of
+/// Whether a sample of one block's keys gives a threshold, and the keys that reach it fit. \see
+/// ClusterSelection::order_of
 bool has_threshold(Shape const& shape, int parts) {
   auto const batches = static_cast<double>(batches_of(shape, parts, bytes_in_flight(shape, parts)));
   double const vectors = static_cast<double>(shape.n * shape.key_bytes / 16);

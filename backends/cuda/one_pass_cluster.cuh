@@ -10,14 +10,14 @@
 #include "one_pass_ranges.cuh"
 #include "warp.cuh"
 
-// Few rows, each shared by the blocks of a cluster, which hold in registers what they read at first.
-// threshold: the order-th best of one block's threads, each with the best of its first vectors; pivots, from the same
-//            search, part what lies above into a range of composite keys for each block.
-// stream:    every block keeps what reaches the threshold, and sends each composite key to the block that owns its
-// range.
+// Few rows, each shared by the blocks of a cluster, which hold in registers the keys that they read first.
+// threshold: the samples are the best of the first vectors of each thread of one block; the order-th best is the
+//            threshold. Pivots from the same search divide the composite keys above it into a range for each block.
+// stream:    every block keeps the keys that reach the threshold, and sends each composite key to the block that owns
+//            its range.
 // rank:      a block ranks its composite keys behind those of the blocks that own higher ranges.
-// Counts prove the result. Where they do not, the row is selected as those of long batches are.
-// Blocks are small: what all warps do alike is most of the work.
+// The counts prove the result. If they do not, the row is selected from as in a long batch.
+// Blocks are small, because most of the work is the same in every warp.
 
 namespace ktopk::detail::cuda {
 
@@ -25,9 +25,9 @@ namespace {
 
 constexpr OnePassClusterTuning cluster_tuning = one_pass_cluster_tuning;
 
-/// What a block tells the owner of a range.
+/// The counts that a block sends to the owner of a range.
 struct alignas(16) Tally {
-  unsigned own;       // composite keys for it
+  unsigned own;       // composite keys for this owner
   unsigned above;     // composite keys for owners of higher ranges
   unsigned all;       // composite keys kept
   unsigned overflow;  // whether some did not fit
@@ -42,14 +42,14 @@ struct ClusterNotes {
   unsigned sent[most_parts];
 };
 
-/// A row's key vectors, dealt to the blocks of a cluster by lines of memory.
+/// How the vectors of a row are distributed over the blocks of a cluster, by lines of memory.
 template <class Bits, int Vectors>
 struct Deal {
   static constexpr unsigned threads = cluster_tuning.threads, line = 8;
   Bits const* keys;
   unsigned head, vectors;
-  unsigned first;        // of a thread's vectors
-  unsigned round, step;  // from a batch to the next, and from a vector of a batch to the next
+  unsigned first;        // the thread's first vector
+  unsigned round, step;  // from one batch to the next, and from one vector of a batch to the next
   int batches;
 
   __device__ Deal(Bits const* row_keys, std::int64_t n, unsigned part, unsigned parts) {
@@ -64,7 +64,7 @@ struct Deal {
     batches = static_cast<int>((vectors + round * Vectors - 1) >> shift);
     step = round * static_cast<unsigned>(batches);
   }
-  /// Of all batches the first holds vectors from all over the row.
+  /// The place of vector v of a batch. Every batch, so also the first, has vectors from all over the row.
   __device__ unsigned place(int batch, int v) const {
     return first + static_cast<unsigned>(v) * step + static_cast<unsigned>(batch) * round;
   }
@@ -75,7 +75,7 @@ class ClusterSelection {
  public:
   __device__ explicit ClusterSelection(Batch<Bits, CompositeKey> const& batch) : m_batch(batch) {}
 
-  /// Before the first row.
+  /// Called once, before the first row.
   __device__ void init() const {
     touch_parameters();
     if (threadIdx.x == 0) {
@@ -98,7 +98,7 @@ class ClusterSelection {
     int const k = static_cast<int>(problem.selected_count(row));
     Output<Bits> const to(problem, row);
     if (leads() && k > 0) find_limits(deal, tile, k);
-    // The first pass puts nothing: it brings the instructions to the cache while the threshold is found elsewhere.
+    // The first pass stores nothing: it loads the instructions to the cache while another block finds the threshold.
     Own own{0, 0, 0, false, true};
 #pragma unroll 1
     for (int pass = leads() ? 1 : 0; pass < 2; ++pass) {
@@ -131,13 +131,13 @@ class ClusterSelection {
   __device__ static CopyBarrier composites_came() { return CopyBarrier(&notes().composites_came); }
   __device__ unsigned parts() const { return static_cast<unsigned>(m_batch.parts); }
   __device__ unsigned part() const { return blockIdx.x % parts(); }
-  /// Whether this block finds the threshold: that of the lowest range, which often puts nothing.
+  /// Whether this block finds the threshold. It is the owner of the lowest range, which often stores nothing.
   __device__ bool leads() const { return part() + 1 == parts(); }
   __device__ CompositeKey* list() const { return Row(m_batch).list(); }
   /// Of the keys that a block keeps.
   __device__ unsigned* positions() const { return reinterpret_cast<unsigned*>(list()); }
   __device__ unsigned capacity() const { return static_cast<unsigned>(m_batch.capacity); }
-  /// Of a block's composite keys, by the block that sent them.
+  /// The composite keys that a block receives, in a part for each sender.
   __device__ CompositeKey* inbox() const { return list() + m_batch.capacity; }
   __device__ unsigned slots() const {
     return static_cast<unsigned>(cluster_tuning.inbox) / parts();
@@ -145,7 +145,7 @@ class ClusterSelection {
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
 
-  /// Brings all parameters to the cache that holds constants, which takes long and would stop each of the steps.
+  /// Loads all parameters to the constant cache. That takes long, and would stop each of the steps.
   __device__ void touch_parameters() const {
     constexpr unsigned words = sizeof(Batch<Bits, CompositeKey>) / sizeof(unsigned);
     unsigned const word =
@@ -174,7 +174,7 @@ class ClusterSelection {
 
   // ---- threshold and pivots
 
-  /// Of the samples.
+  /// Which of the samples, counted from the best, is the threshold.
   __device__ int order_of(Shares const& deal, int k) const {
     float const all = static_cast<float>(deal.vectors * width);
     float const share = 1.0f / static_cast<float>(parts() * static_cast<unsigned>(deal.batches));
@@ -186,7 +186,7 @@ class ClusterSelection {
     return static_cast<int>(fminf(order, groups));
   }
 
-  /// By the block that leads.
+  /// Finds the threshold and the pivots; called by the block that leads.
   __device__ void find_limits(Shares const& deal, Held const& tile, int k) const {
     int const order = order_of(deal, k);
     OrderedBits best = 0;
@@ -224,7 +224,7 @@ class ClusterSelection {
     __syncthreads();
   }
 
-  /// The best rank of a thread's vectors.
+  /// The best rank in a thread's vectors.
   __device__ OrderedBits best_of(Shares const& deal, Held const& tile) const {
     OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
     Bits best = 0;
@@ -242,7 +242,7 @@ class ClusterSelection {
     return best == rank.ordered(rank.minus_zero) ? rank.ordered(Bits{0}) : best;
   }
 
-  /// What is rare reads the keys again, in a loop.
+  /// Rare steps read the keys again, in a loop.
 
   __device__ Bits best_of_numbers(Shares const& deal) const {
     Bits best = 0;
@@ -285,10 +285,10 @@ class ClusterSelection {
 
   // ---- stream
 
-  /// What a block owns of the selected.
+  /// The composite keys in a block's range.
   struct Own {
-    unsigned size;   // composite keys
-    unsigned above;  // that others have
+    unsigned size;   // how many there are
+    unsigned above;  // how many there are in higher ranges
     unsigned put;    // how many of the best are selected
     bool as_they_are, proven;
   };
@@ -363,7 +363,7 @@ class ClusterSelection {
            reinterpret_cast<uint4*>(&notes().tallies[part()]), &notes().tallies_came, lane());
   }
 
-  /// Sends what reaches the threshold to its owner.
+  /// Sends a composite key that reaches the threshold to its owner.
   __device__ void offer(Bits key, unsigned position, CompositeKey threshold) const {
     CompositeKey const composite = m_batch.map(key, std::uint64_t{position});
     if (composite < threshold) return;
@@ -373,7 +373,7 @@ class ClusterSelection {
       send(composite, inbox() + part() * slots() + slot, &notes().composites_came, owner);
   }
 
-  /// The keys before and behind the vectors.
+  /// Offers the keys before and behind the vectors.
   __device__ void offer_ends(Shares const& deal, CompositeKey threshold) const {
     unsigned const n = static_cast<unsigned>(m_batch.problem.shape.n);
     unsigned const tail = deal.head + deal.vectors * width;
@@ -384,7 +384,8 @@ class ClusterSelection {
 
   // ---- rank
 
-  /// Brings what was sent together. Not proven where the counts do not show that all blocks hold the k best.
+  /// Packs the received composite keys into the list. The row is proven if the counts show that the blocks together
+  /// hold the k best.
   __device__ Own gather_own(unsigned k, unsigned turn) const {
     Tally tally{};
     if (lane() < m_batch.parts) tally = notes().tallies[lane()];

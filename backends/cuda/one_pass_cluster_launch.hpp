@@ -6,7 +6,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The entry of one_pass_cluster.cu: no Kokkos on either side of it.
+// The interface of one_pass_cluster.cu, which uses no Kokkos.
 
 namespace ktopk::detail::cuda {
 

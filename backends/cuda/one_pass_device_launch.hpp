@@ -8,13 +8,13 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The entry of one_pass_device.cu: no Kokkos on either side of it.
+// The interface of one_pass_device.cu, which uses no Kokkos.
 
 namespace ktopk::detail::cuda {
 
 bool one_pass_device_supports(int device, Shape const& shape);
 
-/// Of shapes that some device supports; 0 of others.
+/// The workspace for a shape that some device supports; 0 for others.
 std::size_t one_pass_device_workspace_bytes(Shape const& shape);
 
 /// Enqueues one cooperative kernel on the stream. Allocates nothing, waits for nothing.

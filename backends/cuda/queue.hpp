@@ -8,7 +8,7 @@
 
 #include "queue_launch.hpp"
 
-// Specializes queue for Kokkos::Cuda: rows of any length, k up to what a warp's registers hold.
+// queue for Kokkos::Cuda: rows of any length, k up to what the registers of a warp hold.
 
 namespace ktopk::detail {
 

@@ -8,7 +8,7 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// The entry of queue.cu: no Kokkos on either side of it.
+// The interface of queue.cu, which uses no Kokkos.
 
 namespace ktopk::detail::cuda {
 

@@ -3,13 +3,13 @@
 
 #include "bisection_sort.cuh"
 
-// What a warp keeps: the best composite keys seen, sorted in its registers, and a queue in shared memory of those that
-// are still to be merged into them.
+// What a warp keeps: the best composite keys so far, sorted in its registers, and a queue in shared memory of those
+// that are still to be merged into them.
 
 namespace ktopk::detail::cuda {
 
-/// values[i], where only the running program knows i. Compared bit by bit: where the compiler sees i compared with an
-/// index, it puts the registers in memory to index them.
+/// values[i], where i is known only at run time. It tests single bits: if the compiler sees i compared with an index,
+/// it moves the registers to memory to index them.
 template <class Value, int Count>
 __device__ __forceinline__ Value pick(Value const (&values)[Count], int i) {
   unsigned const chosen = 1u << i;
@@ -19,7 +19,8 @@ __device__ __forceinline__ Value pick(Value const (&values)[Count], int i) {
   return picked;
 }
 
-/// The best of what a warp has seen, best first: composite key i in register i / 32 of lane i % 32. Zeros fill it up.
+/// The best composite keys that a warp has read, best first: number i is in register i / 32 of lane i % 32. Zeros fill
+/// the list up.
 template <class CompositeKey, int Count>
 class WarpList {
  public:
@@ -30,7 +31,7 @@ class WarpList {
     return shuffle_from(pick(m_composites, i / 32), i % 32);
   }
 
-  /// Takes in composite keys that rise from one to the next, in the order of the list.
+  /// Merges composite keys in ascending order, which are distributed over lanes as those of the list.
   template <int More>
   __device__ __forceinline__ void merge_rising(CompositeKey const (&composites)[More]) {
 #pragma unroll
@@ -38,7 +39,7 @@ class WarpList {
     sort_bitonic();
   }
 
-  /// Takes in a list of `size` composite keys, best first.
+  /// Merges a list of `size` composite keys, best first.
   __device__ __forceinline__ void merge_list(CompositeKey const* list) {
     int const lane = threadIdx.x % 32;
 #pragma unroll
@@ -64,7 +65,7 @@ class WarpList {
     composite = other > composite ? other : composite;
   }
 
-  /// Sorts what first falls, then rises.
+  /// Sorts a bitonic sequence.
   __device__ __forceinline__ void sort_bitonic() {
     merge_in_lane(m_composites, Count / 2);
 #pragma unroll
@@ -82,7 +83,7 @@ class WarpList {
 template <class CompositeKey, int Count>
 class WarpQueue {
  public:
-  /// Merging costs more where the list is long: then more composite keys are merged at once than a lane each.
+  /// How many composite keys per lane are merged at once. They are more for a long list, because merging costs more.
   static constexpr int composites_of_lane = Count < 16 ? 1 : sizeof(CompositeKey) > 8 ? 2 : 4;
   static constexpr int size = 32 * composites_of_lane;
 
@@ -94,7 +95,7 @@ class WarpQueue {
   __device__ __forceinline__ int count() const { return m_count; }
   __device__ __forceinline__ int open_slots() const { return size - m_count; }
 
-  /// Puts the composite keys of those lanes that want it in the queue, in two steps if it gets full between them.
+  /// Appends the composite keys of the lanes that want it to the queue, in two steps if it becomes full meanwhile.
   /// Returns whether the list has changed.
   __device__ __forceinline__ bool push(bool wanted, CompositeKey composite) {
     int const lane = threadIdx.x % 32;
@@ -120,7 +121,7 @@ class WarpQueue {
     sort_over_lanes(composites, 32);
     if constexpr (composites_of_lane == 1) {
       composites[0] = shuffle_xor(composites[0], 31);
-    } else {  // from lane after lane to the list's order, and reversed
+    } else {  // changes the order from lane by lane to that of the list, and reverses it
       __syncwarp();
 #pragma unroll
       for (int i = 0; i < composites_of_lane; ++i)

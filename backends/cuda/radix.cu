@@ -16,13 +16,13 @@
 #include "sort_rows.cuh"
 #include "stream.cuh"
 
-// Radix selection of many keys, in one launch. A group of blocks selects a row:
-// sample:  every block finds, from the same samples, a bracket that should hold the k-th composite key;
-// stream:  one read of the row writes what is above the bracket to the output and what is in it to the candidates,
-//          which it histograms by the digit that the bracket leaves open;
-// collect: candidates above the k-th composite key's bin are written to the output, the bin is settled by the last
-// block. The counts prove the bracket. Where they do not, a bracket is found by digits of all keys, and the row is read
-// again.
+// Radix selection of many keys, in one launch. A group of blocks selects from a row:
+// sample:  every block finds, from the same samples, a bracket that should hold the k-th composite key.
+// stream:  one read of the row writes composite keys above the bracket to the output. Those in it become candidates,
+//          and their first digit below the bracket is counted.
+// collect: candidates above the bin of the k-th composite key are written to the output; the last block selects from
+//          the bin.
+// The counts prove the bracket. If they do not, digits of all keys give a bracket, and the row is read again.
 
 namespace ktopk::detail::cuda {
 
@@ -39,7 +39,7 @@ constexpr int most_samples =
 template <class CompositeKey>
 constexpr int settled_composites = tuning.settled_bytes / static_cast<int>(sizeof(CompositeKey));
 
-/// Composite keys from low to high, both included, in bins of 2^shift; the last bin takes all the rest.
+/// Composite keys from low to high, both included, in bins of 2^shift; the last bin has no end.
 template <class CompositeKey>
 struct Range {
   CompositeKey low, high;
@@ -66,7 +66,7 @@ struct Range {
   }
 };
 
-/// What a group counts from zero between two barriers.
+/// What a group counts between two barriers, from zero.
 struct Round {
   unsigned long long certain;     // composite keys above the bracket
   unsigned long long candidates;  // composite keys in it
@@ -75,7 +75,7 @@ struct Round {
   unsigned settled;               // blocks done with collecting
   unsigned long long histogram[bins];
 };
-/// One is cleared while another is counted and a third may still be read.
+/// One is cleared while another is counted into and a third may still be read.
 constexpr int rounds_in_use = 3;
 
 template <class Bits, class CompositeKey>
@@ -84,17 +84,17 @@ struct Work {
   CompositeKeyMap<Bits, CompositeKey> map;
   Threshold forced;
   int parts;                // blocks that share a row
-  std::int64_t capacity;    // candidates that a group has room for
-  Round* rounds = nullptr;  // of a group: rounds_in_use
+  std::int64_t capacity;    // the most candidates of a group
+  Round* rounds = nullptr;  // rounds_in_use for each group
   unsigned* arrived = nullptr;
   CompositeKey* candidates = nullptr;
-  CompositeKey* samples = nullptr;   // of a group: most_samples
-  CompositeKey* boundary = nullptr;  // of a group: settled_composites
-  CompositeKey* selected = nullptr;  // none where the output need not be sorted
+  CompositeKey* samples = nullptr;   // most_samples for each group
+  CompositeKey* boundary = nullptr;  // settled_composites for each group
+  CompositeKey* selected = nullptr;  // only if the output is to be sorted
   CompositeKey* spare = nullptr;
 };
 
-/// A row's keys; packed, or with gaps between neighbors.
+/// The keys of a row, packed or with gaps between neighbors.
 template <class Bits, bool Packed>
 struct KeyRow {
   static constexpr int width = Vector<Bits>::size;
@@ -122,7 +122,7 @@ struct KeyRow {
   }
 };
 
-/// Lets all keys through that may reach a rank. \see QuickTest, NanTest
+/// A test that all keys pass that may reach a rank. \see QuickTest, NanTest
 template <class Bits>
 struct Test {
   Bits flip, least;
@@ -143,7 +143,7 @@ struct Test {
   }
 };
 
-/// Where composite keys go: those above the bracket to the output, from `first_slot` on, the others in it to a list.
+/// Where composite keys go: those above the bracket to the output, from `first_slot` on, those in it to a list.
 template <class CompositeKey>
 struct Target {
   Range<CompositeKey> bracket;
@@ -152,10 +152,10 @@ struct Target {
   unsigned long long first_slot;
   CompositeKey* list;
   std::int64_t capacity;
-  unsigned* histogram;  // of the list; none where it is not wanted
+  unsigned* histogram;  // of the list; may be null
 };
 
-/// One of two orders among the samples, and where it is.
+/// The search for one of the two order statistics of the samples.
 template <class CompositeKey>
 struct Pivot {
   Range<CompositeKey> range;
@@ -163,7 +163,7 @@ struct Pivot {
   bool open;
 };
 
-/// A key that may be in the bracket or above, by its distance from where its warp's notes begin.
+/// A key that may be in the bracket or above it, with its distance from the first key that the warp's notes cover.
 template <class Bits>
 struct Note {
   Bits key;
@@ -173,7 +173,7 @@ struct Note {
 template <class Bits>
 constexpr unsigned most_notes = tuning.noted_bytes / static_cast<unsigned>(sizeof(Note<Bits>));
 
-/// What a block works in. What only few need is here, for the stream needs the registers.
+/// The shared memory of a block. Values that only few steps need are here, because the stream needs the registers.
 template <class Bits, class CompositeKey, bool Packed>
 struct Shared {
   Work<Bits, CompositeKey> work;
@@ -185,7 +185,7 @@ struct Shared {
   CompositeKey sample;
   unsigned sums[warps];
   unsigned taken;
-  unsigned claimed[2];  // of composite keys above a bracket and within
+  unsigned claimed[2];  // slots for composite keys above a bracket, and within
   unsigned long long bases[2];
   unsigned histogram[bins];
   union {
@@ -198,10 +198,10 @@ struct Shared {
 /// What a group has counted.
 struct Outcome {
   unsigned long long certain, within;
-  unsigned long long in_bin;  // of candidates; the first thread has that of the best bin
+  unsigned long long in_bin;  // candidates in the thread's bin; thread 0 has the best bin
 };
 
-/// Composite keys of the list, which other blocks may have written.
+/// Loads a composite key that another block may have written.
 __device__ inline CompositeKey64 load_written(CompositeKey64 const* composite) {
   return __ldcg(reinterpret_cast<unsigned long long const*>(composite));
 }
@@ -235,7 +235,7 @@ class Selection {
     if (part() == 0) fill();
     bool const is_sampled = m_work.forced == Threshold::sampled && n() >= tuning.least_sampled;
     if (is_sampled && k() > 0) take_samples();
-    // Now the row before is done with, too.
+    // After it no block works on the previous row any more.
     barrier();
     if (k() == 0) return;
     Range<CompositeKey> bracket = is_sampled ? sampled_bracket() : first_bracket();
@@ -281,8 +281,8 @@ class Selection {
       words[i] = 0;
   }
 
-  /// Returns when all blocks of the group have come; what they wrote before is visible. The first is one of all groups,
-  /// for what counts a group's blocks is not clear before.
+  /// Returns when all blocks of the group have arrived; what they wrote before is visible. The first barrier is one of
+  /// the whole grid, because the counters of the groups are not clear before.
   __device__ void barrier() {
     if (m_work.parts > 1 && m_awaited == 0)
       cooperative_groups::this_grid().sync();
@@ -333,7 +333,7 @@ class Selection {
     return m_work.samples + group() * std::int64_t{most_samples<CompositeKey>};
   }
 
-  /// A few neighbors at a scattered place of every stratum of the row.
+  /// Samples a few neighbors at a scattered place of every stratum of the row.
   __device__ void take_samples() const {
     int const strata = rounds() * tuning.threads;
     auto const places = static_cast<std::uint64_t>(keys().vectors) * (Keys::width / neighbors);
@@ -379,7 +379,7 @@ class Selection {
     return loaded;
   }
 
-  /// A power of two of composite keys, on a multiple of itself, that holds all samples.
+  /// An aligned interval of 2^i composite keys that holds all samples.
   __device__ Range<CompositeKey> range_of(Samples const& samples) const {
     if (threadIdx.x == 0) m_shared.sample = samples.composites[0][0];
     __syncthreads();
@@ -397,7 +397,7 @@ class Selection {
     return Range<CompositeKey>::of(one & ~below, one | below);
   }
 
-  /// From a bin with a sample of the one order wanted to one with a sample of the other.
+  /// The bracket: from the bin of the one order statistic to that of the other.
   __device__ Range<CompositeKey> sampled_bracket() const {
     Samples const samples = load_samples();
     int const count = samples.rounds * tuning.threads * neighbors;
@@ -418,12 +418,12 @@ class Selection {
     CompositeKey const low = orders.low <= count ? pivots[1].range.low : CompositeKey{0};
     CompositeKey const high = pivots[0].range.high;
     if (orders.high >= 1) return Range<CompositeKey>::of(low, high);
-    // The best stand above all samples, seldom more than as far again.
+    // The best keys are above all samples, but seldom further above than the bracket is wide.
     Range<CompositeKey> const whole = Range<CompositeKey>::of(low, last_composite());
     return {low, whole.high, min(whole.shift, Range<CompositeKey>::shift_for(high - low) + 1)};
   }
 
-  /// A digit of the samples in each pivot's range.
+  /// Narrows the ranges of both pivots by a digit.
   __device__ void narrow_pivots(Samples const& samples, unsigned few) const {
     Pivot<CompositeKey>* const pivots = m_shared.pivots;
 #pragma unroll 1
@@ -452,7 +452,7 @@ class Selection {
     __syncthreads();
   }
 
-  /// The sum of what the threads before this one have, from a warp on. All threads of the block call it.
+  /// The exclusive prefix sum over threads, from the warp `first_warp` on. All threads of the block call it.
   __device__ unsigned sum_before(unsigned mine, int first_warp) const {
     int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned const inclusive = warp_sum_to(mine);
@@ -465,7 +465,7 @@ class Selection {
 
   // ---- stream
 
-  /// Writes what is above the bracket, lists what is in it, and waits for the group.
+  /// Writes the composite keys above the bracket, lists those in it, and waits for the group.
   __device__ Outcome read(Range<CompositeKey> const& bracket) {
     clear(round(1));
     Round& counts = round();
@@ -488,20 +488,20 @@ class Selection {
     return certain <= k() && certain + within >= k() && within <= m_work.capacity;
   }
 
-  /// What a block has counted goes to the group's histogram.
+  /// Adds the histogram of the block to that of the group.
   __device__ void add_histogram() const {
     unsigned const mine = m_shared.histogram[threadIdx.x];
     if (mine != 0)
       atomicAdd(&round().histogram[threadIdx.x], static_cast<unsigned long long>(mine));
   }
 
-  /// What a warp has noted.
+  /// The notes of a warp.
   struct Noted {
-    int first_tile = 0;  // from which the distances are
+    int first_tile = 0;  // where distances begin
     unsigned count = 0;
   };
 
-  /// A function of its own, and so are the parts of it that are called seldom: the loop needs all registers.
+  /// It is not inlined, and neither are its rare parts, because the loop needs all registers.
   __device__ __noinline__ static void stream(Shared& shared) {
     Selection const selection(shared);
     Work<Bits, CompositeKey> const& work = shared.work;
@@ -534,7 +534,7 @@ class Selection {
     }
   }
 
-  /// In which tiles a key of the threshold's rank can reach the threshold.
+  /// In which tiles a key with the rank of the threshold can reach the threshold.
   struct TiedTiles {
     int cut;
     bool low_positions_win, ties_only;
@@ -547,14 +547,14 @@ class Selection {
       cut = distance < 0 ? -1 : static_cast<int>(distance / tile_keys);
     }
     __device__ bool has(int tile) const { return low_positions_win ? tile <= cut : tile >= cut; }
-    /// Whether no key of the tile can.
+    /// Whether no key of the tile can reach the threshold.
     __device__ bool rules_out(int tile) const { return ties_only && !has(tile); }
   };
 
   static constexpr int keys_of_vectors =
       tuning.threads * Keys::width;  // neighbors of a thread's vector
 
-  /// A warp notes the keys of a tile that pass; false where there is no room for them.
+  /// Notes the keys of a warp's part of a tile that pass. Returns false if they do not fit the notes.
   __device__ static bool note_tile(Shared& shared, Keys const& keys, int number, int size,
                                    Test<Bits> const& test, Noted& noted) {
     using Passing =
@@ -592,7 +592,7 @@ class Selection {
     return true;
   }
 
-  /// The same for a tile that may have more such keys than there is room for: a key of each lane at a time.
+  /// The same for a tile that may have more such keys than fit: it takes one key of each lane at a time.
   __device__ __noinline__ static Noted note_crowded_tile(Shared& shared, int number,
                                                          Test<Bits> test, Noted noted) {
     Keys const& keys = shared.keys;
@@ -642,7 +642,8 @@ class Selection {
     }
   }
 
-  /// The keys before the vectors, or behind them, by one warp. Before the first tile distances are negative.
+  /// Notes the keys before the vectors, or those behind them; one warp calls it. Distances before the first tile are
+  /// negative.
   __device__ void note_end(Keys const& keys, int end, Noted& noted) const {
     std::int64_t const lane = threadIdx.x, tail = keys.position(keys.vectors);
     std::int64_t const position = end == 0 ? lane : tail + lane;
@@ -661,9 +662,9 @@ class Selection {
   }
 
   static constexpr int in_batch = 4;
-  static constexpr int most_tiles = (1 << 30) / tile_keys;  // that distances reach over
+  static constexpr int most_tiles = (1 << 30) / tile_keys;  // that distances can span
 
-  /// Writes what a warp has noted, if it is in the bracket or above.
+  /// Writes the noted keys of a warp that are in the bracket or above it.
   __device__ __noinline__ static void flush(Shared& shared, Noted noted) {
     Selection const selection(shared);
     std::int64_t const from = shared.keys.position(std::int64_t{noted.first_tile} * RowTile::size);
@@ -695,8 +696,8 @@ class Selection {
     __syncwarp();
   }
 
-  /// Calls visit(composites, aboves, withins) with what a warp has noted: with the lanes' composite keys, and with
-  /// which lanes have one above the bracket and one in it.
+  /// Calls visit(composites, aboves, withins) for the notes of a warp: the composite keys of the lane, and masks of the
+  /// lanes that have one above the bracket, and one in it.
   template <class Visit>
   __device__ void visit_batches(std::int64_t from, unsigned count, Visit const& visit) const {
     Range<CompositeKey> const& bracket = m_shared.target.bracket;
@@ -723,7 +724,7 @@ class Selection {
     return m_work.map(keys().key(position), static_cast<std::uint64_t>(position));
   }
 
-  /// A warp writes a batch, from `slot` and from `place` on.
+  /// Writes a batch of a warp: to the output from `slot` on, and to the list from `place` on.
   __device__ void write(CompositeKey const (&composites)[in_batch],
                         unsigned const (&aboves)[in_batch], unsigned const (&withins)[in_batch],
                         unsigned long long& slot, unsigned long long& place) const {
@@ -749,8 +750,9 @@ class Selection {
 
   // ---- digits
 
-  /// Counts a digit of `size` composite keys in the range, by all blocks of the group, and finds the need-th best.
-  /// \param composite_at  the composite keys, as function of their number
+  /// Counts a digit of those of `size` composite keys that are in the range, and finds the bin of the need-th best. All
+  /// blocks of the group call it.
+  /// \param composite_at  composite_at(i) is composite key i
   template <class CompositeAt>
   __device__ Place find_digit(Range<CompositeKey> const& range, unsigned long long need,
                               std::int64_t size, CompositeAt const& composite_at) {
@@ -771,12 +773,12 @@ class Selection {
     return find_bin(need, __ldcg(&round().histogram[bins - 1 - threadIdx.x]));
   }
 
-  /// \param mine  what is in the bin of the calling thread, of which the first has the best
+  /// \param mine  the count of the calling thread's bin; thread 0 has the best bin
   __device__ static Place find_bin(unsigned long long need, unsigned long long mine) {
     return block_find<bins, tuning.threads>(need, [&](int) { return mine; });
   }
 
-  /// One atomic for all lanes that have the bin of the first: of equal keys, most.
+  /// Counts with one atomic operation for all lanes that have the bin of the first, as most have if keys are equal.
   __device__ static void count_bin(unsigned* histogram, unsigned bin) {
     unsigned const callers = __activemask();
     int const leader = __ffs(static_cast<int>(callers)) - 1;
@@ -786,7 +788,7 @@ class Selection {
       atomicAdd(&histogram[bin], is_leader ? static_cast<unsigned>(__popc(alike)) : 1u);
   }
 
-  /// By digits of all keys, until few enough share the k-th composite key's.
+  /// Finds a bracket by digits of all keys, until the bin of the k-th composite key fits the candidates.
   __device__ Range<CompositeKey> exact_bracket() {
     auto need = static_cast<unsigned long long>(k());
     Range<CompositeKey> range = Range<CompositeKey>::of(0, last_composite());
@@ -839,7 +841,7 @@ class Selection {
       distribute(candidates(), first, size);
   }
 
-  /// The block's share of the candidates: one claim for all of its threads.
+  /// Distributes the block's share of the candidates. It takes slots for all threads at once.
   __device__ void distribute(CompositeKey const* candidates, std::int64_t first,
                              std::int64_t size) const {
     Target<CompositeKey> const& target = m_shared.target;
@@ -878,7 +880,7 @@ class Selection {
     write(composites, aboves, withins, slot, place);
   }
 
-  /// The k-th composite key's bin, by one block: digits until all that share one have won.
+  /// Selects from the bin of the k-th composite key, in one block: by digits until all in the last bin are selected.
   __device__ void settle(Range<CompositeKey> range, int size, unsigned need) const {
     CompositeKey* const composites = m_shared.settled;
     unsigned* const histogram = m_shared.histogram;
@@ -917,7 +919,7 @@ class Selection {
       store_composite_key(m_work.problem, m_work.map, m_shared.row, at, composite);
   }
 
-  /// What stands beside the selected keys.
+  /// Stores the count and fills the slots behind the selected keys.
   __device__ void fill() const {
     Problem<Bits> const& problem = m_work.problem;
     std::int64_t const row = m_shared.row;
@@ -931,7 +933,7 @@ class Selection {
   Work<Bits, CompositeKey> const& m_work;
   Shared& m_shared;
   unsigned m_round = 0;
-  unsigned m_awaited = 0;  // blocks at the group's barriers so far, the first barrier included
+  unsigned m_awaited = 0;  // arrivals at the barriers of the group so far, including the first
 };
 
 template <class Bits, class CompositeKey, bool Packed>
@@ -950,18 +952,18 @@ __global__ void __launch_bounds__(tuning.threads, tuning.blocks)
 
 // ---- host side
 
-/// How rows are laid over the device.
+/// How rows are distributed over the device.
 struct Layout {
   std::int64_t groups;    // rows that are selected at once
   int parts;              // blocks that share a row
-  std::int64_t capacity;  // candidates of a row that there is room for
+  std::int64_t capacity;  // the most candidates of a row
 };
 
 std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
 }
 
-/// The division of the blocks by rows that leaves the least to each, in keys that a block reads one after the other.
+/// The distribution with the least work for a block, in keys that it reads one after the other.
 Layout lay_rows(int concurrency, Shape const& shape, int composite_size) {
   std::int64_t const blocks =
       std::max(1, concurrency / (tuning.threads * (2048 / tuning.threads / tuning.blocks)));

@@ -11,17 +11,17 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the tuned radix.
 struct RadixTuning {
-  int threads = 512;          ///< of a block
-  int blocks = 2;             ///< that a processor shall hold
-  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it looks at any
-  int bins = 512;             ///< of a digit's histogram
-  int noted_bytes = 2048;     ///< of notes of keys that a warp gathers before it writes them
-  int settled_bytes = 16384;  ///< of composite keys in the k-th composite key's bin, the most that
-                              ///< one block settles
-  int sampled_bytes = 128;    ///< of composite keys that a thread samples, at most
+  int threads = 512;          ///< in a block
+  int blocks = 2;             ///< that a multiprocessor should hold
+  int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
+  int bins = 512;             ///< in the histogram of a digit
+  int noted_bytes = 2048;     ///< for keys that a warp notes before it writes them
+  int settled_bytes = 16384;  ///< for the bin of the k-th composite key, from which one block
+                              ///< selects
+  int sampled_bytes = 128;    ///< for the composite keys that a thread samples
   std::int64_t least_sampled = 1 << 13;  ///< keys of a row that is worth a sample
-  std::int64_t sampled_twice = 1 << 22;  ///< keys of a row that is worth two samples of each thread
-  std::int64_t sampled_more = 1 << 27;   ///< likewise, four
+  std::int64_t sampled_twice = 1 << 22;  ///< from this length on each thread takes two samples
+  std::int64_t sampled_more = 1 << 27;   ///< from this length on it takes four
   int least_part = 8192;                 ///< keys that are worth a block
   int turn_keys =
       1
@@ -33,7 +33,7 @@ struct RadixTuning {
 
 inline constexpr RadixTuning radix_tuning{};
 
-/// Adjacent keys that are sampled together.
+/// How many adjacent keys are sampled together.
 constexpr int radix_neighbors(int key_bytes) { return key_bytes == 8 ? 2 : 4; }
 
 /// How often each thread of a block samples a row: a power of two.
@@ -45,20 +45,20 @@ KTOPK_FUNCTION constexpr int radix_sample_rounds(std::int64_t n, int neighbors,
   return rounds < most ? rounds : most;
 }
 
-/// Which of the samples, from the best on, stand above and below the k-th composite key.
+/// Which samples, counted from the best, should be just above and just below the k-th composite key.
 struct RadixOrders {
-  int high;  ///< below 1 where none is sure to
+  int high;  ///< below 1 if none is sure to be above
   int low;
 };
 
-/// Four standard deviations to each side of the expected order, and a little more where that is few samples.
+/// Four standard deviations to each side of the expected order, and a little more if that is few samples.
 KTOPK_FUNCTION inline RadixOrders radix_orders(int samples, float share) {
   float const expected = share * static_cast<float>(samples);
   float const margin = 4 * std::sqrt(expected * (1 - share));
   return {static_cast<int>(expected - margin - 1), static_cast<int>(expected + margin + 5)};
 }
 
-/// Space for what a bracket holds: four standard deviations above what is expected.
+/// How many composite keys a bracket can hold: four standard deviations more than expected.
 inline std::int64_t radix_capacity(std::int64_t n, std::int64_t k, int key_bytes,
                                    int composite_key_bytes) {
   constexpr RadixTuning t = radix_tuning;
