@@ -14,10 +14,10 @@
 #include "key_widths.hpp"
 #include "sort_rows.cuh"
 
-// Bitonic top-k. A block reads its part of a row tile by tile. The network works on ranks alone, at two instructions for
-// each exchange, and finds the k-th rank of a tile; then the tile's keys that reach it are gathered in the order of
-// positions, and stand before the keys of the next tile. Launch after launch reduces the lists that blocks have left,
-// until one block has a row.
+// Bitonic top-k. A block reads its part of a row tile by tile. The network works on ranks alone, at two instructions
+// for each exchange, and finds the k-th rank of a tile. Then the keys of the tile that reach it are gathered in the
+// order of positions; they come before the keys of the next tile. Each further launch reduces the lists that blocks
+// have left, until one block has a row.
 
 namespace ktopk::detail::cuda {
 
@@ -26,7 +26,7 @@ namespace {
 constexpr int each = bitonic_words_of_thread;
 constexpr int most_levels = 12;
 
-/// How a row or list is shared by blocks, each of which keeps `wanted`.
+/// How blocks share a row or list. Each of them keeps `wanted` composite keys.
 struct Split {
   std::int64_t share;
   std::int64_t parts;  // that have any
@@ -49,8 +49,8 @@ struct Work {
   Problem<Bits> problem;
   CompositeKeyMap<Bits, CompositeKey> map;
   Sorted sorted;
-  int level = 0;                // 0 reads keys, others the list that the one before left
-  int parts[most_levels] = {};  // of a row, on every level
+  int level = 0;                // level 0 reads keys, the others read the list of the previous one
+  int parts[most_levels] = {};  // how many parts a row has on each level
   CompositeKey const* from = nullptr;
   std::int64_t from_row = 0;   // composite keys of a row at most
   CompositeKey* to = nullptr;  // none where a block has a row
@@ -62,12 +62,13 @@ template <class Bits>
 using WordOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t,
                                   std::conditional_t<sizeof(Bits) == 4, std::uint32_t, RankPair>>;
 
-/// Keys that a thread has of a tile.
+/// How many keys of a tile a thread has.
 __host__ __device__ constexpr int keys_of_thread(int key_bytes) {
   return each * bitonic_ranks_of_word(key_bytes);
 }
 
-/// Loads what is `step` apart; where not all of it is `Whole`, `count` says up to which key, `apart` a step.
+/// Loads keys that are `step` apart. If the tile is not `Whole`, only keys before `count` exist; a thread's keys are
+/// `apart` from each other.
 template <bool Whole, class T>
 __device__ __forceinline__ void load_lines(T const* from, std::int64_t step, int apart, int count,
                                            std::remove_const_t<T> (&loaded)[each]) {
@@ -90,13 +91,13 @@ struct KeySource {
         step(work.problem.key_step),
         row_step(work.problem.key_row),
         map(work.map) {}
-  /// Key i and those `apart`, 2 * `apart`, ... behind it, of those before `count`.
+  /// Loads key i and those `apart`, 2 * `apart`, ... behind it, if they are before `count`.
   template <bool Whole>
   __device__ void load(std::int64_t i, int apart, int count, Bits (&loaded)[each]) const {
     if (step == 1) return load_lines<Whole>(keys + i, apart, apart, count, loaded);
     load_lines<Whole>(keys + i * step, apart * step, apart, count, loaded);
   }
-  /// Likewise of the row so many rows behind this one.
+  /// The same for a later row, so many rows behind this one.
   template <bool Whole>
   __device__ void load_neighbor(int rows, std::int64_t i, int apart, int count,
                                 Bits (&loaded)[each]) const {
@@ -106,7 +107,7 @@ struct KeySource {
   __device__ CompositeKey composite(std::int64_t i, Bits rank) const {
     return map.join(rank, static_cast<std::uint64_t>(i));
   }
-  /// Asks for keys that will be loaded; those with gaps between them are not worth it for a row alone.
+  /// Prefetches keys that will be loaded. For a single row whose keys have gaps between them it does not pay.
   template <RowsOfBlock Rows>
   __device__ void prefetch(std::int64_t begin, std::int64_t end) const {
     if constexpr (Rows == RowsOfBlock::several) {
@@ -140,13 +141,13 @@ struct ListSource {
   __device__ void prefetch(std::int64_t, std::int64_t) const {}
 };
 
-/// Whether neighboring rows are copied to shared memory while the network works on the tile before: other keys are too
-/// narrow for that.
+/// Whether keys of neighboring rows are copied to shared memory while the network works on the previous tile. Narrower
+/// keys cannot be copied asynchronously.
 template <class Bits, RowsOfBlock Rows>
 constexpr bool copies_ahead = Rows == RowsOfBlock::several && sizeof(Bits) >= 4;
 
-/// Of a row: the composite keys that it keeps, words of a tile, keys of the next one where they are copied ahead, and
-/// which of the tile's keys are kept.
+/// The shared memory of a row: the composite keys that it keeps, the words of a tile, the keys of the next tile if they
+/// are copied ahead, and which keys of the tile are kept.
 template <class Bits, class CompositeKey, class Tuning, RowsOfBlock Rows>
 struct Memory {
   using Word = WordOf<Bits>;
@@ -157,22 +158,22 @@ struct Memory {
     return run * static_cast<int>(sizeof(CompositeKey) + sizeof(std::uint16_t)) +
            words(threads) * static_cast<int>(sizeof(Word)) * (copies_ahead<Bits, Rows> ? 2 : 1);
   }
-  /// With what is left out behind it, so that neighboring threads, which write to different rows, find them in different
-  /// banks.
+  /// The bytes of a row, with a gap behind it, so that neighboring threads, which write to different rows, access
+  /// different banks.
   static constexpr int bytes_of_row(int threads, int run, int rows) {
     constexpr int banks = 128;
     return (bytes(threads, run) + banks - 1) / banks * banks + banks / rows;
   }
 };
 
-/// What a thread has of the keys that its tile's threshold lets through, a bit for each.
+/// Which of a thread's keys reach the threshold of the tile, a bit for each.
 struct Passing {
   unsigned above, equal;
 
   __device__ unsigned counts() const { return __popc(above) << 16 | __popc(equal); }
 };
 
-/// Sums over all threads of the row, of two halves.
+/// Prefix sums over all threads of the row, for two 16-bit numbers in a word.
 template <RowsOfBlock Rows>
 struct RowSums {
   unsigned before, all;
@@ -219,7 +220,7 @@ class Reduction {
   __device__ CompositeKey* composites() const { return m_composites; }
   __device__ int kept() const { return m_kept; }
 
-  /// Leaves the best `wanted` of the source's composite keys from begin to end - 1, in the order of positions.
+  /// Keeps the best `wanted` of the source's composite keys begin .. end - 1, in the order of positions.
   __device__ void operator()(std::int64_t begin, std::int64_t end, int wanted) {
     if constexpr (is_copied) copy_rows(begin, 0, fresh(begin, end, 0));
 #pragma unroll 1
@@ -234,7 +235,7 @@ class Reduction {
   }
 
  private:
-  /// Keys of a tile from `begin` on.
+  /// How many new keys a tile from `begin` on has.
   __device__ static int fresh(std::int64_t begin, std::int64_t end, int reserved) {
     int const open = own * static_cast<int>(blockDim.x) - reserved;
     return end - begin < open ? static_cast<int>(end - begin) : open;
@@ -269,8 +270,8 @@ class Reduction {
     keep(wanted);
   }
 
-  /// Whether a thread has a key that wins against the worst that is kept: narrow keys have so few values that soon none
-  /// does.
+  /// Whether a thread has a key that is better than the worst that is kept. Narrow keys have so few values that soon
+  /// none is.
   __device__ bool can_win(Word const (&ranks)[each]) const {
     Word best = ranks[0];
 #pragma unroll
@@ -280,7 +281,7 @@ class Reduction {
     return !is_kept && (m_lowest_wins ? rank > m_threshold : rank >= m_threshold);
   }
 
-  /// The ranks of a thread's neighboring keys.
+  /// Loads the ranks of a thread's neighboring keys.
   __device__ void load(Word (&ranks)[each]) const {
     if constexpr (Rows == RowsOfBlock::several)
       share_rows();
@@ -289,8 +290,8 @@ class Reduction {
     m_network.load_own(ranks);
   }
 
-  /// Which row's keys this thread brings of those that the block brings together, relative to its own row, and from
-  /// which key on: neighboring threads bring those of neighboring rows.
+  /// Which row's keys this thread loads for the block, relative to its own row, and from which key on. Neighboring
+  /// threads load keys of neighboring rows.
   __device__ static int brought_row() {
     int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
     return (thread & (static_cast<int>(blockDim.y) - 1)) - static_cast<int>(threadIdx.y);
@@ -311,7 +312,7 @@ class Reduction {
     for (int i = 0, e = brought_key(); i < own; ++i, e += apart, from += apart * step)
       if (reserved <= e && e < end) copy_async(to + Network::Places::of(e), from);
   }
-  /// The ranks of a thread's neighboring keys, of those that were copied; then others may be.
+  /// Loads the ranks of a thread's neighboring keys from those that were copied. After it the next ones may be copied.
   __device__ void load_copied(Word (&ranks)[each]) const {
     wait_for_copies();
     __syncthreads();
@@ -326,7 +327,7 @@ class Reduction {
     __syncthreads();
   }
 
-  /// Each warp brings the keys of its threads, neighbors together.
+  /// Each warp loads the keys of its threads to shared memory; neighboring lanes load neighbors.
   __device__ void share_warp() const {
     int const warp = static_cast<int>(threadIdx.x) / 32 * 32 * own, end = warp + 32 * own;
     int const lane = static_cast<int>(threadIdx.x) % 32;
@@ -344,8 +345,8 @@ class Reduction {
     return e < m_kept ? m_source.map.ordered_bits_of(m_composites[e]) : Bits{0};
   }
   __device__ void put_kept(int e) const { m_network.put(e, rank_kept(e)); }
-  /// Brings every 32nd word, and the worst rank for what is none. Where composite keys are kept, the keys before the
-  /// fresh ones are read for nothing.
+  /// Loads every 32nd word; where there is no key, it writes the worst rank. If composite keys are kept, the keys
+  /// before the new ones are read in vain.
   template <bool Whole>
   __device__ void share(int first) const {
     constexpr int apart = 32 * ranks_of_word;
@@ -371,7 +372,7 @@ class Reduction {
     }
   }
 
-  /// All threads of the block bring the keys of its rows, neighboring threads those of neighboring rows.
+  /// All threads of the block load the keys of its rows to shared memory; neighboring threads load neighboring rows.
   __device__ void share_rows() const {
     int const rows = brought_row(), first = brought_key();
     int const end = rows < m_rows_behind ? m_reserved + m_fresh : 0;
@@ -386,8 +387,7 @@ class Reduction {
     sync_row<Rows>();
   }
 
-  /// Brings the keys from `first` to `end` - 1, as many apart as there are threads, of the row so many rows behind this
-  /// one.
+  /// Loads keys of first .. end - 1, as far apart as there are threads, of the row so many rows behind this one.
   template <bool Whole>
   __device__ void share_neighbor(int rows, int first, int end) const {
     int const apart = static_cast<int>(blockDim.x);
@@ -432,7 +432,7 @@ class Reduction {
     bits.equal &= real();
     return bits;
   }
-  /// A bit for each of the thread's keys that is none of those which fill the tile up.
+  /// Returns a mask: a bit for each of the thread's keys, set if it is no padding.
   __device__ unsigned real() const {
     int const first = static_cast<int>(threadIdx.x) * own;
     int const end = first < m_reserved ? m_kept : m_reserved + m_fresh;
@@ -440,8 +440,8 @@ class Reduction {
     return count < 32 ? (1u << count) - 1 : ~0u;
   }
 
-  /// Lists which of the tile's keys are kept, in their order: those above the threshold, and of its equals those that the
-  /// tie rule takes. Their ranks are then in shared memory again.
+  /// Lists which keys of the tile are kept, in their order: those above the threshold, and those equal to it that the
+  /// tie rule selects. After it their ranks are in shared memory again.
   __device__ void take(Word const (&ranks)[each], Passing bits, int wanted) const {
     RowSums<Rows> const sums(bits.counts());
     if ((bits.above | bits.equal) != 0) m_network.store_own(ranks);
@@ -461,8 +461,8 @@ class Reduction {
     sync_row<Rows>();
   }
 
-  /// Brings the composite keys of what was taken to the front. None stands before where it goes, so that those of later
-  /// turns are still where they were.
+  /// Moves the composite keys that are kept to the front. None moves back, so those of later turns are still in their
+  /// places.
   __device__ void keep(int wanted) {
     for (int begin = 0; begin < wanted; begin += static_cast<int>(blockDim.x)) {
       int const slot = begin + static_cast<int>(threadIdx.x);
@@ -486,12 +486,12 @@ class Reduction {
   Network m_network;
   std::uint16_t* m_taken;
   int m_words_of_row;
-  int m_rows_behind;         // this one and those behind it that there are, up to a block's
-  unsigned m_threshold = 0;  // of narrow keys, the worst rank that is kept
+  int m_rows_behind;         // how many rows there are from this one on, at most those of a block
+  unsigned m_threshold = 0;  // the worst rank that is kept, of narrow keys
   int m_kept = 0;
-  int m_reserved = 0;        // keys of a tile that stand for what was kept
-  int m_fresh = 0;           // and how many follow
-  std::int64_t m_first = 0;  // of the source, what key 0 of the tile would be
+  int m_reserved = 0;        // how many keys of a tile are those that were kept
+  int m_fresh = 0;           // how many new ones follow
+  std::int64_t m_first = 0;  // the place in the source of key 0 of the tile
 };
 
 /// Sorts `size` composite keys of shared memory, a power of two, by the threads of a row.
@@ -512,7 +512,7 @@ __device__ void sort_composite_keys(CompositeKey* composites, int size) {
   sync_row<Rows>();
 }
 
-/// Stores what is kept of a row, and fills what is open.
+/// Stores what is kept of a row, and fills the slots that it leaves open.
 template <RowsOfBlock Rows, class Bits, class CompositeKey>
 __device__ void store_row(Work<Bits, CompositeKey> const& work, std::int64_t row,
                           CompositeKey* composites, int kept) {
@@ -535,7 +535,7 @@ struct Range {
   std::int64_t begin, end;
 };
 
-/// What a block reads of a row, or of the list that the level before has left of it.
+/// The part of a row, or of the list that the previous level has left of it, that a block reads.
 template <class Bits, class CompositeKey>
 __device__ Range range_of(Work<Bits, CompositeKey> const& work, std::int64_t row, int part,
                           std::int64_t wanted) {
@@ -592,7 +592,7 @@ int log_run_of(std::int64_t k) {
                       static_cast<std::uint64_t>(std::max<std::int64_t>(1, k)) - 1)));
 }
 
-/// As many as hold a row, of those that hold a run, and more than one where a row may be longer than what they hold.
+/// How many threads a row has: as few as hold it, but enough for a run, or for two if the row may be longer.
 template <class Tuning>
 int threads_for(Shape const& shape, int log_run) {
   std::int64_t const length =
@@ -604,7 +604,7 @@ int threads_for(Shape const& shape, int log_run) {
   return threads;
 }
 
-/// Blocks that share a row, or a group of rows, on the first level, where the device holds so many.
+/// How many blocks share a row, or a group of rows, on the first level, if the device holds so many.
 std::int64_t parts_of(Shape const& shape, std::int64_t groups, std::int64_t blocks, int threads) {
   std::int64_t const tile = keys_of_thread(shape.key_bytes) * threads;
   std::int64_t const tiles = (shape.n + tile - 1) / tile;
@@ -612,7 +612,7 @@ std::int64_t parts_of(Shape const& shape, std::int64_t groups, std::int64_t bloc
                                   std::max<std::int64_t>(1, tiles));
 }
 
-/// Blocks that share what so many blocks have left of a row.
+/// How many blocks share what so many blocks have left of a row.
 std::int64_t next_parts(std::int64_t parts, Shape const& shape, int threads) {
   std::int64_t const tile = keys_of_thread(shape.key_bytes) * threads;
   return (parts * shape.k + tile - 1) / tile;
@@ -620,8 +620,8 @@ std::int64_t next_parts(std::int64_t parts, Shape const& shape, int threads) {
 
 template <class CompositeKey>
 struct Lists {
-  CompositeKey* lists[2] = {nullptr, nullptr};  // by turns
-  std::int64_t composites[2] = {0, 0};          // of a row at most
+  CompositeKey* lists[2] = {nullptr, nullptr};  // used in turns
+  std::int64_t composites[2] = {0, 0};          // the most of a row
   std::size_t bytes = 0;
 
   Lists(void* workspace, Shape const& shape, std::int64_t parts, int threads) {
@@ -662,7 +662,8 @@ struct Kernel {
           "occupancy");
     return std::int64_t{blocks} * processors(device);
   }
-  /// A list's kernel may start while the one before it still runs, and waits for it itself.
+  /// Launches a kernel. One that reads a list may start while the previous one still runs, and waits for that one
+  /// itself.
   void launch(cudaStream_t stream, Work<Bits, CompositeKey> work) const {
     cudaLaunchAttribute early = early_launch();
     cudaLaunchConfig_t config{};
@@ -678,7 +679,7 @@ struct Kernel {
   }
 };
 
-/// Rows that a block reads together, so that it reads whole lines: one, but where rows lie side by side.
+/// How many rows a block reads together, so that it reads whole lines: one, unless rows lie side by side.
 template <class Tuning, int LogRun, class Bits, class CompositeKey>
 int rows_of_block(Problem<Bits> const& problem, int threads) {
   using OfRow = Memory<Bits, CompositeKey, Tuning, RowsOfBlock::several>;

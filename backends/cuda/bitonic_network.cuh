@@ -6,14 +6,14 @@
 
 #include "bitonic_tuning.hpp"
 
-// The network: runs are sorted (local sort), of two runs the better half is kept (merge), and what is kept is sorted
-// again (rebuild), all in shared memory, several steps at a time in registers. All runs descend: where two are to be
-// merged, one is read backwards, so that no step has a direction. A word holds one rank, or two of 16 bits: then the
-// network takes two tiles at once, and their best runs are left side by side.
+// The network: it sorts runs (local sort), keeps the better half of two runs (merge), and sorts it again (rebuild), all
+// in shared memory, several steps at a time in registers. All runs descend: when two are merged, one is read backwards,
+// so that no step has a direction. A word holds one rank, or two of 16 bits: then the network works on two tiles at
+// once, and leaves their best runs side by side.
 
 namespace ktopk::detail::cuda {
 
-/// Where key number e of a tile lies in shared memory, in words.
+/// The place of key number e of a tile in shared memory, in words.
 template <class Word, BitonicPlacement Placement>
 struct BitonicPlaces {
   static constexpr bool is_permuted = Placement == BitonicPlacement::permuted;
@@ -38,7 +38,7 @@ struct BitonicPlaces {
 
 enum class RowsOfBlock { one, several };
 
-/// Waits for the threads that have the same row as this one: those of the block, or of its part with the same y.
+/// A barrier of the threads that have the same row as this one: those of the block, or of its part with the same y.
 template <RowsOfBlock Rows>
 __device__ __forceinline__ void sync_row() {
   if constexpr (Rows == RowsOfBlock::one)
@@ -47,7 +47,7 @@ __device__ __forceinline__ void sync_row() {
     asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
 }
 
-/// Waits likewise, and returns whether any of these threads says so.
+/// The same, and returns whether the argument is true in any of these threads.
 template <RowsOfBlock Rows>
 __device__ __forceinline__ bool any_of_row(bool says) {
   if constexpr (Rows == RowsOfBlock::one) {
@@ -78,7 +78,7 @@ __device__ __forceinline__ void copy_async(Word* to, Word const* from) {
   *to = *from;
 #endif
 }
-/// Returns when the words that this thread has begun to copy are there.
+/// Returns when the words that this thread has begun to copy have arrived.
 __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
@@ -120,9 +120,9 @@ class BitonicNetwork {
   __device__ explicit BitonicNetwork(Word* words) : m_words(words) {}
 
   __device__ Word* words() const { return m_words; }
-  /// The key of this order in the best run, 0 the best.
+  /// The key of this order in the best run; 0 is the best.
   __device__ Word best(int order) const { return m_words[Places::of(order)]; }
-  /// The rank of this order in two best runs, which the halves of words are.
+  /// The rank of this order in both best runs together, which are the halves of the words.
   __device__ unsigned best_of_halves(int order) const {
     int low = 0, high = order + 1;  // how many of order + 1 are the first run's
     while (low < high) {
@@ -137,8 +137,8 @@ class BitonicNetwork {
     return one < other ? one : other;
   }
 
-  /// Takes the keys with the numbers 16 t to 16 t + 15 from thread t and leaves the best run, best first. All threads of
-  /// the block call it, and wait before they look.
+  /// Takes the keys with the numbers 16 t to 16 t + 15 from thread t and leaves the best run, best first. All threads
+  /// of the block call it, and wait before they look.
   __device__ void operator()(Word (&keys)[each]) const {
     int const tile = each * static_cast<int>(blockDim.x);
     if constexpr (Tuning::combined_steps == log_each) {
@@ -309,8 +309,8 @@ class BitonicNetwork {
     return Tuning::reassigned_partitions && Tuning::combined_steps == log_each && keys <= 32 * each;
   }
 
-  /// Of the runs of the first and of the second `half` of the keys keeps the better halves, sorted, in the first. Fewer
-  /// threads, or each with fewer keys, where they are a warp's last.
+  /// Merges the runs of the first and of the second `half` of the keys: keeps the better halves, sorted, in the first.
+  /// It takes fewer threads, or in a warp's last merges fewer keys a thread.
   __device__ void merge(int half) const {
     int const threads = Tuning::reassigned_partitions ? 32 : static_cast<int>(blockDim.x);
     int const share = half / threads;

@@ -14,9 +14,10 @@
 #include "queue_select.cuh"
 #include "sort_rows.cuh"
 
-// GridSelect: warps keep the best of what they have seen in registers; what beats the k-th waits in a queue of each
-// until it is merged. A warp has a row (WarpSelect), or a block (BlockSelect), or several blocks share one: then the
-// first block of a cluster, or another kernel, merges their lists. Of neighboring rows each warp of a block has one.
+// GridSelect: each warp keeps the best composite keys that it has read in registers. Those that beat the k-th wait in
+// the warp's queue until they are merged. A row has a warp (WarpSelect), or a block (BlockSelect), or several blocks:
+// then the first block of a cluster, or another kernel, merges their lists. If rows lie side by side, each warp of a
+// block has one.
 
 namespace ktopk::detail::cuda {
 
@@ -31,11 +32,11 @@ struct Work {
   CompositeKeyMap<Bits, CompositeKey> map;
   unsigned parts = 1;             // blocks that share a row
   bool neighbors = false;         // rows lie side by side
-  bool clustered = false;         // those blocks see each other's shared memory
+  bool clustered = false;         // whether those blocks are a cluster
   CompositeKey* lists = nullptr;  // of shape.k composite keys for each part of each row, if
                                   // there are several
-  int samples = 0;                // tiles of a row that a kernel bounds beforehand
-  BoundWord* bounds = nullptr;    // of them
+  int samples = 0;                // tiles of a row for which a kernel finds bounds beforehand
+  BoundWord* bounds = nullptr;    // these bounds
 };
 
 template <class CompositeKey, int Count>
@@ -46,7 +47,7 @@ constexpr int blocks_of_processor =
     Warps == 1 ? tuning.warp_blocks(words_of_lane<CompositeKey, Count>)
                : tuning.blocks(words_of_lane<CompositeKey, Count>);
 
-/// Stores the selected of a row, by `threads` threads of which this is number `thread`.
+/// Stores the selected keys of a row; `threads` threads call it, of which this is number `thread`.
 template <class Bits, class CompositeKey>
 __device__ __forceinline__ void store_row(Work<Bits, CompositeKey> const& work, std::int64_t row,
                                           int k, CompositeKey const* best, int thread,
@@ -61,7 +62,7 @@ __device__ __forceinline__ void store_row(Work<Bits, CompositeKey> const& work, 
   }
 }
 
-/// Bounds tiles of a row, as a sample of it.
+/// Finds bounds of some tiles of a row, as a sample of it.
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(block_threads)
     bound_samples(__grid_constant__ Work<Bits, CompositeKey> const work) {
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of_processor<CompositeKe
       if (round > 0 && part == 0) selection.see_cluster(lists[place], static_cast<int>(work.parts));
       if (round == 0 || part == 0) best = selection.collect(lists[place]);
     }
-    if (work.clustered) cluster_sync();  // a block stays until the first has read its list
+    if (work.clustered) cluster_sync();  // a block must exist until the first has read its list
   }
   if (work.clustered && part > 0) return;
   if (work.parts == 1 || work.clustered)
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(32 * Warps, 1)
 
 // ---- host side
 
-/// Registers for a list of the k best.
+/// How many registers of a lane hold a list of the k best.
 int count_for(std::int64_t k) {
   return k <= 32 ? 1 : k <= 128 ? 4 : k <= 256 ? 8 : k <= 512 ? 16 : 32;
 }
@@ -181,7 +182,7 @@ bool has_row_of_warp(Shape const& shape) {
          shape.rows >= tuning.warp_rows;
 }
 
-/// Whether there are rows enough for the warps of a block, should they lie side by side.
+/// Whether there are enough rows for the warps of a block, if they lie side by side.
 bool may_have_neighbors(Shape const& shape) {
   return words_for(shape) <= tuning.warp_words && !shape.ragged && shape.rows >= tuning.warps;
 }
@@ -197,7 +198,7 @@ std::int64_t tile_of(Shape const& shape) {
   return std::int64_t{block_threads} * tuning.block_vectors(shape.key_bytes) * 16 / shape.key_bytes;
 }
 
-/// Whether so many blocks that share a row may be a cluster, where a device has such.
+/// Whether so many blocks that share a row may be a cluster, if the device has clusters.
 bool fits_clusters(Shape const& shape, std::int64_t parts) {
   return parts > 1 && parts <= tuning.most_clustered && shape.n <= tuning.clustered_row;
 }
@@ -213,7 +214,7 @@ std::int64_t parts_of(int concurrency, Shape const& shape) {
   return fits_clusters(shape, parts) ? std::bit_floor(static_cast<std::uint64_t>(parts)) : parts;
 }
 
-/// Likewise where neighboring rows are read together.
+/// How many blocks share a group of neighboring rows that are read together.
 std::int64_t neighbor_parts_of(int concurrency, Shape const& shape) {
   if (!may_have_neighbors(shape)) return 1;
   constexpr int threads_of_processor = 2048;
@@ -225,14 +226,14 @@ std::int64_t neighbor_parts_of(int concurrency, Shape const& shape) {
   return std::max<std::int64_t>(1, std::min(blocks / groups, shape.n / part));
 }
 
-/// Tiles of a row that are bounded beforehand.
+/// For how many tiles of a row bounds are found beforehand.
 std::int64_t samples_of(std::int64_t parts, Shape const& shape) {
   std::int64_t const samples = shape.n / tile_of(shape) / tuning.tiles_of_sample;
   if (parts == 1 || samples < tuning.least_sample) return 0;
   return std::min<std::int64_t>(samples, block_threads);
 }
 
-/// Takes the memory of a launch, for rows that lie side by side and for others. Returns what it holds.
+/// Takes the memory of a launch, for rows that lie side by side or not. Returns its layout.
 template <class Bits, class CompositeKey>
 std::size_t lay_out(Work<Bits, CompositeKey>& work, void* workspace, int concurrency,
                     Shape const& shape) {

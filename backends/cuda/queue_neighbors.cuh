@@ -6,20 +6,20 @@
 #include "queue_tuning.hpp"
 #include "stream.cuh"
 
-// Rows whose keys lie side by side, as those of LayoutLeft do: the warps of a block have a row each, and all its threads
-// read the rows' tiles in memory's order.
+// Rows whose keys lie side by side, as in LayoutLeft. Each warp of a block has a row, and all threads of the block read
+// the tiles of these rows in the order of memory.
 
 namespace ktopk::detail::cuda {
 
-/// Brings one tile after another of neighboring rows through shared memory. All threads of the block call it.
+/// Loads one tile after the other of neighboring rows through shared memory. All threads of the block call it.
 template <class Bits>
 class NeighborTiles {
   static constexpr int rows = queue_tuning.warps, threads = 32 * rows;
   static constexpr int keys_of_thread =
       queue_tuning.neighbor_vectors(sizeof(Bits)) * Vector<Bits>::size;
-  static constexpr int tile = 32 * keys_of_thread;  // keys of a row
-  static constexpr int apart = threads / rows;      // a thread's keys
-  /// Of a row in shared memory: the threads of a warp write to different banks.
+  static constexpr int tile = 32 * keys_of_thread;  // keys of a row in a tile
+  static constexpr int apart = threads / rows;      // the distance of a thread's keys
+  /// From one row to the next in shared memory, such that the threads of a warp write to different banks.
   static constexpr int pitch = tile + Vector<Bits>::size;
 
  public:
@@ -32,7 +32,7 @@ class NeighborTiles {
         m_end(first_row + row() < problem.shape.rows ? problem.shape.n - position() : 0),
         m_shared(shared) {}
 
-  /// Begins to load the tile from key `first` of each row on.
+  /// Begins to load a tile, from key `first` of each row on.
   __device__ __forceinline__ void load(std::int64_t first) {
     Bits const* const from = m_own + first * m_step;
     std::int64_t const count = m_end - first;
@@ -46,7 +46,7 @@ class NeighborTiles {
     }
   }
 
-  /// The warp's row of the tile that was loaded.
+  /// Gives each warp its row of the tile that was loaded.
   __device__ __forceinline__ void exchange(Keys& keys) {
 #pragma unroll
     for (int i = 0; i < keys_of_thread; ++i)

@@ -12,8 +12,8 @@
 
 namespace ktopk::detail::cuda {
 
-/// A lower bound of a composite key in a word that is read and written at once: the composite key, or the rank of one
-/// of 128 bits.
+/// A lower bound of a composite key, in a word that is read and written atomically: the composite key, or the rank of
+/// one of 128 bits.
 using BoundWord = unsigned long long;
 
 template <class Bits>
@@ -37,8 +37,8 @@ composite_of(CompositeKeyMap<Bits, CompositeKey128> const& map, BoundWord word) 
   return static_cast<CompositeKey128>(word) << map.position_bits;
 }
 
-/// What the warps of a block tell each other, in shared memory. Each has seen `share` composite keys of its own that
-/// reach its bound; so what several warps' bounds reach has as many times `share` composite keys above it.
+/// The bounds that the warps of a block exchange in shared memory. Each warp has read `share` composite keys that reach
+/// its bound. So a bound that several warps' bounds reach is reached by as many times `share` composite keys.
 template <int Warps>
 struct SharedBounds {
   BoundWord of_warp[Warps];
@@ -55,8 +55,8 @@ struct SharedBounds {
   }
 };
 
-/// How `warps` warps make a bound for k composite keys of `count` bounds that `deep` composite keys each reach: each
-/// warp takes the of_warp-th best of its bounds, at most half of them, and the least of these is reached by k.
+/// How `warps` warps make a bound that k composite keys reach from `count` bounds, each of which `deep` composite keys
+/// reach: each warp takes the of_warp-th best of its bounds, at most half of them, and the least of these is the bound.
 struct SharesOfBounds {
   int warps, of_warp, deep;
   __device__ __forceinline__ SharesOfBounds(int k, int count, int warps_)
@@ -67,13 +67,13 @@ struct SharesOfBounds {
   }
 };
 
-/// What a sample of a row says: bounds that SharesOfBounds::deep keys each reach.
+/// The result of sampling a row: bounds, each of which SharesOfBounds::deep keys reach.
 struct SampleBounds {
   BoundWord const* words;
   int count;
 };
 
-/// Key i of a vector, where only the running program knows i.
+/// Key i of a vector, where i is known only at run time.
 template <class Bits>
 __device__ __forceinline__ Bits key_at(Vector<Bits> const& vector, int i) {
   constexpr int bits = 8 * sizeof(Bits);
@@ -89,10 +89,10 @@ __device__ __forceinline__ Bits key_at(Vector<Bits> const& vector, int i) {
 }
 
 /// The order of the tiles of a row's part: the first and the last whole one, then the others by their bit-reversed
-/// numbers. So a sorted row, whichever way, has its best keys in one of the first two, and all else is like a random row.
+/// numbers. So a sorted row has its best keys in one of the first two tiles, and the rest is like a random row.
 class TileOrder {
  public:
-  /// \param vectors  of the row, so many a tile, of which every `parts`-th is the part's
+  /// \param vectors  of the row; a tile has `size` of them, and every `parts`-th tile is in the part
   __device__ __forceinline__ TileOrder(std::int64_t vectors, int size, unsigned part,
                                        unsigned parts)
       : m_tiles(static_cast<unsigned>((vectors + size - 1) / size)), m_part(part), m_parts(parts) {
@@ -101,13 +101,13 @@ class TileOrder {
     m_bits = turns > 1 ? 32 - __clz(static_cast<int>(turns - 1)) : 0;
     m_last = whole > part ? (whole - 1 - part) / parts : 0;
   }
-  /// The first is there always, if only as an empty one.
+  /// The first tile always exists, but it may be empty.
   __device__ __forceinline__ bool is_first() const { return m_number == 0; }
   __device__ __forceinline__ bool is_there() const { return m_number <= 1u << m_bits; }
   __device__ __forceinline__ std::int64_t tile() const {
     return std::int64_t{turn()} * m_parts + m_part;
   }
-  /// Whether this is the last before twice as many have been seen as when it was so the last time.
+  /// Whether, with this tile, twice as many have been read as when this was true the last time.
   __device__ __forceinline__ bool is_twice_as_much() const {
     return m_number > 0 && (m_number & (m_number + 1)) == 0;
   }
@@ -126,7 +126,7 @@ class TileOrder {
   int m_bits;
 };
 
-/// The tiles of a row that is read for itself.
+/// The tiles of a row that is read by itself.
 template <class Bits, int Warps>
 using RowTile =
     Tile<Bits, 32 * Warps,
@@ -138,10 +138,10 @@ class QueueSelection {
  public:
   static constexpr int threads = 32 * Warps;
   static constexpr int list_size = 32 * Count;
-  static constexpr int lists = Warps > 1 ? Warps / 2 : 1;  ///< that `collect` needs room for
+  static constexpr int lists = Warps > 1 ? Warps / 2 : 1;  ///< that `collect` needs memory for
 
   /// \param waiting  shared memory for a queue of each warp
-  /// \param bounds   of a block, if it is one that selects
+  /// \param bounds   of the block, if a block selects
   __device__ __forceinline__ QueueSelection(CompositeKeyMap<Bits, CompositeKey> const& map, int k,
                                             CompositeKey* waiting, SharedBounds<Warps>* bounds)
       : m_map(map),
@@ -152,8 +152,8 @@ class QueueSelection {
         m_warps((k + m_share - 1) / m_share),
         m_test(map.rank, 0) {}
 
-  /// Sees the part `part` of `parts` of a row.
-  /// \param bounds  of a sample of the row, if any
+  /// Reads the part `part` of `parts` of a row.
+  /// \param bounds  of a sample of the row, if there is one
   __device__ __forceinline__ void see_row(Bits const* keys, std::int64_t n, std::int64_t step,
                                           unsigned part, unsigned parts,
                                           SampleBounds const& bounds) {
@@ -168,8 +168,8 @@ class QueueSelection {
     see_rest(row, keys, n, step, part == 0);
   }
 
-  /// Sees the part `part` of `parts` of a row, of tiles that the block brings together.
-  /// \param is_row  false for a warp that has none and only helps to bring those of others
+  /// The same for tiles that the whole block loads.
+  /// \param is_row  false for a warp that has no row and only helps to load those of others
   template <class Tiles>
   __device__ __forceinline__ void see_row(Tiles& tiles, Bits const* keys, std::int64_t n,
                                           std::int64_t step, unsigned part, unsigned parts,
@@ -204,7 +204,7 @@ class QueueSelection {
     return word_of(m_map, m_threshold);
   }
 
-  /// Sees lists of `length` composite keys, best first.
+  /// Reads lists of `length` composite keys, best first.
   __device__ __forceinline__ void see_lists(CompositeKey const* lists_, std::int64_t length,
                                             int count) {
     if (count <= Warps) {
@@ -221,7 +221,7 @@ class QueueSelection {
         int const list = first + l * Warps;
         heads[l] = list < count && lane < m_k ? lists_[list * length + lane] : CompositeKey{0};
       }
-      unsigned hits = 0;  // only few lists of many have anything to say
+      unsigned hits = 0;  // of many lists only few have a key that passes
 #pragma unroll
       for (int l = 0; l < in_flight; ++l) {
         bool const reaches = first + l * Warps < count && lane < m_k && heads[l] >= m_threshold;
@@ -235,7 +235,7 @@ class QueueSelection {
     take(0, true, [](int) { return CompositeKey{0}; });
   }
 
-  /// After `collect` in each block of a cluster: the first block's warps take the lists that the others have there.
+  /// Called after `collect` in each block of a cluster: the first block's warps read the lists of the others.
   __device__ __forceinline__ void see_cluster(CompositeKey* shared, int blocks) {
     int const block = own_warp();
     if (block == 0) return;
@@ -243,7 +243,7 @@ class QueueSelection {
     m_queue.list().load(exists ? of_block(shared, block) : shared, exists ? m_k : 0);
   }
 
-  /// Brings the list of the best to all threads, in shared memory.
+  /// Merges the lists of all warps to one in shared memory, which all threads can read.
   /// \param shared  for `lists` lists
   __device__ __forceinline__ CompositeKey const* collect(CompositeKey* shared) {
     int const warp = own_warp();
@@ -273,7 +273,7 @@ class QueueSelection {
                             : __ffs(static_cast<int>(mask)) - 1;
   }
 
-  /// Among those that select together.
+  /// The number of this warp among those that select together.
   __device__ __forceinline__ static int own_warp() {
     return Warps > 1 ? static_cast<int>(threadIdx.x) / 32 : 0;
   }
@@ -289,7 +289,7 @@ class QueueSelection {
     m_threshold = bound > m_threshold ? bound : m_threshold;
   }
 
-  /// Begins with a bound that each warp has found for itself, and that `warps` of them must reach.
+  /// Begins with a bound of each warp; what `warps` of them reach is the threshold.
   __device__ __forceinline__ void begin(BoundWord bound, int warps) {
     if constexpr (Warps > 1) {
       if (threadIdx.x % 32 == 0) m_bounds->of_warp[own_warp()] = bound;
@@ -300,7 +300,7 @@ class QueueSelection {
     raise(composite_of(m_map, bound));
   }
 
-  /// Raises the threshold by what the list has become.
+  /// Raises the threshold to that of the new list.
   __device__ __forceinline__ void tighten() {
     raise(m_queue.list().at(m_k - 1));
     if constexpr (Warps > 1) {
@@ -313,8 +313,8 @@ class QueueSelection {
     }
   }
 
-  /// Takes in those of a lane's composite keys that have a bit in `passing` and reach the threshold, and then, if
-  /// asked, all that waits in the queue.
+  /// Queues the lane's composite keys that have a bit in `passing` and reach the threshold; then, if asked, merges all
+  /// that waits in the queue.
   template <class CompositeAt>
   __device__ __forceinline__ void take(Mask passing, bool empties_queue,
                                        CompositeAt const& composite_at) {
@@ -338,7 +338,7 @@ class QueueSelection {
     return static_cast<unsigned>((row.vectors + Keys::size - 1) / Keys::size);
   }
 
-  /// Loads a tile. Returns a bit for each of the lane's vectors that the row has.
+  /// Loads a tile. Returns a mask: a bit for each of the lane's vectors, set if it is in the row.
   __device__ __forceinline__ static unsigned load(Keys& tile, AlignedRow<Bits> const& row,
                                                   std::int64_t step, std::int64_t first) {
     if (step == 1 && first + Keys::size <= row.vectors) {
@@ -354,7 +354,7 @@ class QueueSelection {
 
   static constexpr unsigned all_vectors = (1u << Keys::in_flight) - 1;
 
-  /// A bit for each of a tile's vectors of this lane that the row has.
+  /// Returns a mask: a bit for each of the lane's vectors of a tile, set if it is in the row.
   __device__ __forceinline__ static unsigned vectors_of(AlignedRow<Bits> const& row,
                                                         std::int64_t first) {
     unsigned valid = all_vectors;
@@ -373,7 +373,7 @@ class QueueSelection {
     return nth < 32 * Groups ? bound : 0;
   }
 
-  /// The best of a vector's keys, as the rank of one of them or less.
+  /// A bound of the best rank in a vector: the rank of one of its keys, or less.
   template <bool AnyNan>
   __device__ __forceinline__ Group best_rank(Vector<Bits> const& vector) const {
     Group best = 0;
@@ -386,7 +386,7 @@ class QueueSelection {
     return best;
   }
 
-  /// Begins with bounds of what the first tile holds.
+  /// Begins with bounds from the first tile.
   __device__ __forceinline__ void begin_with_tile(Keys const& tile, unsigned valid) {
     auto const& rank = m_map.rank;
     bool const nan_is_least = rank.magnitude != 0 && rank.ordered_nan == 0;
@@ -407,7 +407,7 @@ class QueueSelection {
     Group bound = nth < some       ? nth_group(lane_best, nth)
                   : nth < 2 * some ? nth_group(pairs, nth)
                                    : nth_group(best, nth);
-    // Minus zero is ranked as plus zero, which may be less.
+    // Minus zero has the rank of plus zero, which may be less.
     if (rank.minus_zero != 0 && bound == rank.ordered(rank.minus_zero) && bound > rank(0))
       bound = rank(0);
     begin(word_of(m_map, static_cast<CompositeKey>(bound) << m_map.position_bits), m_warps);
@@ -448,7 +448,8 @@ class QueueSelection {
     });
   }
 
-  /// The keys before and behind a row's vectors, fewer than 32, by the first warp; and what waits in the queues.
+  /// Reads the keys before and behind the vectors, fewer than 32, in the first warp, and merges what waits in the
+  /// queues.
   __device__ __forceinline__ void see_rest(AlignedRow<Bits> const& row, Bits const* keys,
                                            std::int64_t n, std::int64_t step, bool is_ours) {
     int const lane = threadIdx.x % 32;
@@ -462,7 +463,7 @@ class QueueSelection {
 
   // ---- lists
 
-  /// Begins with what a sample of the row says. Returns whether it says anything, to all warps the same.
+  /// Begins with the bounds of a sample of the row. Returns whether there is a bound, the same in all warps.
   __device__ __forceinline__ bool begin_with_sample(SampleBounds const& sample) {
     if (Warps == 1 || sample.count == 0) return false;
     wait_for_previous_kernel();
@@ -472,7 +473,8 @@ class QueueSelection {
     SharesOfBounds const shares(m_k, sample.count, Warps);
     begin(shuffle_from(bound[0], shares.of_warp - 1), shares.warps);
     bool const says_anything = __syncthreads_or(m_threshold != 0) != 0;
-    // Later bounds are of keys that a warp has seen itself; the sample's keys, seen by any, must not count with them.
+    // Later bounds count keys that a warp has read itself. Those of the sample, which any warp may have read, must not
+    // be counted twice.
     if (threadIdx.x % 32 == 0) m_bounds->of_warp[own_warp()] = 0;
     __syncthreads();
     return says_anything;
@@ -508,10 +510,10 @@ class QueueSelection {
   WarpQueue<CompositeKey, Count> m_queue;
   SharedBounds<Warps>* m_bounds;
   int m_k;
-  int m_share;  // of the k best, each warp's, were they spread evenly
-  int m_warps;  // that together have k
+  int m_share;  // how many of the k best each warp would have if they were spread evenly
+  int m_warps;  // how many warps together have k then
   CompositeKey m_threshold = 0;
-  Bits m_least = 0;  // rank that the test lets through
+  Bits m_least = 0;  // the least rank that passes the test
   QuickTest<Bits> m_test;
 };
 
