@@ -346,8 +346,9 @@ class ClusterSelection {
     CompositeKey const threshold = Steps::notes().limits[parts() - 1];
     unsigned const kept = notes().kept;
     Bits const* const keys = deal.keys - deal.head;
+    // Where some did not fit, not all of those that should have are there.
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < min(kept, capacity()); i += threads) {
+    for (unsigned i = threadIdx.x; i < kept && kept <= capacity(); i += threads) {
       unsigned const position = positions()[i];
       offer(__ldg(keys + position), position, threshold);
     }

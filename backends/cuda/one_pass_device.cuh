@@ -659,7 +659,10 @@ class DeviceSelection {
   __device__ void put_best(unsigned first_slot, unsigned wanted) const {
     auto* const histogram = reinterpret_cast<unsigned*>(spare());
     unsigned const size = notes().size;
-    Digit<CompositeKey> digit(0, m_rows.map.width());
+    CompositeKey least, greatest;
+    Steps::range_of_list(list(), size, least, greatest);
+    int const unlike = highest_bit(static_cast<CompositeKey>(least ^ greatest)) + 1;
+    Digit<CompositeKey> digit(greatest >> unlike, unlike);
     auto need = static_cast<unsigned long long>(wanted);
 #pragma unroll 1
     while (digit.high > 0) {

@@ -66,14 +66,14 @@ struct VectorFilter {
   Bits least, least_with_tie;
   unsigned cut;  // either the vectors before it win a tie with the threshold, or the others
   bool low_wins;
-  bool any_nan;  // whether NaNs of all vectors reach the threshold, if they are the best keys
+  Bits most_without_tie;  // as infinity, where no tie is won; above it is a NaN that passes
 
   /// \param head  keys before the first vector
   __device__ VectorFilter(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
                           unsigned head)
       : rank(map.rank), low_wins(map.flip != 0) {
     Bits const tie = map.ordered_bits_of(threshold);
-    any_nan = tie != rank.ordered_nan;
+    most_without_tie = tie == rank.ordered_nan ? std::numeric_limits<Bits>::max() : rank.infinity;
     least_with_tie = with_minus_zero(tie);
     least =
         tie == std::numeric_limits<Bits>::max() ? tie : with_minus_zero(static_cast<Bits>(tie + 1));
@@ -90,13 +90,13 @@ struct VectorFilter {
   __device__ unsigned passing(Vector<Bits> const& vector, unsigned place) const {
     bool const with_tie = (place < cut) == low_wins;
     Bits const bound = with_tie ? least_with_tie : least;
-    bool const nan_passes = NanWins && (with_tie || any_nan);
+    Bits const most = with_tie ? rank.infinity : most_without_tie;
     unsigned bits = 0;
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       Bits const key = vector.key(i);
-      bool const passes = rank.ordered(key) >= bound ||
-                          (nan_passes && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
+      bool const passes =
+          rank.ordered(key) >= bound || (NanWins && static_cast<Bits>(key & rank.magnitude) > most);
       bits |= static_cast<unsigned>(passes) << i;
     }
     return bits;
@@ -350,6 +350,20 @@ class Ranges {
     return owner;
   }
 
+  __device__ static void range_of_list(CompositeKey const* list, unsigned size, CompositeKey& least,
+                                       CompositeKey& greatest) {
+    greatest = 0;
+    CompositeKey lowest = 0;  // the complement of the least
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += Threads) {
+      CompositeKey const composite = list[i];
+      greatest = composite > greatest ? composite : greatest;
+      lowest = ~composite > lowest ? ~composite : lowest;
+    }
+    greatest = block_max<Threads>(greatest, notes().extremes[0]);
+    least = ~block_max<Threads>(lowest, notes().extremes[1]);
+  }
+
   /// Sorts the composite keys, best first; returns the one of the two arrays that holds them.
   __device__ static CompositeKey const* in_order(CompositeKey* list, CompositeKey* spare,
                                                  unsigned size, unsigned crowded_bin) {
@@ -439,20 +453,6 @@ class Ranges {
     }
     __syncthreads();
     return list;
-  }
-
-  __device__ static void range_of_list(CompositeKey const* list, unsigned size, CompositeKey& least,
-                                       CompositeKey& greatest) {
-    greatest = 0;
-    CompositeKey lowest = 0;  // the complement of the least
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      CompositeKey const composite = list[i];
-      greatest = composite > greatest ? composite : greatest;
-      lowest = ~composite > lowest ? ~composite : lowest;
-    }
-    greatest = block_max<Threads>(greatest, notes().extremes[0]);
-    least = ~block_max<Threads>(lowest, notes().extremes[1]);
   }
 
   __device__ static CompositeKey const* rank_by_network(CompositeKey* list, unsigned size) {
