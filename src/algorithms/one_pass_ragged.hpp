@@ -98,7 +98,7 @@ struct RaggedKept {
   CompositeKey* composites;
 };
 
-/// Neighboring rows that one group looks at.
+/// Which neighboring rows each group takes.
 struct RowsOfGroup {
   std::int64_t each, rows;
 
@@ -116,7 +116,7 @@ struct RowsOfGroup {
   }
 };
 
-/// The first row of a range of which wanted(row) is true, or the range's end. Together.
+/// The first row of a range for which wanted(row) is true, or the range's end. All threads call it together.
 template <class Group, class Wanted>
 KOKKOS_FUNCTION std::int64_t first_wanted(Group const& group, Range rows, Wanted const& wanted) {
   if (rows.end - rows.begin == 1) return wanted(rows.begin) ? rows.begin : rows.end;
@@ -128,7 +128,7 @@ KOKKOS_FUNCTION std::int64_t first_wanted(Group const& group, Range rows, Wanted
   return first;
 }
 
-/// Calls body(row) for the rows of a range of which wanted(row) is true, in their order. Together.
+/// Calls body(row) for the rows of a range for which wanted(row) is true, in order. All threads call it together.
 template <class Group, class Wanted, class Body>
 KOKKOS_FUNCTION void each_wanted(Group const& group, Range rows, Wanted const& wanted,
                                  Body const& body) {
@@ -223,7 +223,7 @@ struct KeepRagged {
   }
 
  private:
-  /// What lies between a place in the row and the next multiple of a chunk.
+  /// Reads a row from a place to the next multiple of a chunk.
   template <class Group>
   KOKKOS_FUNCTION void keep_from(Group const& group, std::int64_t row, std::int64_t from) const {
     std::int64_t const n = sink.problem.length(row);
