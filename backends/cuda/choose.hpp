@@ -60,7 +60,8 @@ inline constexpr ChoiceLine choice[] = {
      .most_n = long_row - 1,
      .rows = Rows::uniform,
      .measured =
-         "h100-few-rows.json, h100-device-rows.json, h100-batches.json, h100-batches-left.json"},
+         "h100-few-rows.json, h100-device-rows.json, h100-warp-rows.json, h100-batches.json, "
+         "h100-batches-left.json"},
     {.algorithm = Algorithm::one_pass,
      .least_n = long_row,
      .least_rows = 8,

@@ -12,9 +12,9 @@
 #include "stream.cuh"
 #include "warp.cuh"
 
-// A warp selects a row by itself. The keys of one tile make groups, whose greatest keys give a threshold that k keys reach
-// for certain; what reaches it is kept, and where the list is full the k-th best of it becomes the threshold. So nothing has
-// to be proven, and no warp waits for another.
+// A warp selects from a row by itself. The k-th best of the greatest keys of one tile's vectors is a threshold that at least
+// k keys reach. The warp keeps what reaches it; when its list is full, the k-th best of the list becomes the threshold. So
+// nothing has to be proven, and no warp waits for another.
 
 namespace ktopk::detail::cuda {
 
@@ -34,8 +34,8 @@ struct WarpRows {
   Problem<Bits> problem;
   CompositeKeyMap<Bits, CompositeKey> map;
   Sorted sorted;
-  unsigned tiles;   ///< of a row: all have pieces of each part of it
-  unsigned stride;  ///< from a tile to the next: rows in order are read like others
+  unsigned tiles;   ///< of a row; each has a piece of every part of it
+  unsigned stride;  ///< from one tile to the next, so that sorted rows are read in another order
 };
 
 __device__ inline unsigned lane() { return threadIdx.x % 32; }
@@ -61,7 +61,7 @@ __device__ __noinline__ CompositeKey kth_of_list(CompositeKey const* list, int s
   return low;
 }
 
-/// The quick test of keys against a threshold, with which keys tie that stand where they win or lose ties.
+/// The quick tests of keys against a threshold: one for keys whose positions win a tie with it, one for the others.
 template <class Bits, class CompositeKey>
 struct ThresholdTest {
   QuickTest<Bits> with_ties, without;
@@ -114,9 +114,9 @@ class WarpSelection {
  private:
   static constexpr int width = Vector<Bits>::size;
   static constexpr int in_tile = vectors_in_tile<Bits>;
-  static constexpr unsigned tile_size = 32 * in_tile;  // vectors
   using Test = ThresholdTest<Bits, CompositeKey>;
-  /// A lane's part of a tile, which has a piece of 32 vectors in each part of the row: so keys in order are sampled too.
+  /// A lane's part of a tile. The tile has a piece of 32 vectors in each part of the row, so that it samples sorted rows
+  /// as well as others.
   struct Loaded {
     Vector<Bits> vectors[in_tile];
   };
@@ -208,7 +208,7 @@ class WarpSelection {
       bool const has_one = left != 0;
       auto const bit = static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1);
       unsigned const at = (place + bit / width * 32 * m_rows.tiles) * width + bit % width;
-      // It is in L1, and a key of a register whose number is not known before takes as many instructions as there are.
+      // The key is in L1. To pick it from registers by a number known at run time takes an instruction for each register.
       Bits const key = has_one ? row.keys[at] : Bits{0};
       changed |= offer(has_one, key, static_cast<unsigned>(row.head) + at);
     }
