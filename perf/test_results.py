@@ -10,6 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INDEX = "README.md"
+REPORT = "compare/report.md"  # of the runs beside it
 LINE = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<machine>[^|]+) \| (?P<commit>[^|]+) \| (?P<shows>[^|]+) \| (?P<cited_by>[^|]+) \|$", re.MULTILINE)
 # A file, several as host-*.json, or the folder of a comparison.
 CITED = re.compile(r"[\w*./-]+[.]json|perf/results/[\w*./-]*\w")
@@ -20,7 +21,7 @@ def lines_of_index(folder):
 
 
 def files_of(folder):
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {INDEX}
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {INDEX, REPORT}
 
 
 def name_of(file):
