@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 
 #include "device.hpp"
 #include "one_pass_batch_row.cuh"
@@ -12,9 +11,6 @@
 namespace ktopk::detail::cuda {
 
 namespace {
-
-template <class Bits>
-using CompositeKeyOf = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
 
 /// The static shared memory of a block, at most, beside what the launch asks for.
 constexpr std::size_t fixed_bytes = 2048;

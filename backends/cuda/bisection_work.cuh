@@ -143,27 +143,6 @@ __device__ __forceinline__ void begin_load_regular(WarpMemory<Bits> const& memor
   barrier.copy(memory.row(0), problem.keys + first * problem.shape.n, bytes);
 }
 
-/// Begins to copy a key to shared memory, or copies it if the device has no asynchronous copy.
-template <class Bits>
-__device__ __forceinline__ void begin_copy(Bits* to, Bits const* from) {
-#if __CUDA_ARCH__ >= 800
-  if constexpr (sizeof(Bits) >= 4)
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
-                 "n"(sizeof(Bits))
-                 : "memory");
-  else
-    *to = __ldg(from);
-#else
-  *to = __ldg(from);
-#endif
-}
-
-__device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 /// Begins the copies of a warp's rows, one for each key.
 template <int Rows, class Bits>
 __device__ __forceinline__ void begin_load_rows(WarpMemory<Bits> const& memory,

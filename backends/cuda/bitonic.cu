@@ -310,7 +310,7 @@ class Reduction {
     Bits const* from = m_source.keys + rows * m_source.row_step + (first + brought_key()) * step;
 #pragma unroll
     for (int i = 0, e = brought_key(); i < own; ++i, e += apart, from += apart * step)
-      if (reserved <= e && e < end) copy_async(to + Network::Places::of(e), from);
+      if (reserved <= e && e < end) begin_copy(to + Network::Places::of(e), from);
   }
   /// Loads the ranks of a thread's neighboring keys from those that were copied. After it the next ones may be copied.
   __device__ void load_copied(Word (&ranks)[each]) const {

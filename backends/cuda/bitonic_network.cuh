@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "bitonic_tuning.hpp"
+#include "warp.cuh"
 
 // The network: it sorts runs (local sort), keeps the better half of two runs (merge), and sorts it again (rebuild), all
 // in shared memory, several steps at a time in registers. All runs descend: when two are merged, one is read backwards,
@@ -64,25 +65,6 @@ __device__ __forceinline__ bool any_of_row(bool says) {
         : "memory");
     return any != 0;
   }
-}
-
-/// Begins to copy a word to shared memory; before sm_80 it is copied at once.
-template <class Word>
-__device__ __forceinline__ void copy_async(Word* to, Word const* from) {
-#if __CUDA_ARCH__ >= 800
-  auto const address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from),
-               "n"(sizeof(Word))
-               : "memory");
-#else
-  *to = *from;
-#endif
-}
-/// Returns when the words that this thread has begun to copy have arrived.
-__device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
 }
 
 /// Two ranks of at most 16 bits, which are compared by one instruction of sm_90.

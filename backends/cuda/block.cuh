@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <ktopk/detail/ordered_bits.hpp>
 
@@ -10,6 +11,10 @@
 namespace ktopk::detail::cuda {
 
 inline constexpr unsigned full_warp = 0xffffffffu;
+
+/// The composite keys of rows of fewer than 2^32 keys.
+template <class Bits>
+using CompositeKeyOf = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
 
 __device__ inline CompositeKey64 shuffle_xor(CompositeKey64 composite, int mask) {
   return __shfl_xor_sync(full_warp, static_cast<unsigned long long>(composite), mask);

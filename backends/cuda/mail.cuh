@@ -41,10 +41,10 @@ struct LetterHead {
   unsigned own;                            // composite keys for it
   unsigned above;                          // composite keys for owners of higher ranges
   unsigned all;                            // composite keys kept
-  unsigned spilled;                        // composite keys of all owners for which there was no
-                                           // room
+  unsigned spilled;                        // composite keys of all owners that did not fit a
+                                           // letter
   unsigned certain;                        // composite keys above all ranges
-  bool overflow;                           // whether there was no room for those either
+  bool overflow;                           // whether they did not fit the memory for these either
 };
 
 /// What letters of all composite keys have in common: the head is the first word, and a unit has two.

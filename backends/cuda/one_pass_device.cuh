@@ -63,15 +63,15 @@ struct DeviceRows {
   int letter_units;  // of mail, from each of them to each owner; a power of two
   int owners;        // blocks that put composite keys in order; a power of two
   int batches;       // of loads, in which a block reads its part
-  int kept;          // keys that a block has room for
-  int capacity;      // composite keys of a row that owners have room for
+  int kept;          // keys that a block can keep
+  int capacity;      // composite keys of a row that an owner can hold
   int groups;        // of samples
   unsigned stratum;  // keys, of which one is a sample
   float samples_a_key;
   RowState* states = nullptr;
   CompositeKey* bests = nullptr;    // of groups
   uint4* mail = nullptr;            // of an owner: a unit for each of its threads
-  CompositeKey* spilled = nullptr;  // what a letter has no room for
+  CompositeKey* spilled = nullptr;  // what does not fit a letter
   CompositeKey* selected =
       nullptr;  // beside a threshold where the counts do not prove the row, beside a bracket where
                 // the output is to be sorted
@@ -101,9 +101,9 @@ struct DeviceNotes {
   unsigned certain_here;
   unsigned taken;       // of the k-th composite key's range
   unsigned overflow;    // whether some did not fit
-  unsigned incomplete;  // letters that had no room for all
+  unsigned incomplete;  // letters that did not hold all
   unsigned sent[device_tuning.most_owners];
-  unsigned senders[device_tuning.most_blocks];  // of letters that had no room for all
+  unsigned senders[device_tuning.most_blocks];  // of letters that did not hold all
 };
 
 /// A row's key vectors, dealt to the blocks that share it by lines of memory: in turns that begin at different blocks, so
@@ -216,6 +216,7 @@ class DeviceSelection {
   static constexpr unsigned few_owners = 4;  // which may have unequal shares
   static constexpr bool brackets = Seeks == Sought::bracket;
   static_assert(!brackets || Rounds == 1);
+  static_assert(device_tuning.kept <= LetterHead::most);
   using Steps = Ranges<CompositeKey, threads, device_tuning.most_owners>;
   using Samples = cuda::Samples<Bits, Rounds>;
   using Shares = Dealt<Bits, Vectors>;
@@ -456,7 +457,7 @@ class DeviceSelection {
     }
   }
 
-  /// Room for what a thread keeps. Beside a bracket nearly all of them do, and a warp asks together.
+  /// Claims places for what a thread keeps. Beside a bracket nearly all threads keep some, so a warp claims together.
   __device__ unsigned claim_kept(unsigned mine) const {
     if (!brackets) return atomicAdd(&notes().kept, mine);
     unsigned const up_to = warp_sum_to(mine);

@@ -15,8 +15,8 @@ struct OnePassDeviceTuning {
   int least_parts = 16;   ///< blocks that share a row
   int most_owners = 128;  ///< of them, which put composite keys in order
   int owned = 48;         ///< composite keys that are worth an owner
-  int kept = 1024;        ///< composite keys that a block keeps, and as many that no letter has
-                          ///< room for
+  int kept = 1024;        ///< composite keys that a block keeps, and as many that do not fit a
+                          ///< letter
   int crowded_bin = 64;   ///< composite keys of it, above which they are sorted by a network
   float most_order =
       0.75f;         ///< of the warps, whose best samples are ordered; a threshold beyond is none

@@ -22,9 +22,6 @@ namespace {
 
 constexpr OnePassWarpTuning warp_tuning = one_pass_warp_tuning;
 
-template <class Bits>
-using CompositeKeyOf = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
-
 /// Vectors of a lane's part of a tile: its keys have a bit each in a word.
 template <class Bits>
 constexpr int vectors_in_tile = std::min(warp_tuning.vectors, 2 * static_cast<int>(sizeof(Bits)));

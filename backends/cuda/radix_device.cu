@@ -12,6 +12,8 @@ namespace ktopk::detail::cuda {
 
 namespace {
 
+static_assert(radix_device_tuning.most_kept <= static_cast<int>(LetterHead::most));
+
 /// The figures of a selection by a device that has so many processors.
 struct BracketPlan : DevicePlan {
   bool serves = false;

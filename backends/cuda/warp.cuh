@@ -126,11 +126,35 @@ class QuadAdder {
   float m_sums[4] = {};
 };
 
-// ---- bulk copies to shared memory (sm_90 and newer)
+// ---- copies to shared memory
 
 __device__ __forceinline__ unsigned shared_address(void const* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
+
+/// Begins to copy a key to shared memory, or copies it if the device has no asynchronous copy.
+template <class Bits>
+__device__ __forceinline__ void begin_copy(Bits* to, Bits const* from) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (sizeof(Bits) >= 4)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from),
+                 "n"(sizeof(Bits))
+                 : "memory");
+  else
+    *to = __ldg(from);
+#else
+  *to = __ldg(from);
+#endif
+}
+
+/// Returns when what this thread has begun to copy has arrived.
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// ---- bulk copies to shared memory (sm_90 and newer)
 
 /// A barrier for copies to shared memory, one set of copies after the other.
 class CopyBarrier {
