@@ -3,40 +3,13 @@
 
 #include <ktopk/detail/instantiate.hpp>
 
-#include "../arrange.hpp"
-#include "../part_lists.hpp"
+#include "../part_selection.hpp"
 #include "queue_state.hpp"
 
 namespace ktopk::detail {
 
-template <class Bits, class CompositeKey>
-struct QueueParts {
-  PartLists<Bits, CompositeKey> lists;
-  CompositeKeyMap<Bits, CompositeKey> map;
-
-  template <class Group>
-  KOKKOS_FUNCTION void operator()(Group const& group) const {
-    RowPart const part = lists.part(group.index());
-    if (part.wanted == 0) return;
-    TeamQueue<Group, CompositeKey> queue(group, part.wanted);
-    queue.push(map, lists.sink.problem.row_keys(part.row), lists.sink.problem.key_step, part.range);
-    CompositeKey const* const best = queue.finish();
-    each(group, 0, part.wanted, [&](std::int64_t slot) { lists.put(part, slot, best[slot]); });
-  }
-};
-
-/// A row of one part needs no list of selected keys: they come in order.
 template <class CompositeKey>
-struct QueueLayout {
-  QueueLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
-      : layout(workspace), lists(layout, device, shape, parts_for_lists(device, shape, 32)) {
-    if (lists.parts > 1) selected = SelectedKeys<CompositeKey>(layout, shape, options);
-  }
-
-  WorkspaceLayout layout;
-  PartListLayout<CompositeKey> lists;
-  SelectedKeys<CompositeKey> selected;
-};
+using QueueLayout = PartSelectionLayout<CompositeKey, 32>;
 
 KTOPK_INLINE std::size_t Queue<Generic>::workspace_bytes(Device const& device, Shape const& shape,
                                                          Options const& options) {
@@ -46,19 +19,8 @@ KTOPK_INLINE std::size_t Queue<Generic>::workspace_bytes(Device const& device, S
 template <class Exec, class Bits>
 void Queue<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Options const& options,
                          void* workspace) {
-  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
-    using CompositeKey = decltype(composite);
-    Shape const& shape = problem.shape;
-    auto const map = make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties);
-    QueueLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
-    auto const lists =
-        work.lists.lists(SelectedSink<Bits, CompositeKey>{problem, map, work.selected.composites});
-    launch("ktopk::queue::parts", exec, shape.rows * lists.parts,
-           TeamQueue<ThreadGroup, CompositeKey>::shared_bytes(shape.k),
-           QueueParts<Bits, CompositeKey>{lists, map});
-    select_from_lists("ktopk::queue::lists", exec, lists, work.lists.scratch);
-    arrange(exec, problem, map, work.selected);
-  });
+  select_by_parts<TeamQueue, QueueLayout>({"ktopk::queue::parts", "ktopk::queue::lists"}, exec,
+                                          problem, options, workspace);
 }
 
 #define KTOPK_QUEUE(Space) KTOPK_RUN_ON(Queue<Generic>, Space)

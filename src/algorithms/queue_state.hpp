@@ -4,9 +4,8 @@
 #include "../group.hpp"
 #include "bitonic_network.hpp"
 
-// What a group of GridSelect keeps (air-topk-gridselect-sc23, section 4): the k best of all composite keys that were
-// pushed, and a queue of those that beat the last of them. When the queue is full, it is merged into the list. Keys
-// come chunk by chunk, in any number of pushes.
+// What a group of GridSelect keeps (air-topk-gridselect-sc23, section 4): the k best of all composite keys that it has
+// read, and a queue of those that beat the last of them. When the queue is full, it is merged into the list.
 
 namespace ktopk::detail {
 
@@ -39,10 +38,12 @@ class TeamQueue {
     group.barrier();
   }
 
-  /// Every thread goes on to its next key that is wanted, so that few barriers are in vain.
+  /// Returns the k best of a range of at least k keys, best first. Every thread goes on to its next key that is wanted,
+  /// so that few barriers are in vain.
   template <class Bits>
-  KOKKOS_FUNCTION void push(CompositeKeyMap<Bits, CompositeKey> const& map,
-                            Stored<Bits> const* keys, std::int64_t step, Range range) {
+  KOKKOS_FUNCTION CompositeKey const* best_of(CompositeKeyMap<Bits, CompositeKey> const& map,
+                                              Stored<Bits> const* keys, std::int64_t step,
+                                              Range range) {
     std::int64_t const chunk = 16 * m_group.size();
     for (std::int64_t first = range.begin; first < range.end; first += chunk) {
       std::int64_t const end = first + chunk < range.end ? first + chunk : range.end;
@@ -57,8 +58,6 @@ class TeamQueue {
         }
       } while (insert(wanted, composite));
     }
-  }
-  KOKKOS_FUNCTION CompositeKey const* finish() {
     flush(m_before);
     return m_list;
   }
