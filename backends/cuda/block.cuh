@@ -148,22 +148,65 @@ __device__ Sum warp_sum_to(Sum mine) {
   return inclusive;
 }
 
-/// Sorts `size` composite keys in shared memory, a power of two, in descending order by a bitonic network. All threads
-/// of the block call it.
+/// Where block_sort has composite key i, so that at most two lanes of a half warp access a bank at once.
+__device__ inline int place_in_banks(int i) { return i ^ ((i >> 4) & 15); }
+
+/// Moves the composite keys to these places; called again, it moves them back.
+template <int Threads, class CompositeKey>
+__device__ void permute_for_banks(CompositeKey* composites, int size) {
+  if (size < 32) return;
+  for (int i = threadIdx.x; i < size; i += Threads) {
+    CompositeKey const mine = composites[place_in_banks(i)];
+    __syncwarp();
+    composites[i] = mine;
+  }
+}
+
+/// The steps of a bitonic merge to runs of `run` with distances from 2^(low + Steps - 1) to 2^low, in registers.
+template <int Steps, int Threads, class CompositeKey>
+__device__ void merge_in_registers(CompositeKey* composites, int size, int run, int low) {
+  constexpr int each = 1 << Steps;
+  for (int group = threadIdx.x; group < size / each; group += Threads) {
+    int const base = (group >> low << (low + Steps)) | (group & ((1 << low) - 1));
+    bool const descending = (base & run) == 0;
+    CompositeKey mine[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) mine[e] = composites[place_in_banks(base + (e << low))];
+#pragma unroll
+    for (int distance = each / 2; distance > 0; distance /= 2)
+#pragma unroll
+      for (int e = 0; e < each; ++e) {
+        if ((e & distance) != 0) continue;
+        CompositeKey const a = mine[e], b = mine[e + distance];
+        bool const swap = (a < b) == descending;
+        mine[e] = swap ? b : a;
+        mine[e + distance] = swap ? a : b;
+      }
+#pragma unroll
+    for (int e = 0; e < each; ++e) composites[place_in_banks(base + (e << low))] = mine[e];
+  }
+}
+
+/// Sorts `size` composite keys in shared memory, a power of two, in descending order by a bitonic network, up to three
+/// steps at a time in registers. All threads of the block call it.
 template <int Threads, class CompositeKey>
 __device__ void block_sort(CompositeKey* composites, int size) {
-  for (int run = 2; run <= size; run *= 2)
-    for (int distance = run / 2; distance > 0; distance /= 2) {
+  __syncthreads();
+  permute_for_banks<Threads>(composites, size);
+  for (int merge = 1; 1 << merge <= size; ++merge)
+    for (int left = merge; left > 0;) {
+      int const steps = left % 3 == 0 ? 3 : left % 3;
+      left -= steps;
       __syncthreads();
-      for (int pair = threadIdx.x; pair < size / 2; pair += Threads) {
-        int const i = 2 * pair - (pair & (distance - 1)), j = i + distance;
-        CompositeKey const a = composites[i], b = composites[j];
-        if ((a < b) == ((i & run) == 0)) {
-          composites[i] = b;
-          composites[j] = a;
-        }
-      }
+      if (steps == 3)
+        merge_in_registers<3, Threads>(composites, size, 1 << merge, left);
+      else if (steps == 2)
+        merge_in_registers<2, Threads>(composites, size, 1 << merge, left);
+      else
+        merge_in_registers<1, Threads>(composites, size, 1 << merge, left);
     }
+  __syncthreads();
+  permute_for_banks<Threads>(composites, size);
   __syncthreads();
 }
 

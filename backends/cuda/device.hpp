@@ -69,6 +69,20 @@ inline cudaLaunchAttribute early_launch() {
   return attribute;
 }
 
+/// Launches a kernel early.
+template <class... Parameters, class... Arguments>
+void launch_early(void (*kernel)(Parameters...), dim3 grid, int threads, cudaStream_t stream,
+                  Arguments const&... arguments) {
+  cudaLaunchAttribute attribute = early_launch();
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
+}
+
 /// While it lives, the device is the current one.
 class OnDevice {
  public:

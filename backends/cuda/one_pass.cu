@@ -13,6 +13,7 @@
 #include "digits.cuh"
 #include "key_widths.hpp"
 #include "one_pass_tuning.hpp"
+#include "sort_rows.cuh"
 #include "stream.cuh"
 
 // sample: writes the best sample of every group of 32 lanes.
@@ -32,7 +33,6 @@ template <class CompositeKey>
 constexpr int held_composites = tuning.held_bytes / static_cast<int>(sizeof(CompositeKey));
 template <class CompositeKey>
 constexpr int boundary_composites = tuning.boundary_bytes / static_cast<int>(sizeof(CompositeKey));
-static_assert((tuning.sort_tile & (tuning.sort_tile - 1)) == 0);
 template <class Bits>
 using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
 
@@ -522,92 +522,6 @@ __global__ void __launch_bounds__(tuning.threads) finish(Work<Bits, CompositeKey
 
 // ---- sort and store
 
-/// Sorts tiles: the place of a composite key is the number of better ones in its tile, which several threads count
-/// together. Rows of one tile are stored; longer ones stay in `to`, sorted by tiles.
-template <class Bits, class CompositeKey>
-__global__ void __launch_bounds__(1024)
-    sort_tiles(Work<Bits, CompositeKey> const w, CompositeKey* to) {
-  constexpr int slices = tuning.sort_slices;
-  __shared__ CompositeKey tile[tuning.sort_tile];
-  std::int64_t const wanted = w.problem.selected_count(blockIdx.y);
-  std::int64_t const first =
-      std::int64_t{blockIdx.x} * (1024 / slices) / tuning.sort_tile * tuning.sort_tile;
-  std::int64_t const rest = wanted - first;
-  int const count = static_cast<int>(rest < tuning.sort_tile ? rest : tuning.sort_tile);
-  std::int64_t const row_begin = blockIdx.y * w.problem.shape.k;
-  for (int i = threadIdx.x; i < count; i += blockDim.x) tile[i] = w.selected[row_begin + first + i];
-  __syncthreads();
-  int const mine = static_cast<int>(std::int64_t{blockIdx.x} * (1024 / slices) - first) +
-                   static_cast<int>(threadIdx.x) / slices;
-  CompositeKey const composite = mine < count ? tile[mine] : CompositeKey{0};
-  int better = 0;
-  for (int i = threadIdx.x % slices; i < count; i += slices) better += tile[i] > composite;
-  for (int mask = slices / 2; mask > 0; mask /= 2)
-    better += __shfl_xor_sync(full_warp, better, mask);
-  if (mine >= count || threadIdx.x % slices != 0) return;
-  if (w.problem.shape.k <= tuning.sort_tile)
-    w.store(blockIdx.y, better, composite);
-  else
-    to[row_begin + first + better] = composite;
-}
-
-/// How many composite keys of a sorted run are better than `composite`.
-template <class CompositeKey>
-__device__ std::int64_t better_in(CompositeKey const* run, std::int64_t size,
-                                  CompositeKey composite) {
-  std::int64_t low = 0, high = size;
-  while (low < high) {
-    std::int64_t const middle = (low + high) / 2;
-    if (run[middle] > composite)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-/// Merges pairs of sorted runs: the place of a composite key is the sum of its places in both runs.
-template <class Bits, class CompositeKey>
-__global__ void __launch_bounds__(256)
-    merge_runs(Work<Bits, CompositeKey> const w, CompositeKey const* from, CompositeKey* to,
-               std::int64_t run) {
-  std::int64_t const wanted = w.problem.selected_count(blockIdx.y);
-  std::int64_t const i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= wanted) return;
-  CompositeKey const* const row = from + blockIdx.y * w.problem.shape.k;
-  std::int64_t const mine = i / run * run;
-  std::int64_t const other = (i / run ^ 1) * run;
-  std::int64_t const rest = wanted - other;
-  std::int64_t const size = rest < 0 ? 0 : rest < run ? rest : run;
-  std::int64_t const first = mine < other ? mine : other;
-  CompositeKey const composite = row[i];
-  std::int64_t const place = first + (i - mine) + better_in(row + other, size, composite);
-  to[blockIdx.y * w.problem.shape.k + place] = composite;
-}
-
-/// Stores selected keys that are sorted in runs: the place of a composite key is the number of better ones in all runs.
-/// It searches all runs together, so that the loads of a step are in flight together.
-/// \param run  a power of two
-template <class Bits, class CompositeKey>
-__global__ void __launch_bounds__(256)
-    store_runs(Work<Bits, CompositeKey> const w, CompositeKey const* from, std::int64_t run) {
-  std::int64_t const wanted = w.problem.selected_count(blockIdx.y);
-  std::int64_t const i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= wanted) return;
-  CompositeKey const* const row = from + blockIdx.y * w.problem.shape.k;
-  CompositeKey const composite = row[i];
-  std::int64_t better[tuning.final_runs] = {};
-  for (std::int64_t half = run; half > 0; half /= 2)
-    for (int r = 0; r < tuning.final_runs; ++r) {
-      std::int64_t const reach = better[r] + half;
-      std::int64_t const end = r * run + reach;
-      if (reach <= run && end <= wanted && row[end - 1] > composite) better[r] = reach;
-    }
-  std::int64_t place = 0;
-  for (int r = 0; r < tuning.final_runs; ++r) place += better[r];
-  w.store(blockIdx.y, place, composite);
-}
-
 /// Stores the counts, and fills the slots that a row leaves open.
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(256) store_missing(Work<Bits, CompositeKey> const w) {
@@ -630,7 +544,8 @@ std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Shape const& s
   w.boundary = layout.take<CompositeKey>(shape.rows * boundary_composites<CompositeKey>);
   bool const sorted = options.sorted == Sorted::yes;
   w.selected = sorted ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
-  w.spare = sorted ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
+  w.spare =
+      sorted && needs_merges(shape.k) ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
   return layout.bytes();
 }
 
@@ -660,17 +575,8 @@ void sort_and_store(cudaStream_t stream, Work<Bits, CompositeKey> const& w) {
   auto const rows = static_cast<unsigned>(shape.rows);
   dim3 const by_slot(blocks_for(shape.k, 256), rows);
   if (shape.k_per_row || w.problem.counts) store_missing<<<by_slot, 256, 0, stream>>>(w);
-  if (w.selected == nullptr) return;
-  CompositeKey *from = w.spare, *to = w.selected;
-  sort_tiles<<<dim3(blocks_for(shape.k, 1024 / tuning.sort_slices), rows), 1024, 0, stream>>>(w,
-                                                                                              from);
-  if (shape.k <= tuning.sort_tile) return;
-  std::int64_t run = tuning.sort_tile;
-  for (; run * tuning.final_runs < shape.k; run *= 2) {
-    merge_runs<<<by_slot, 256, 0, stream>>>(w, from, to, run);
-    std::swap(from, to);
-  }
-  store_runs<<<by_slot, 256, 0, stream>>>(w, from, run);
+  if (w.selected != nullptr)
+    sort_rows(stream, RowsToSort<Bits, CompositeKey>{w.problem, w.map}, w.selected, w.spare);
 }
 
 template <class Bits, class CompositeKey>

@@ -11,7 +11,7 @@ namespace ktopk::detail::cuda {
 /// follow the occupancy of the device.
 struct OnePassTuning {
   int prefetched_tiles = 3;   ///< tiles that a block prefetches while it waits for the samples
-  int threads = 512;          ///< in a block, except for the sort
+  int threads = 512;          ///< in a block
   int stream_blocks = 2;      ///< of the streaming kernel that a multiprocessor should hold
   int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
@@ -22,9 +22,6 @@ struct OnePassTuning {
   int sparse_order = 32;      ///< up to this order they reach twice as far
   int boundary_bytes = 8192;  ///< for the bin of the k-th composite key; if it is larger, digits
                               ///< decide
-  int sort_tile = 2048;
-  int sort_slices = 16;  ///< threads that share the counting for one composite key
-  int final_runs = 16;   ///< sorted runs that are merged in one step
 
   friend constexpr bool operator==(OnePassTuning const&, OnePassTuning const&) = default;
 };

@@ -8,8 +8,10 @@
 #include <ktopk/problem.hpp>
 
 #include "block.cuh"
+#include "device.hpp"
 
-// Sorts the selected keys of every row, best first, and stores them: tiles by a bitonic network, then merges in pairs.
+// Sorts the selected keys of every row, best first, and stores them: tiles by a bitonic network, then merges in pairs,
+// and at last of up to 16 runs at once. Each kernel is launched early.
 
 namespace ktopk::detail::cuda {
 
@@ -27,12 +29,17 @@ __device__ void store_composite_key(Problem<Bits> const& problem,
   problem.store(row, slot, key, position);
 }
 
-inline constexpr int sort_threads = 512;
+inline constexpr int sort_threads = 256;
+inline constexpr int sort_tile = 2048;  // a power of two
+inline constexpr int place_threads = 512;
+/// Up to so many selected keys, a warp counts the better ones for each.
 template <class CompositeKey>
-inline constexpr int sort_tile = 32768 / static_cast<int>(sizeof(CompositeKey));  // a power of two
+inline constexpr int most_placed = 32768 / static_cast<int>(sizeof(CompositeKey));
 inline constexpr int merge_threads = 256;
 inline constexpr int merged_by_thread = 4;
 inline constexpr int merge_tile = merge_threads * merged_by_thread;
+inline constexpr int final_runs = 16;  // are merged at once, if they are no longer than final_run
+inline constexpr std::int64_t final_run = 8192;
 
 /// The selected keys of all rows, shape.k slots a row.
 template <class Bits, class CompositeKey>
@@ -51,17 +58,42 @@ struct RowsToSort {
   }
 };
 
+/// Places the selected keys of a few rows: a warp counts the better ones for each. Faster than a sort while the warps fill
+/// no more than the device.
+template <class Bits, class CompositeKey>
+__global__ void __launch_bounds__(place_threads)
+    place_few(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
+              CompositeKey const* from) {
+  __shared__ CompositeKey tile[most_placed<CompositeKey>];
+  wait_for_previous_kernel();
+  std::int64_t const row = blockIdx.y;
+  int const count = static_cast<int>(rows.problem.selected_count(row));
+  int const first = static_cast<int>(blockIdx.x) * (place_threads / 32);
+  if (first >= count) return;
+  for (int i = threadIdx.x; i < count; i += place_threads) tile[i] = from[rows.first(row) + i];
+  __syncthreads();
+  int const mine = first + static_cast<int>(threadIdx.x) / 32;
+  if (mine >= count) return;
+  CompositeKey const composite = tile[mine];
+  unsigned better = 0;
+#pragma unroll 8
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < count; i += 32)
+    better += tile[i] > composite;
+  unsigned const place = warp_total(better);
+  if (threadIdx.x % 32 == 0) store_composite_key(rows.problem, rows.map, row, place, composite);
+}
+
 /// \param to  null if a tile holds a row: then the selected keys are stored
 template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(sort_threads)
     sort_tiles(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
                CompositeKey const* from, CompositeKey* to) {
-  constexpr int tile = sort_tile<CompositeKey>;
-  __shared__ CompositeKey composites[tile];
-  std::int64_t const begin = std::int64_t{blockIdx.x} * tile;
+  __shared__ CompositeKey composites[sort_tile];
+  wait_for_previous_kernel();
+  std::int64_t const begin = std::int64_t{blockIdx.x} * sort_tile;
   for (std::int64_t row = blockIdx.y; row < rows.problem.shape.rows; row += gridDim.y) {
     std::int64_t const rest = rows.problem.selected_count(row) - begin;
-    int const count = static_cast<int>(rest < tile ? rest : tile);
+    int const count = static_cast<int>(rest < sort_tile ? rest : sort_tile);
     if (count <= 0) continue;
     int size = 2;
     while (size < count) size *= 2;
@@ -99,6 +131,7 @@ __global__ void __launch_bounds__(merge_threads)
                CompositeKey const* from, CompositeKey* to, std::int64_t run) {
   __shared__ CompositeKey composites[merge_tile];
   __shared__ std::int64_t cut[2];
+  wait_for_previous_kernel();
   std::int64_t const begin = std::int64_t{blockIdx.x} * merge_tile;
   for (std::int64_t row = blockIdx.y; row < rows.problem.shape.rows; row += gridDim.y) {
     std::int64_t const wanted = rows.problem.selected_count(row);
@@ -142,31 +175,61 @@ __global__ void __launch_bounds__(merge_threads)
   }
 }
 
-/// Whether a second list is needed to merge the selected keys into.
-template <class CompositeKey>
-constexpr bool needs_merges(std::int64_t k) {
-  return k > sort_tile<CompositeKey>;
+/// Stores selected keys that are sorted in up to final_runs runs: the place of each is the number of better ones in all
+/// runs. It searches all together, so that the loads of a step are in flight together.
+/// \param run  a power of two
+template <class Bits, class CompositeKey>
+__global__ void __launch_bounds__(merge_threads)
+    store_runs(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
+               CompositeKey const* from, std::int64_t run) {
+  wait_for_previous_kernel();
+  std::int64_t const i = std::int64_t{blockIdx.x} * merge_threads + threadIdx.x;
+  for (std::int64_t row = blockIdx.y; row < rows.problem.shape.rows; row += gridDim.y) {
+    std::int64_t const wanted = rows.problem.selected_count(row);
+    if (i >= wanted) continue;
+    CompositeKey const* const list = from + rows.first(row);
+    CompositeKey const composite = list[i];
+    std::int64_t better[final_runs] = {};
+    for (std::int64_t half = run; half > 0; half /= 2)
+      for (int r = 0; r < final_runs; ++r) {
+        std::int64_t const reach = better[r] + half;
+        std::int64_t const end = r * run + reach;
+        if (reach <= run && end <= wanted && list[end - 1] > composite) better[r] = reach;
+      }
+    std::int64_t place = 0;
+    for (int r = 0; r < final_runs; ++r) place += better[r];
+    store_composite_key(rows.problem, rows.map, row, place, composite);
+  }
 }
+
+/// Whether a second list is needed to merge the selected keys into.
+constexpr bool needs_merges(std::int64_t k) { return k > sort_tile; }
 
 /// Enqueues kernels that sort the selected keys and store them.
 /// \param spare  a list of the same size; used only if needs_merges
 template <class Bits, class CompositeKey>
 void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
                CompositeKey* selected, CompositeKey* spare) {
-  constexpr int tile = sort_tile<CompositeKey>;
-  static_assert((tile & (tile - 1)) == 0 && tile % merge_tile == 0);
+  static_assert((sort_tile & (sort_tile - 1)) == 0 && sort_tile % merge_tile == 0);
   Shape const& shape = rows.problem.shape;
   auto const in_y = static_cast<unsigned>(std::min<std::int64_t>(shape.rows, 65535));
   auto const grid = [&](int size) {
     return dim3(static_cast<unsigned>((shape.k + size - 1) / size), in_y);
   };
-  bool const merge = needs_merges<CompositeKey>(shape.k);
-  sort_tiles<<<grid(tile), sort_threads, 0, stream>>>(rows, selected, merge ? spare : nullptr);
-  for (std::int64_t run = tile; run < shape.k; run *= 2) {
+  if (shape.rows * shape.k <= most_placed<CompositeKey>)
+    return launch_early(place_few<Bits, CompositeKey>, grid(place_threads / 32), place_threads,
+                        stream, rows, selected);
+  bool const merge = needs_merges(shape.k);
+  launch_early(sort_tiles<Bits, CompositeKey>, grid(sort_tile), sort_threads, stream, rows,
+               selected, merge ? spare : nullptr);
+  for (std::int64_t run = sort_tile; run < shape.k; run *= 2) {
     std::swap(selected, spare);
+    if (run <= final_run && run * final_runs >= shape.k)
+      return launch_early(store_runs<Bits, CompositeKey>, grid(merge_threads), merge_threads,
+                          stream, rows, selected, run);
     bool const is_last = 2 * run >= shape.k;
-    merge_runs<<<grid(merge_tile), merge_threads, 0, stream>>>(rows, selected,
-                                                               is_last ? nullptr : spare, run);
+    launch_early(merge_runs<Bits, CompositeKey>, grid(merge_tile), merge_threads, stream, rows,
+                 selected, is_last ? nullptr : spare, run);
   }
 }
 
