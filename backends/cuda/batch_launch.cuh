@@ -28,7 +28,9 @@ int round_up_to_power_of_two(std::int64_t k) {
 
 /// The capacity for kept composite keys. For rows of different lengths it is that of the length that keeps the most.
 int capacity_of(Shape const& shape, int threads) {
-  std::int64_t const longest = std::int64_t{threads} * sample_neighbors * tuning.keys_a_sample;
+  std::int64_t const longest =
+      std::int64_t{std::max(threads * sample_neighbors, tuning.least_samples)} *
+      tuning.keys_a_sample;
   std::int64_t const n = shape.ragged && shape.n > longest ? longest : shape.n;
   int const room = kept_capacity(n, std::min(shape.k, n), threads);
   int const of_threshold = 16 / shape.key_bytes;  // a vector more than reach it may be kept

@@ -57,10 +57,16 @@ class RowsOfBlock {
   int m_warp = Threads / 32, m_seen = 0;
 };
 
-template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
-__global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threads)
+/// How many blocks a multiprocessor holds.
+constexpr int blocks_of(int threads, int vectors) {
+  return vectors > tuning.vectors_in_flight ? 1 : tuning.blocks * tuning.threads / threads;
+}
+
+template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided,
+          int Vectors = tuning.vectors_in_flight>
+__global__ void __launch_bounds__(Threads, blocks_of(Threads, Vectors))
     select_rows(__grid_constant__ Batch<Bits, CompositeKey> const batch) {
-  RowSelection<Bits, CompositeKey, Threads, Clustered, Strided> const selection(batch);
+  RowSelection<Bits, CompositeKey, Threads, Clustered, Strided, Vectors> const selection(batch);
   RowsOfBlock<Threads, Bits, CompositeKey> rows(batch, Clustered ? batch.parts : 1);
   int turn = 0;
   for (std::int64_t row = rows.next(); row < batch.problem.shape.rows; row = rows.next()) {
@@ -120,13 +126,10 @@ int threads_for_many(Shape const& shape, Sorted sorted) {
 
 template <class CompositeKey>
 int threads_of(Shape const& shape, Sorted sorted, int parts, int processors) {
-  if (!shape.packed || shape.ragged) return tuning.threads;
-  if (parts == 1 && shape.rows >= tuning.many_rows)
-    return threads_for_many<CompositeKey>(shape, sorted);
-  if (shape.n / parts < tuning.wide_part) return tuning.threads;
-  // The device does not hold large clusters side by side if each of their blocks needs a multiprocessor.
-  std::int64_t const blocks = shape.rows * parts * (parts > 4 ? 2 : 1);
-  return blocks <= processors ? tuning.wide_threads : tuning.threads;
+  if (!shape.packed || parts > 1) return tuning.threads;
+  if (shape.rows >= tuning.many_rows) return threads_for_many<CompositeKey>(shape, sorted);
+  bool const wide = !shape.ragged && shape.n >= tuning.wide_part && shape.rows <= processors;
+  return wide ? tuning.wide_threads : tuning.threads;
 }
 
 /// How many neighboring rows are read together: rows whose keys lie side by side, as many as have lists in shared
@@ -154,14 +157,12 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   batch.ordered = ordered_of(shape, options.sorted);
   batch.left_out = left_out;
   auto const launch_rows = [&]<int Threads, bool Strided> {
-    if constexpr (Threads < tuning.threads)  // of many rows none is shared
-      launch(device, stream, select_rows<Bits, CompositeKey, Threads, false, Strided>, Threads,
-             shape.rows, batch);
-    else
-      launch(device, stream,
-             batch.parts == 1 ? select_rows<Bits, CompositeKey, Threads, false, Strided>
-                              : select_rows<Bits, CompositeKey, Threads, true, Strided>,
-             Threads, shape.rows, batch);
+    launch(device, stream, select_rows<Bits, CompositeKey, Threads, false, Strided>, Threads,
+           shape.rows, batch);
+  };
+  auto const launch_shared = [&]<bool Strided, int Vectors> {
+    launch(device, stream, select_rows<Bits, CompositeKey, tuning.threads, true, Strided, Vectors>,
+           tuning.threads, shape.rows, batch);
   };
   batch.capacity = capacity_of(shape, tuning.threads);
   batch.lists = lists_of(batch);
@@ -177,7 +178,13 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   int const threads =
       threads_of<CompositeKey>(shape, options.sorted, batch.parts, processors(device));
   batch.capacity = capacity_of(shape, threads);
-  if (!shape.packed)
+  if (batch.parts > 1 && !shape.packed)
+    launch_shared.template operator()<true, tuning.vectors_in_flight>();
+  else if (batch.parts > 1 && shape.rows * batch.parts > processors(device))
+    launch_shared.template operator()<false, tuning.vectors_in_flight>();
+  else if (batch.parts > 1)
+    launch_shared.template operator()<false, tuning.vectors_if_alone>();
+  else if (!shape.packed)
     launch_rows.template operator()<tuning.threads, true>();
   else if (threads == tuning.short_threads)
     launch_rows.template operator()<tuning.short_threads, false>();

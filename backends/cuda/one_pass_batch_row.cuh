@@ -128,8 +128,8 @@ struct Interval {
 
 /// Adjacent keys, loaded together.
 template <class Bits>
-struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neighbors
-                                                    : 16) Neighbors {
+struct alignas(sizeof(Bits) * sample_neighbors < 16 ? sizeof(Bits) * sample_neighbors : 16)
+    Neighbors {
   Bits keys[sample_neighbors];
 };
 
@@ -142,7 +142,9 @@ __device__ void fill_row(Problem<Bits> const& problem, std::int64_t row, int k) 
     problem.store_missing(row, slot);
 }
 
-template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
+/// \tparam Vectors  how many loads of 16 bytes a thread issues before it uses any
+template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided,
+          int Vectors = tuning.vectors_in_flight>
 class RowSelection {
  public:
   /// \param list  which of the block's lists holds the kept composite keys of the row
@@ -215,7 +217,7 @@ class RowSelection {
   static constexpr int wide_bins = Threads > tuning.wide_bins ? Threads : tuning.wide_bins;
   static constexpr int wide_bits = std::bit_width(unsigned{wide_bins}) - 1;
   static constexpr int width = Vector<Bits>::size;
-  using RowTile = Tile<Bits, Threads, tuning.vectors_in_flight>;
+  using RowTile = Tile<Bits, Threads, Vectors>;
 
   __device__ static RowNotes<Bits, CompositeKey>& notes() {
     __shared__ RowNotes<Bits, CompositeKey> shared;
@@ -646,18 +648,25 @@ class RowSelection {
     auto const vector = Vector<Bits>::of(found().words[from + lane]);
     int const place = found().places[from + lane];
     unsigned const passed = lane < size ? passing<NanWins>(tests, vector, place) : 0;
-    auto const mine = static_cast<unsigned>(__popc(passed));
-    unsigned const up_to = warp_sum_to(mine);
-    unsigned base = 0;
-    if (lane == 31) base = atomicAdd(&count(), up_to);
-    base = __shfl_sync(full_warp, base, 31);
-    if (base + __shfl_sync(full_warp, up_to, 31) > static_cast<unsigned>(m_batch.capacity))
-      return false;
-    CompositeKey* to = kept() + base + up_to - mine;
+    unsigned all[width], total = 0;
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      all[i] = __ballot_sync(full_warp, (passed >> i & 1) != 0);
+      total += static_cast<unsigned>(__popc(all[i]));
+    }
+    unsigned slot = 0;
+    if (lane == 0) slot = atomicAdd(&count(), total);
+    slot = __shfl_sync(full_warp, slot, 0);
+    if (slot + total > static_cast<unsigned>(m_batch.capacity)) return false;
+    unsigned const lower = (1u << lane) - 1;
     unsigned const at = static_cast<unsigned>(notes().head + place * width);
 #pragma unroll
-    for (int i = 0; i < width; ++i)
-      if ((passed >> i & 1) != 0) *to++ = raw(vector.key(i), at + static_cast<unsigned>(i));
+    for (int i = 0; i < width; ++i) {
+      if ((passed >> i & 1) != 0)
+        kept()[slot + static_cast<unsigned>(__popc(all[i] & lower))] =
+            raw(vector.key(i), at + static_cast<unsigned>(i));
+      slot += static_cast<unsigned>(__popc(all[i]));
+    }
     __syncwarp();
     return true;
   }

@@ -10,14 +10,15 @@ namespace ktopk::detail::cuda {
 /// What may be tuned in the one_pass of batches.
 struct OnePassBatchTuning {
   int threads = 512;         ///< in a block
-  int wide_threads = 1024;   ///< in a block that has a multiprocessor to itself
-  int wide_part = 1 << 17;   ///< keys of a block's part from which on it is wide
+  int wide_threads = 1024;   ///< in a block that has a multiprocessor and a row to itself
+  int wide_part = 1 << 17;   ///< keys of a row from which on its block is wide
   int short_threads = 128;   ///< in a block that selects from short rows of many
   int middle_threads = 256;  ///< in a block that selects from longer ones
   int short_row = 8192;      ///< the most keys of a short row
   int many_rows = 1024;      ///< from so many rows on blocks are small
   int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of short_threads twice as many
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
+  int vectors_if_alone = 8;   ///< the same in a block that has a multiprocessor to itself
   int most_bins = 2048;       ///< in the histogram of kept composite keys
   int bins_a_thread = 4;      ///< in that histogram, up to most_bins
   int wide_bins = 512;        ///< in the histograms that the blocks of a cluster add up
