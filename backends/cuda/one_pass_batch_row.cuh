@@ -165,10 +165,9 @@ class RowSelection {
     __syncthreads();
   }
 
-  /// The threshold of a row that was begun. If no key is wanted, none reaches it.
+  /// The threshold of a row that was begun. If no key is wanted, it is the greatest composite key.
   __device__ Filter<CompositeKey> filter() const {
-    if (notes().k == 0 || m_batch.forced == Threshold::too_high)
-      return {static_cast<CompositeKey>(~CompositeKey{0}), 0};
+    if (notes().k == 0 || m_batch.forced == Threshold::too_high) return {last(), 0};
     return m_batch.forced == Threshold::too_low ? keep_all() : sampled_filter();
   }
 
@@ -572,7 +571,6 @@ class RowSelection {
 
   /// The least composite key at or below the threshold by which all keys of a vector win a tie or none.
   __device__ CompositeKey at_end_of_vector(CompositeKey threshold) const {
-    if (threshold > last()) return threshold;
     auto const mask = static_cast<CompositeKey>(m_batch.map.position_mask);
     auto const head = static_cast<unsigned>(notes().head);
     auto const position = static_cast<unsigned>(m_batch.map.position(threshold)) - head;
