@@ -28,10 +28,13 @@ int round_up_to_power_of_two(std::int64_t k) {
 
 /// The capacity for kept composite keys. For rows of different lengths it is that of the length that keeps the most.
 int capacity_of(Shape const& shape, int threads) {
-  std::int64_t const longest = std::int64_t{threads} * sample_neighbors * tuning.keys_a_sample;
+  std::int64_t const longest =
+      std::int64_t{std::max(threads * sample_neighbors, tuning.least_samples)} *
+      tuning.keys_a_sample;
   std::int64_t const n = shape.ragged && shape.n > longest ? longest : shape.n;
   int const room = kept_capacity(n, std::min(shape.k, n), threads);
-  return static_cast<int>(std::max<std::int64_t>(room, std::min(shape.k, shape.n))) + 1;
+  int const of_threshold = 16 / shape.key_bytes;  // a vector more than reach it may be kept
+  return static_cast<int>(std::max<std::int64_t>(room, std::min(shape.k, shape.n))) + of_threshold;
 }
 
 int ordered_of(Shape const& shape, Sorted sorted) {
@@ -45,7 +48,7 @@ template <class Bits, class CompositeKey>
 void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, CompositeKey>), int threads,
             std::int64_t groups, Batch<Bits, CompositeKey> const& batch, int inbox = 0) {
   std::size_t const bytes =
-      shared_bytes<CompositeKey>(batch.lists, batch.capacity + inbox, batch.ordered);
+      shared_bytes<CompositeKey>(threads, batch.lists, batch.capacity + inbox, batch.ordered);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),
         "shared memory");

@@ -57,10 +57,16 @@ class RowsOfBlock {
   int m_warp = Threads / 32, m_seen = 0;
 };
 
-template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
-__global__ void __launch_bounds__(Threads, tuning.blocks* tuning.threads / Threads)
+/// How many blocks a multiprocessor holds.
+constexpr int blocks_of(int threads, int vectors) {
+  return vectors > tuning.vectors_in_flight ? 1 : tuning.blocks * tuning.threads / threads;
+}
+
+template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided,
+          int Vectors = tuning.vectors_in_flight>
+__global__ void __launch_bounds__(Threads, blocks_of(Threads, Vectors))
     select_rows(__grid_constant__ Batch<Bits, CompositeKey> const batch) {
-  RowSelection<Bits, CompositeKey, Threads, Clustered, Strided> const selection(batch);
+  RowSelection<Bits, CompositeKey, Threads, Clustered, Strided, Vectors> const selection(batch);
   RowsOfBlock<Threads, Bits, CompositeKey> rows(batch, Clustered ? batch.parts : 1);
   int turn = 0;
   for (std::int64_t row = rows.next(); row < batch.problem.shape.rows; row = rows.next()) {
@@ -103,17 +109,27 @@ int parts_of(std::int64_t rows, std::int64_t length, int device) {
   return parts;
 }
 
-bool are_short(Shape const& shape) {
-  return shape.packed && !shape.ragged && shape.n <= tuning.short_row &&
-         shape.rows >= tuning.many_rows;
+/// The threads of a block that has a row of many. Small blocks take fewer instructions a row, but the lists of as many
+/// as a multiprocessor holds must fit it.
+template <class CompositeKey>
+int threads_for_many(Shape const& shape, Sorted sorted) {
+  for (int const threads : {tuning.short_threads, tuning.middle_threads}) {
+    if (threads == tuning.short_threads && shape.n > tuning.short_row) continue;
+    std::size_t const bytes = shared_bytes<CompositeKey>(threads, 1, capacity_of(shape, threads),
+                                                         ordered_of(shape, sorted));
+    int const blocks = tuning.blocks * tuning.threads / threads;
+    if ((bytes + fixed_bytes) * static_cast<std::size_t>(blocks) <= most_shared_bytes())
+      return threads;
+  }
+  return tuning.threads;
 }
 
-int threads_of(Shape const& shape, int parts, int processors) {
-  if (are_short(shape)) return tuning.short_threads;
-  if (!shape.packed || shape.ragged || shape.n / parts < tuning.wide_part) return tuning.threads;
-  // The device does not hold large clusters side by side if each of their blocks needs a multiprocessor.
-  std::int64_t const blocks = shape.rows * parts * (parts > 4 ? 2 : 1);
-  return blocks <= processors ? tuning.wide_threads : tuning.threads;
+template <class CompositeKey>
+int threads_of(Shape const& shape, Sorted sorted, int parts, int processors) {
+  if (!shape.packed || parts > 1) return tuning.threads;
+  if (shape.rows >= tuning.many_rows) return threads_for_many<CompositeKey>(shape, sorted);
+  bool const wide = !shape.ragged && shape.n >= tuning.wide_part && shape.rows <= processors;
+  return wide ? tuning.wide_threads : tuning.threads;
 }
 
 /// How many neighboring rows are read together: rows whose keys lie side by side, as many as have lists in shared
@@ -124,9 +140,9 @@ int lists_of(Batch<Bits, CompositeKey> const& batch) {
   constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max() - (1 << 18);
   if (shape.packed || shape.ragged || batch.problem.key_row != 1 || shape.n > longest) return 1;
   int lists = tuning.most_lists;
-  while (lists > 1 &&
-         (lists / 2 >= shape.rows ||
-          shared_bytes<CompositeKey>(lists, batch.capacity, batch.ordered) > room_for(200)))
+  while (lists > 1 && (lists / 2 >= shape.rows ||
+                       shared_bytes<CompositeKey>(tuning.threads, lists, batch.capacity,
+                                                  batch.ordered) > room_for(200)))
     lists /= 2;
   return lists;
 }
@@ -141,10 +157,12 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
   batch.ordered = ordered_of(shape, options.sorted);
   batch.left_out = left_out;
   auto const launch_rows = [&]<int Threads, bool Strided> {
-    launch(device, stream,
-           batch.parts == 1 ? select_rows<Bits, CompositeKey, Threads, false, Strided>
-                            : select_rows<Bits, CompositeKey, Threads, true, Strided>,
-           Threads, shape.rows, batch);
+    launch(device, stream, select_rows<Bits, CompositeKey, Threads, false, Strided>, Threads,
+           shape.rows, batch);
+  };
+  auto const launch_shared = [&]<bool Strided, int Vectors> {
+    launch(device, stream, select_rows<Bits, CompositeKey, tuning.threads, true, Strided, Vectors>,
+           tuning.threads, shape.rows, batch);
   };
   batch.capacity = capacity_of(shape, tuning.threads);
   batch.lists = lists_of(batch);
@@ -157,12 +175,21 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
                   tuning.threads, groups, batch);
   }
   if (left_out < 0) batch.parts = parts_of(shape.rows, length_of(shape), device);
-  int const threads = threads_of(shape, batch.parts, processors(device));
+  int const threads =
+      threads_of<CompositeKey>(shape, options.sorted, batch.parts, processors(device));
   batch.capacity = capacity_of(shape, threads);
-  if (!shape.packed)
+  if (batch.parts > 1 && !shape.packed)
+    launch_shared.template operator()<true, tuning.vectors_in_flight>();
+  else if (batch.parts > 1 && shape.rows * batch.parts > processors(device))
+    launch_shared.template operator()<false, tuning.vectors_in_flight>();
+  else if (batch.parts > 1)
+    launch_shared.template operator()<false, tuning.vectors_if_alone>();
+  else if (!shape.packed)
     launch_rows.template operator()<tuning.threads, true>();
   else if (threads == tuning.short_threads)
     launch_rows.template operator()<tuning.short_threads, false>();
+  else if (threads == tuning.middle_threads)
+    launch_rows.template operator()<tuning.middle_threads, false>();
   else if (threads == tuning.wide_threads)
     launch_rows.template operator()<tuning.wide_threads, false>();
   else
@@ -174,12 +201,12 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
 bool one_pass_batch_supports(Shape const& shape) {
   if (shape.n >= std::numeric_limits<std::int32_t>::max()) return false;
   if (shape.k > shape.n || shape.k > 8192) return false;
-  int const threads = are_short(shape) ? tuning.short_threads : tuning.threads;
+  constexpr int threads = tuning.threads;
   int const capacity = capacity_of(shape, threads), ordered = ordered_of(shape, Sorted::yes);
   std::size_t const bytes = shape.key_bytes == 8
-                                ? shared_bytes<CompositeKey128>(1, capacity, ordered)
-                                : shared_bytes<CompositeKey64>(1, capacity, ordered);
-  return bytes <= room_for(160);
+                                ? shared_bytes<CompositeKey128>(threads, 1, capacity, ordered)
+                                : shared_bytes<CompositeKey64>(threads, 1, capacity, ordered);
+  return bytes <= room_for(180);
 }
 
 template <class Bits>

@@ -29,8 +29,11 @@ namespace {
 
 constexpr OnePassBatchTuning tuning = one_pass_batch_tuning;
 static_assert(tuning.least_shared > tuning.boundary);
-constexpr int bins = tuning.bins;
-static_assert(bins == digits);
+
+/// The bins of the histograms of a row's samples and kept keys.
+constexpr int bins_of(int threads) {
+  return std::min(tuning.most_bins, tuning.bins_a_thread * threads);
+}
 
 template <class Bits, class CompositeKey>
 struct Batch {
@@ -51,8 +54,6 @@ struct Filter {
   CompositeKey threshold;
   int shift;
 
-  __device__ unsigned bin(CompositeKey composite) const { return bin_of<bins>(composite); }
-
   template <int Bins>
   __device__ unsigned bin_of(CompositeKey composite) const {
     CompositeKey const distance = (composite - threshold) >> shift;
@@ -62,12 +63,20 @@ struct Filter {
 
 /// The bins reach from the threshold to once or twice as far above it as the best sample; further for small orders,
 /// because composite keys may then be far above all samples.
-template <class CompositeKey>
+template <int Bins, class CompositeKey>
 __device__ int shift_for(CompositeKey spread, int order) {
   int const further = order <= tuning.tail_order ? 3 : order <= tuning.sparse_order ? 1 : 0;
   int const width = highest_bit(spread) + 1 + further;
-  return width > digit_bits ? width - digit_bits : 0;
+  constexpr int bits = std::bit_width(unsigned{Bins}) - 1;
+  return width > bits ? width - bits : 0;
 }
+
+/// Vectors of a warp which hold keys that may pass, until there are enough for all lanes.
+struct FoundVectors {
+  static constexpr int slots = 64;  // for 31 that wait and a load of all lanes
+  uint4 words[slots];
+  int places[slots];
+};
 
 /// What a block knows of its row, in shared memory, because the stream needs the registers.
 template <class Bits, class CompositeKey>
@@ -86,10 +95,17 @@ struct RowNotes {
   Place place;
 };
 
+/// The bytes before the lists: of a histogram and the vectors that warps have found, or of a histogram of digits.
+constexpr std::size_t work_bytes(int threads) {
+  std::size_t const found = static_cast<std::size_t>(threads) / 32 * sizeof(FoundVectors);
+  return std::max(digits * sizeof(unsigned),
+                  static_cast<std::size_t>(bins_of(threads)) * sizeof(unsigned) + found);
+}
+
 template <class CompositeKey>
-constexpr std::size_t shared_bytes(int lists, int capacity, int ordered) {
+constexpr std::size_t shared_bytes(int threads, int lists, int capacity, int ordered) {
   std::int64_t const composites = std::int64_t{lists} * capacity + ordered + tuning.boundary;
-  return static_cast<std::size_t>(composites) * sizeof(CompositeKey) + bins * sizeof(unsigned);
+  return static_cast<std::size_t>(composites) * sizeof(CompositeKey) + work_bytes(threads);
 }
 
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
@@ -126,7 +142,9 @@ __device__ void fill_row(Problem<Bits> const& problem, std::int64_t row, int k) 
     problem.store_missing(row, slot);
 }
 
-template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided>
+/// \tparam Vectors  how many loads of 16 bytes a thread issues before it uses any
+template <class Bits, class CompositeKey, int Threads, bool Clustered, bool Strided,
+          int Vectors = tuning.vectors_in_flight>
 class RowSelection {
  public:
   /// \param list  which of the block's lists holds the kept composite keys of the row
@@ -147,10 +165,9 @@ class RowSelection {
     __syncthreads();
   }
 
-  /// The threshold of a row that was begun. If no key is wanted, none reaches it.
+  /// The threshold of a row that was begun. If no key is wanted, it is the greatest composite key.
   __device__ Filter<CompositeKey> filter() const {
-    if (notes().k == 0 || m_batch.forced == Threshold::too_high)
-      return {static_cast<CompositeKey>(~CompositeKey{0}), 0};
+    if (notes().k == 0 || m_batch.forced == Threshold::too_high) return {last(), 0};
     return m_batch.forced == Threshold::too_low ? keep_all() : sampled_filter();
   }
 
@@ -194,16 +211,24 @@ class RowSelection {
 
  private:
   static constexpr int warps = Threads / 32;
+  static constexpr int bins = bins_of(Threads);
+  static constexpr int bin_bits = std::bit_width(unsigned{bins}) - 1;
   static constexpr int wide_bins = Threads > tuning.wide_bins ? Threads : tuning.wide_bins;
   static constexpr int wide_bits = std::bit_width(unsigned{wide_bins}) - 1;
-  using RowTile = Tile<Bits, Threads, tuning.vectors_in_flight>;
+  static constexpr int width = Vector<Bits>::size;
+  using RowTile = Tile<Bits, Threads, Vectors>;
 
   __device__ static RowNotes<Bits, CompositeKey>& notes() {
     __shared__ RowNotes<Bits, CompositeKey> shared;
     return shared;
   }
   __device__ static CompositeKey* ordered() {
-    return reinterpret_cast<CompositeKey*>(dynamic_shared + bins * sizeof(unsigned));
+    return reinterpret_cast<CompositeKey*>(dynamic_shared + work_bytes(Threads));
+  }
+  /// The vectors that this warp has found.
+  __device__ static FoundVectors& found() {
+    return reinterpret_cast<FoundVectors*>(dynamic_shared +
+                                           bins * sizeof(unsigned))[threadIdx.x / 32];
   }
   __device__ CompositeKey* boundary() const { return ordered() + m_batch.ordered; }
   __device__ CompositeKey* kept() const {
@@ -283,12 +308,8 @@ class RowSelection {
 
   /// Keeps the keys that pass; returns how many keys of the row did, even if the list could not hold them all.
   __device__ unsigned read_row(Filter<CompositeKey> const& filter) const {
-    begin_reading(filter);
-    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
-    if (rank.magnitude != 0 && rank.ordered_nan != 0)
-      stream<true>();
-    else
-      stream<false>();
+    begin_reading({at_end_of_vector(filter.threshold), filter.shift});
+    stream();
     if (part() == 0) offer_ends();
     __syncthreads();
     if constexpr (!Clustered) return count();
@@ -338,7 +359,7 @@ class RowSelection {
   }
 
   __device__ static Filter<CompositeKey> wide(Filter<CompositeKey> const& filter) {
-    return {filter.threshold, filter.shift + digit_bits - wide_bits};
+    return {filter.threshold, filter.shift + bin_bits - wide_bits};
   }
 
   /// How many keys the blocks up to the one with the lane's number kept.
@@ -411,13 +432,12 @@ class RowSelection {
   // ---- sample
 
   __device__ Filter<CompositeKey> keep_all() const {
-    int const width = m_batch.map.width();
-    return {CompositeKey{0}, width > digit_bits ? width - digit_bits : 0};
+    return {CompositeKey{0}, std::max(0, m_batch.map.width() - bin_bits)};
   }
 
   __device__ Filter<CompositeKey> sampled_filter() const {
     int const rounds = sample_rounds(notes().n, Threads);
-    auto const places = static_cast<unsigned>(notes().vectors) * RowTile::width / sample_neighbors;
+    auto const places = static_cast<unsigned>(notes().vectors) * width / sample_neighbors;
     unsigned const stratum = places / static_cast<unsigned>(Threads * rounds);
     float const samples = static_cast<float>(Threads * rounds * sample_neighbors);
     float const expected = static_cast<float>(notes().k) * samples / static_cast<float>(notes().n);
@@ -514,7 +534,7 @@ class RowSelection {
     narrow(interval, order / 16 + 1, [&](auto const& visit) {
       for (CompositeKey const composite : sample) visit(composite);
     });
-    return {interval.low, shift_for(high - interval.low, order)};
+    return {interval.low, shift_for<bins>(high - interval.low, order)};
   }
 
   /// Narrows the interval until at most `few` composite keys are in it or all in it are selected. The histogram must be
@@ -522,8 +542,7 @@ class RowSelection {
   template <class Each>
   __device__ void narrow(Interval<CompositeKey>& interval, int few, Each const& each) const {
     while (true) {
-      int const width = highest_bit(interval.high - interval.low) + 1;
-      int const shift = width > digit_bits ? width - digit_bits : 0;
+      int const shift = std::max(0, highest_bit(interval.high - interval.low) + 1 - bin_bits);
       each([&](CompositeKey composite) {
         if (interval.has(composite))
           atomicAdd(&histogram()[static_cast<unsigned>((composite - interval.low) >> shift)], 1u);
@@ -550,44 +569,40 @@ class RowSelection {
 
   // ---- stream
 
-  /// Where keys win a tie with the threshold: in the tiles from `begin` to `end`, and in a part of the one at `cut`.
-  struct TieTiles {
-    int begin, end, cut;
-  };
-
-  /// \param first  the first vector of the block's part, where its tiles begin
-  __device__ TieTiles tie_tiles(CompositeKey threshold, int first) const {
-    constexpr int width = RowTile::width, none = std::numeric_limits<int>::min();
-    bool const low_wins = m_batch.map.flip != 0;
-    std::int64_t const border = static_cast<std::int64_t>(m_batch.map.position(threshold)) +
-                                (low_wins ? 1 : 0) - notes().head;
-    int const least = std::numeric_limits<int>::max();
-    if (border <= first * std::int64_t{width})
-      return low_wins ? TieTiles{none, none, none} : TieTiles{none, least, none};
-    auto const tile =
-        static_cast<int>((border / width - first) / RowTile::size * RowTile::size + first);
-    int const cut = tile * std::int64_t{width} == border ? none : tile;
-    return low_wins ? TieTiles{none, tile, cut}
-                    : TieTiles{cut == none ? tile : tile + 1, least, cut};
+  /// The least composite key at or below the threshold by which all keys of a vector win a tie or none.
+  __device__ CompositeKey at_end_of_vector(CompositeKey threshold) const {
+    auto const mask = static_cast<CompositeKey>(m_batch.map.position_mask);
+    auto const head = static_cast<unsigned>(notes().head);
+    auto const position = static_cast<unsigned>(m_batch.map.position(threshold)) - head;
+    if (position / width >= static_cast<unsigned>(notes().vectors)) return threshold;
+    unsigned const end = position / width * width + (m_batch.map.flip != 0 ? width - 1 : 0) + head;
+    return (threshold & ~mask) | static_cast<CompositeKey>(end ^ m_batch.map.flip);
   }
 
-  template <bool NanWins>
   __device__ void stream() const {
-    CompositeKey const threshold = notes().filter.threshold;
     OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
-    Bits const least = m_batch.map.ordered_bits_of(threshold);
-    QuickTest<Bits> const tie_test(rank, least), test(rank, static_cast<Bits>(least + 1));
-    bool const ties_only = least == std::numeric_limits<Bits>::max();
+    if (rank.magnitude == 0 || rank.ordered_nan == 0) return stream<BitsTest<Bits, false>>();
+    if constexpr (sizeof(Bits) == 4)
+      if (QuickTest<Bits>::best_infinity(rank) == rank.infinity) return stream<FloatTest<Bits>>();
+    stream<BitsTest<Bits, true>>();
+  }
+
+  /// Keeps the keys of the block's part that pass. First the warps find the vectors that may hold one.
+  template <class Test>
+  __device__ void stream() const {
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    ThresholdTest<Bits> const tests(m_batch.map, notes().filter.threshold,
+                                    static_cast<unsigned>(notes().head));
+    Test const with_ties(rank, tests.with_ties), without(rank, tests.without);
     Bits const* const keys = notes().keys;
-    int const begin = part() * part_length(), end = min(begin + part_length(), notes().vectors);
-    TieTiles const ties = tie_tiles(threshold, begin);
+    int begin = part() * part_length(), end = min(begin + part_length(), notes().vectors);
+    if (tests.ties_alone) (tests.low_wins ? end : begin) = border(tests, begin, end);
+    unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
+    FoundVectors& found = this->found();
+    int waiting = 0;
+    bool has_room = true;
 #pragma unroll 1
-    for (int first = begin; first < end; first += RowTile::size) {
-      bool const tie = (first >= ties.begin && first < ties.end) || first == ties.cut;
-      if (!tie && ties_only) continue;
-      QuickTest<Bits> quick = test;
-      quick.flip = tie ? tie_test.flip : test.flip;
-      quick.least = tie ? tie_test.least : test.least;
+    for (int first = begin; first < end && has_room; first += RowTile::size) {
       RowTile tile;
       if constexpr (Strided)
         tile.gather(keys, m_batch.problem.key_step, first, end);
@@ -595,116 +610,77 @@ class RowSelection {
         tile.load(keys, first);
       else
         tile.load(keys, first, end);
-      Passed passed = passing<NanWins>(tile, quick, tie);
-      if (first + RowTile::size > end) passed &= before(first, end);
-      bool full = false;
-      if (passed != 0)
-        full = !(first == ties.cut ? offer(passed, first) : keep(passed, first, tile));
-      if (__any_sync(full_warp, full))
-        break;  // a lane that left alone would leave the others waiting
+      Test const test = tests.may_win_ties(first, RowTile::size) ? with_ties : without;
+#pragma unroll
+      for (int v = 0; v < RowTile::in_flight; ++v) {
+        int const place = RowTile::place(first, v);
+        bool const is_found = test(tile.vectors[v]) && place < end;
+        unsigned const all = __ballot_sync(full_warp, is_found);
+        if (is_found) {
+          int const slot = waiting + __popc(all & lower);
+          found.words[slot] = tile.vectors[v].words();
+          found.places[slot] = place;
+        }
+        waiting += __popc(all);
+        if (waiting >= 32) {
+          waiting -= 32;
+          has_room &= keep_found<Test::nan_wins>(tests, waiting, 32);
+        }
+      }
     }
+    if (waiting > 0) keep_found<Test::nan_wins>(tests, 0, waiting);
   }
 
-  /// A mask with a bit for each key of a thread's tile.
-  using Passed = std::conditional_t<sizeof(Bits) == 1, unsigned long long, unsigned>;
+  /// The first vector of another kind than the one at `begin`: one wins ties, the other does not.
+  __device__ static int border(ThresholdTest<Bits> const& tests, int begin, int end) {
+    return static_cast<int>(
+        min(max(tests.cut, static_cast<unsigned>(begin)), static_cast<unsigned>(end)));
+  }
 
-  /// \param tie  whether a key that ties with the threshold passes
+  /// Keeps the keys that pass of `size` vectors that the warp has found, from which settle() makes composite keys.
+  /// Returns false if the list cannot hold them all.
   template <bool NanWins>
-  __device__ Passed passing(RowTile const& tile, QuickTest<Bits> const& quick, bool tie) const {
-    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
-    unsigned hits = ~0u;
-    if constexpr (sizeof(Bits) < 4) {
-      hits = tile.template hits<NanWins>(quick, NanTest<Bits>(rank));
-      if (hits == 0) return 0;
-    }
-    if constexpr (NanWins && sizeof(Bits) == 4) {
-      Bits const best = QuickTest<Bits>::best_infinity(rank);
-      if (quick.least <= rank.ordered(best))
-        return passing_floats(tile, quick.least ^ quick.flip, best == rank.infinity ? 1.0f : -1.0f);
-    }
-    bool const nan_passes =
-        NanWins || (tie && m_batch.map.ordered_bits_of(notes().filter.threshold) == 0);
-    Passed passed = 0;
+  __device__ bool keep_found(ThresholdTest<Bits> const& tests, int from, int size) const {
+    int const lane = static_cast<int>(threadIdx.x % 32);
+    __syncwarp();
+    auto const vector = Vector<Bits>::of(found().words[from + lane]);
+    int const place = found().places[from + lane];
+    unsigned const passed = lane < size ? passing<NanWins>(tests, vector, place) : 0;
+    unsigned all[width], total = 0;
 #pragma unroll
-    for (int v = 0; v < RowTile::in_flight; ++v) {
-      if (sizeof(Bits) < 4 && (hits >> v & 1) == 0) continue;
-      unsigned const bits = tile.vectors[v].passing([&](Bits key) {
-        bool const nan = static_cast<Bits>(key & rank.magnitude) > rank.infinity;
-        return NanWins ? nan || quick(key) : nan ? nan_passes : quick(key);
-      });
-      passed |= static_cast<Passed>(bits) << (v * RowTile::width);
+    for (int i = 0; i < width; ++i) {
+      all[i] = __ballot_sync(full_warp, (passed >> i & 1) != 0);
+      total += static_cast<unsigned>(__popc(all[i]));
     }
-    return passed;
-  }
-
-  /// The same for floats if NaN is the best key: no NaN is less than a number.
-  /// \param sign  -1 if the smallest keys are wanted, otherwise 1
-  __device__ static Passed passing_floats(RowTile const& tile, Bits least_key, float sign) {
-    float const least = __uint_as_float(least_key) * sign;
-    Passed passed = 0;
+    unsigned slot = 0;
+    if (lane == 0) slot = atomicAdd(&count(), total);
+    slot = __shfl_sync(full_warp, slot, 0);
+    if (slot + total > static_cast<unsigned>(m_batch.capacity)) return false;
+    unsigned const lower = (1u << lane) - 1;
+    unsigned const at = static_cast<unsigned>(notes().head + place * width);
 #pragma unroll
-    for (int v = 0; v < RowTile::in_flight; ++v) {
-      unsigned const bits =
-          tile.vectors[v].passing([&](Bits key) { return !(__uint_as_float(key) * sign < least); });
-      passed |= static_cast<Passed>(bits) << (v * RowTile::width);
+    for (int i = 0; i < width; ++i) {
+      if ((passed >> i & 1) != 0)
+        kept()[slot + static_cast<unsigned>(__popc(all[i] & lower))] =
+            raw(vector.key(i), at + static_cast<unsigned>(i));
+      slot += static_cast<unsigned>(__popc(all[i]));
     }
-    return passed;
-  }
-
-  /// The mask of the keys in vectors before `end`.
-  __device__ static Passed before(int first, int end) {
-    Passed bits = 0;
-#pragma unroll
-    for (int v = 0; v < RowTile::in_flight; ++v)
-      if (RowTile::place(first, v) < end)
-        bits |= ((Passed{1} << RowTile::width) - 1) << (v * RowTile::width);
-    return bits;
-  }
-
-  /// Calls visit(i) for every bit; i is the key's position, counted from the first vector on.
-  template <class Visit>
-  __device__ static void each_passed(Passed passed, int first, Visit const& visit) {
-#pragma unroll 1
-    for (; passed != 0; passed &= passed - 1) {
-      int const bit = __ffsll(static_cast<long long>(passed)) - 1;
-      visit(RowTile::place(first, bit / RowTile::width) * RowTile::width + bit % RowTile::width);
-    }
-  }
-
-  /// Keeps the keys whose bit is set, from which settle() makes composite keys. Returns false if the list cannot hold
-  /// them all.
-  __device__ bool keep(Passed passed, int first, RowTile const& tile) const {
-    auto const found = static_cast<unsigned>(__popcll(passed));
-    unsigned const slot = atomicAdd(&count(), found);
-    if (slot + found > static_cast<unsigned>(m_batch.capacity)) return false;
-    auto const head = static_cast<unsigned>(notes().head);
-    CompositeKey* to = kept() + slot;
-    if constexpr (sizeof(Bits) < 4)
-      each_passed(passed, first,
-                  [&](int i) { *to++ = raw(key(i), head + static_cast<unsigned>(i)); });
-    else
-      keep_loaded(passed, head, first, tile, to);
+    __syncwarp();
     return true;
   }
 
-  /// Takes the keys from registers, because a warp would have to wait for keys that it reads again.
-  __device__ static void keep_loaded(Passed passed, unsigned head, int first, RowTile const& tile,
-                                     CompositeKey* to) {
-#pragma unroll
-    for (int v = 0; v < RowTile::in_flight; ++v) {
-      unsigned const at = head + static_cast<unsigned>(RowTile::place(first, v)) * RowTile::width;
-#pragma unroll
-      for (int i = 0; i < RowTile::width; ++i)
-        if ((passed >> (v * RowTile::width + i) & 1) != 0)
-          *to++ = raw(tile.vectors[v].key(i), at + static_cast<unsigned>(i));
-    }
-  }
-
-  /// The same for a tile of which only a part wins ties.
-  __device__ bool offer(Passed passed, int first) const {
-    each_passed(passed, first,
-                [&](int i) { offer(key(i), static_cast<unsigned>(notes().head + i)); });
-    return *static_cast<unsigned volatile*>(&count()) <= static_cast<unsigned>(m_batch.capacity);
+  /// A bit for each key of a vector that reaches the threshold.
+  template <bool NanWins>
+  __device__ unsigned passing(ThresholdTest<Bits> const& tests, Vector<Bits> const& vector,
+                              int place) const {
+    OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
+    bool const ties = tests.wins_ties(static_cast<unsigned>(place));
+    QuickTest<Bits> const quick = tests.quick(ties);
+    bool const nan_passes = ties && quick.least == 0;
+    return vector.passing([&](Bits key) {
+      bool const nan = static_cast<Bits>(key & rank.magnitude) > rank.infinity;
+      return NanWins ? nan || quick(key) : nan ? nan_passes : quick(key);
+    });
   }
 
   __device__ void offer(Bits key, unsigned position) const {
@@ -746,14 +722,15 @@ class RowSelection {
     each_kept(size, [&](CompositeKey raw, int i) {
       CompositeKey const composite = composite_of(raw);
       kept()[i] = composite;
-      if (size > tuning.boundary) atomicAdd(&histogram()[filter.bin(composite)], 1u);
+      if (size > tuning.boundary)
+        atomicAdd(&histogram()[filter.template bin_of<bins>(composite)], 1u);
     });
     __syncthreads();
   }
 
   /// Offers the keys before and behind the vectors.
   __device__ void offer_ends() const {
-    std::int64_t const head = notes().head, tail = head + notes().vectors * RowTile::width;
+    std::int64_t const head = notes().head, tail = head + notes().vectors * width;
     auto const offer_key = [&](std::int64_t i) { offer(key(i - head), static_cast<unsigned>(i)); };
     for (std::int64_t i = threadIdx.x; i < head; i += Threads) offer_key(i);
     for (std::int64_t i = tail + threadIdx.x; i < notes().n; i += Threads) offer_key(i);
@@ -774,8 +751,8 @@ class RowSelection {
       interval.above += static_cast<int>(place.above);
       interval.need -= static_cast<int>(place.above);
       interval.here = static_cast<int>(place.here);
-    } while (interval.above + interval.here > m_batch.capacity && digit.high > 0);
-    return {digit.least(), shift_for(last() - digit.least(), bins)};
+    } while (interval.above + interval.here > m_batch.capacity - width && digit.high > 0);
+    return {digit.least(), shift_for<bins>(last() - digit.least(), bins)};
   }
 
   template <class Visit>
@@ -791,13 +768,13 @@ class RowSelection {
     if constexpr (Clustered) {
       cluster_sync();
       unsigned* const sum = of_leader(histogram());
-      for (int i = threadIdx.x; i < bins && part() != 0; i += Threads)
+      for (int i = threadIdx.x; i < digits && part() != 0; i += Threads)
         if (histogram()[i] != 0) atomicAdd(&sum[i], histogram()[i]);
       cluster_sync();
     }
     Place place{};
     if (part() == 0)
-      place = block_find<bins, Threads>(need, [&](int bin) { return histogram()[bin]; });
+      place = block_find<digits, Threads>(need, [&](int bin) { return histogram()[bin]; });
     if constexpr (Clustered) {
       if (threadIdx.x == 0 && part() == 0) notes().place = place;
       cluster_sync();
@@ -921,13 +898,13 @@ class RowSelection {
     for (int i = threadIdx.x; i < size; i += Threads) {
       CompositeKey const composite = kept()[i];
       if (composite >= interval.low)
-        ordered()[atomicAdd(&first[filter.bin(composite)], 1u)] = composite;
+        ordered()[atomicAdd(&first[filter.template bin_of<bins>(composite)], 1u)] = composite;
     }
     __syncthreads();
     // Now the counter of a bin is the place where the next lower bin begins.
     for (int i = threadIdx.x; i < interval.above + interval.here; i += Threads) {
       CompositeKey const composite = ordered()[i];
-      unsigned const bin = filter.bin(composite);
+      unsigned const bin = filter.template bin_of<bins>(composite);
       unsigned place = bin < bins - 1 ? first[bin + 1] : 0;
       for (unsigned j = place, end = first[bin]; j < end; ++j) place += ordered()[j] > composite;
       if (place < static_cast<unsigned>(notes().k)) store(static_cast<int>(place), composite);

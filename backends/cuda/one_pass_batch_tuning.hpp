@@ -9,15 +9,18 @@ namespace ktopk::detail::cuda {
 
 /// What may be tuned in the one_pass of batches.
 struct OnePassBatchTuning {
-  int threads = 512;        ///< in a block
-  int wide_threads = 1024;  ///< in a block that has a multiprocessor to itself
-  int wide_part = 1 << 17;  ///< keys of a block's part from which on it is wide
-  int short_threads = 256;  ///< in a block that selects from short rows
-  int short_row = 8192;     ///< the most keys of a short row
-  int many_rows = 1024;     ///< from so many short rows on blocks are small
+  int threads = 512;         ///< in a block
+  int wide_threads = 1024;   ///< in a block that has a multiprocessor and a row to itself
+  int wide_part = 1 << 17;   ///< keys of a row from which on its block is wide
+  int short_threads = 128;   ///< in a block that selects from short rows of many
+  int middle_threads = 256;  ///< in a block that selects from longer ones
+  int short_row = 8192;      ///< the most keys of a short row
+  int many_rows = 1024;      ///< from so many rows on blocks are small
   int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of short_threads twice as many
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
-  int bins = 2048;            ///< in the histogram of kept composite keys
+  int vectors_if_alone = 8;   ///< the same in a block that has a multiprocessor to itself
+  int most_bins = 2048;       ///< in the histogram of kept composite keys
+  int bins_a_thread = 4;      ///< in that histogram, up to most_bins
   int wide_bins = 512;        ///< in the histograms that the blocks of a cluster add up
   int least_shared = 1024;    ///< from this k on the blocks of a cluster share the finish
   int boundary = 128;         ///< composite keys, up to which each is ranked against all others
@@ -27,6 +30,7 @@ struct OnePassBatchTuning {
   int least_part = 2048;      ///< keys that are worth a block
   int long_row = 1 << 19;     ///< keys of a row that is shared even if blocks share multiprocessors
   int keys_a_sample = 64;     ///< keys per sample: threads take more samples of longer rows
+  int least_samples = 2048;   ///< of a row of 16384 keys and more
   int most_rounds = 8;        ///< the most samples of a thread
   float most_order = 0.75f;   ///< share of the samples; with a larger order all keys are kept
   int tail_order = 8;         ///< up to this order the bins reach eight times as far
@@ -44,7 +48,9 @@ inline constexpr int sample_neighbors = 4;
 constexpr int sample_rounds(std::int64_t n, int threads) {
   constexpr OnePassBatchTuning t = one_pass_batch_tuning;
   std::int64_t const round = std::int64_t{threads} * sample_neighbors * t.keys_a_sample;
-  std::int64_t const rounds = (n + round - 1) / round;
+  std::int64_t const least =
+      std::min<std::int64_t>(t.least_samples, n / 8) / (std::int64_t{threads} * sample_neighbors);
+  std::int64_t const rounds = std::max((n + round - 1) / round, least);
   return static_cast<int>(std::clamp<std::int64_t>(rounds, 1, t.most_rounds));
 }
 

@@ -79,7 +79,8 @@ int capacity_of_cluster(Shape const& shape) {
 template <class CompositeKey>
 bool has_room(Shape const& shape) {
   int const composites = capacity_of_cluster(shape) + cluster_tuning.inbox;
-  return shared_bytes<CompositeKey>(1, composites, ordered_of(shape, Sorted::yes)) <= room_for(200);
+  return shared_bytes<CompositeKey>(cluster_tuning.threads, 1, composites,
+                                    ordered_of(shape, Sorted::yes)) <= room_for(200);
 }
 
 }  // namespace

@@ -58,40 +58,6 @@ __device__ __noinline__ CompositeKey kth_of_list(CompositeKey const* list, int s
   return low;
 }
 
-/// The quick tests of keys against a threshold: one for keys whose positions win a tie with it, one for the others.
-template <class Bits, class CompositeKey>
-struct ThresholdTest {
-  QuickTest<Bits> with_ties, without;
-  bool ties_alone;  // no rank is better
-  bool low_wins;
-  unsigned cut;  // vectors before it win ties, or those from it on
-
-  /// \param head  keys before the first vector
-  __device__ ThresholdTest(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
-                           unsigned head)
-      : with_ties(map.rank, map.ordered_bits_of(threshold)),
-        without(map.rank, static_cast<Bits>(map.ordered_bits_of(threshold) + 1)),
-        ties_alone(map.ordered_bits_of(threshold) == std::numeric_limits<Bits>::max()),
-        low_wins(map.flip != 0) {
-    constexpr unsigned width = Vector<Bits>::size;
-    auto const position = static_cast<unsigned>(map.position(threshold));
-    cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
-  }
-  /// A bit for each key that passes; what passes may miss the threshold still.
-  template <bool NanWins>
-  __device__ unsigned passing(OrderedBitsMap<Bits> const& rank, Vector<Bits> const& vector,
-                              unsigned place) const {
-    bool const ties = (place < cut) == low_wins;
-    QuickTest<Bits> quick = without;
-    quick.flip = ties ? with_ties.flip : without.flip;
-    quick.least = ties ? with_ties.least : without.least;
-    unsigned const bits = vector.passing([&](Bits key) {
-      return quick(key) || (NanWins && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
-    });
-    return ties || !ties_alone ? bits : 0;
-  }
-};
-
 /// A warp's selection of one row after the other.
 template <class Bits, class CompositeKey>
 class WarpSelection {
@@ -111,7 +77,7 @@ class WarpSelection {
  private:
   static constexpr int width = Vector<Bits>::size;
   static constexpr int in_tile = vectors_in_tile<Bits>;
-  using Test = ThresholdTest<Bits, CompositeKey>;
+  using Test = ThresholdTest<Bits>;
   /// A lane's part of a tile. The tile has a piece of 32 vectors in each part of the row, so that it samples sorted rows
   /// as well as others.
   struct Loaded {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <ktopk/detail/ordered_bits.hpp>
 
@@ -33,6 +34,9 @@ struct Vector {
     uint4 const raw = __ldg(reinterpret_cast<uint4 const*>(keys));
     return {{raw.x, raw.y, raw.z, raw.w}};
   }
+
+  __device__ static Vector of(uint4 const& raw) { return {{raw.x, raw.y, raw.z, raw.w}}; }
+  __device__ uint4 words() const { return {word[0], word[1], word[2], word[3]}; }
 
   /// Calls visit(key, i) for all keys.
   template <class Visit>
@@ -164,6 +168,84 @@ struct NanTest {
     Bits const sign = static_cast<Bits>(rank.magnitude + 1);
     flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
     above = static_cast<Bits>(rank.infinity | sign);
+  }
+};
+
+/// The quick tests of keys against a threshold, one for vectors whose positions win a tie with it and one for the others.
+/// In the threshold's own vector all keys that tie with it win.
+template <class Bits>
+struct ThresholdTest {
+  QuickTest<Bits> with_ties, without;
+  bool ties_alone;  // no rank is better
+  bool low_wins;
+  unsigned cut;  // vectors before it win ties, or those from it on
+
+  /// \param head  keys before the first vector
+  template <class CompositeKey>
+  __device__ ThresholdTest(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
+                           unsigned head)
+      : with_ties(map.rank, map.ordered_bits_of(threshold)),
+        without(map.rank, static_cast<Bits>(map.ordered_bits_of(threshold) + 1)),
+        ties_alone(map.ordered_bits_of(threshold) == std::numeric_limits<Bits>::max()),
+        low_wins(map.flip != 0) {
+    constexpr unsigned width = Vector<Bits>::size;
+    auto const position = static_cast<unsigned>(map.position(threshold));
+    cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
+  }
+
+  __device__ bool wins_ties(unsigned place) const { return (place < cut) == low_wins; }
+  /// Whether one of `size` vectors from `first` on may win a tie.
+  __device__ bool may_win_ties(unsigned first, unsigned size) const {
+    return low_wins ? first < cut : first + size > cut;
+  }
+  __device__ QuickTest<Bits> quick(bool ties) const {
+    QuickTest<Bits> chosen = without;
+    chosen.flip = ties ? with_ties.flip : without.flip;
+    chosen.least = ties ? with_ties.least : without.least;
+    return chosen;
+  }
+  /// A bit for each key that passes; what passes may miss the threshold still.
+  template <bool NanWins>
+  __device__ unsigned passing(OrderedBitsMap<Bits> const& rank, Vector<Bits> const& vector,
+                              unsigned place) const {
+    bool const ties = wins_ties(place);
+    QuickTest<Bits> const test = quick(ties);
+    unsigned const bits = vector.passing([&](Bits key) {
+      return test(key) || (NanWins && static_cast<Bits>(key & rank.magnitude) > rank.infinity);
+    });
+    return ties || !ties_alone ? bits : 0;
+  }
+};
+
+/// Whether a vector may hold a key that passes the quick test or is a NaN that wins.
+template <class Bits, bool NanWins>
+struct BitsTest {
+  static constexpr bool nan_wins = NanWins;
+  QuickTest<Bits> quick;
+  NanTest<Bits> nan;
+
+  __device__ BitsTest(OrderedBitsMap<Bits> const& rank, QuickTest<Bits> const& quick_)
+      : quick(quick_), nan(rank) {}
+  __device__ bool operator()(Vector<Bits> const& vector) const {
+    return vector.greatest(quick.flip) >= quick.least ||
+           (NanWins && vector.greatest(nan.flip) > nan.above);
+  }
+};
+
+/// The same for floats if NaN is the best key and the largest are wanted: no NaN is less than a number.
+template <class Bits>
+struct FloatTest {
+  static constexpr bool nan_wins = true;
+  float least;
+
+  __device__ FloatTest(OrderedBitsMap<Bits> const& rank, QuickTest<Bits> const& quick)
+      : least(__uint_as_float(quick.least <= rank.ordered(rank.infinity) ? quick.least ^ quick.flip
+                                                                         : rank.infinity)) {}
+  __device__ bool operator()(Vector<Bits> const& vector) const {
+    bool passes = false;
+#pragma unroll
+    for (Bits const key : vector.word) passes = passes || !(__uint_as_float(key) < least);
+    return passes;
   }
 };
 
