@@ -194,8 +194,7 @@ class RowSearch {
     for (int mask = 1; mask < Lanes; mask *= 2) {
       low = read.min(low, shuffle_xor(low, mask));
       high = read.max(high, shuffle_xor(high, mask));
-      T const other = shuffle_xor(next, mask);
-      next = mask > 1 && mask == Lanes / 2 ? read.min(next, other) : read.max(next, other);
+      next = read.max(next, shuffle_xor(next, mask));
     }
     bool const stretched = read.is_stretched(low, high, next);
     return Bracket<T>{low, stretched ? low + (next - low) * 4 : high, high};
