@@ -81,6 +81,24 @@ class RowSearch {
     }
   }
 
+  /// Calls visit(column) for each of the few keys of this lane whose codes pass, two at a time.
+  /// \param passing  returns all bits of each half whose code passes, otherwise none
+  template <class Passing, class Visit>
+  __device__ __forceinline__ void each_of_few(Passing const& passing, Visit const& visit) const {
+#pragma unroll
+    for (int word = 0; word < Keys / 2; word += 16) {
+      unsigned left = 0;
+#pragma unroll
+      for (int p = word; p < word + 16 && p < Keys / 2; ++p)
+        left |= passing(m_codes[p]) & (0x10001u << (p - word));
+      while (left != 0) {
+        int const bit = 31 - __clz(static_cast<int>(left)), p = word + bit % 16;
+        left ^= 1u << bit;
+        visit(4 * place_of_any(p / 2) + p % 2 * 2 + bit / 16);
+      }
+    }
+  }
+
   /// How many keys of a cut the lanes before this one have.
   __device__ __forceinline__ static int before(Cut cut) {
     float before = cut.quad.before, all = cut.quad.all;
@@ -102,6 +120,11 @@ class RowSearch {
   /// The place of a lane's chunk in its row.
   __device__ __forceinline__ int place_of(int chunk) const {
     return m_first[chunk % turns] + chunk * Lanes;
+  }
+  /// The same for a chunk that is not a constant.
+  __device__ __forceinline__ int place_of_any(int chunk) const {
+    int const turn = static_cast<int>(threadIdx.x) / Lanes % turns;
+    return m_lane + (chunk ^ turn) * Lanes;
   }
   __device__ __forceinline__ int column_of(int chunk) const { return 4 * place_of(chunk); }
   __device__ __forceinline__ bool first_wins() const { return m_work.map.flip != 0; }
