@@ -82,7 +82,7 @@ class WarpSelection {
   }
 
  private:
-  __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
+  __device__ __forceinline__ int n() const { return keys_of_row<Lanes * Keys, form>(m_work, m_n); }
   __device__ __forceinline__ CompositeKey composite(int column) const {
     return m_work.map(m_row[column], static_cast<std::uint64_t>(column));
   }
