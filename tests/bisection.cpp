@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <set>
 
 #include "src/lane_group.hpp"
@@ -152,6 +154,42 @@ TEMPLATE_LIST_TEST_CASE("rows that one lane holds, and many", "[bisection]", Key
     for (Input input : inputs_for<TestType>())
       for (std::int64_t k : {(n + 2) / 3, n})
         expect_algorithm<TestType>(Algorithm::bisection, input, 5, n, k, validation);
+  }
+  validation.close();
+}
+
+/// Normal doubles, among which a row has one kind of rare ones each: at every 16th place, or everywhere.
+std::vector<double> rare_doubles(std::int64_t n) {
+  constexpr std::uint64_t rare[] = {
+      0x7f80000000000000, 0x7f80000000000001, 0xff80000000000000, 0xffe0000000000000,  // 2^1017
+      0x7ff0000000000000, 0xfff0000000000000, 0xfff0000000000001, 0x7ff0000000000001,  // inf, NaN
+      0x7ff8000000000000, 0xfff8000000000000, 0x8000000000000000, 0x8000000000000001};
+  std::int64_t const rows = 2 * std::size(rare);
+  auto keys = make_keys<double>(Input::normal, rows * n, 7);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t at = row / 2; at < n; at += row % 2 == 0 ? 16 : 1)
+      std::memcpy(&keys[row * n + at], &rare[row / 2], sizeof(double));
+  return keys;
+}
+
+TEST_CASE("rows of doubles that are huge, infinite or not a number", "[bisection]") {
+  Validation validation;
+  for (std::int64_t n : {60, 256, 1000}) {
+    auto const keys = rare_doubles(n);
+    std::int64_t const rows = static_cast<std::int64_t>(keys.size()) / n;
+    for (std::int64_t k : {8, 50})
+      for (Options options : all_options<double>()) {
+        options.algorithm = Algorithm::bisection;
+        auto const question = uniform_question(keys, rows, n, k);
+        auto const truth = solve(question, options);
+        for_each_space([&](auto const& exec) {
+          UniformCall<std::decay_t<decltype(exec)>, double> call(exec, keys, rows, n, k);
+          validation.expect(question, truth, call(k, options), options, [&] {
+            return std::string(exec.name()) + ", n = " + std::to_string(n) +
+                   ", k = " + std::to_string(k);
+          });
+        });
+      }
   }
   validation.close();
 }

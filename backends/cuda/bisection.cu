@@ -44,12 +44,13 @@ __device__ __forceinline__ void select_batch(Work<Bits> const& w, WarpMemory<Bit
 }
 
 template <class Bits, int Lanes, int Keys>
-__global__ void __launch_bounds__(32 * tuning.most_warps(Keys),
-                                  tuning.warps_of_processor(Keys) / tuning.most_warps(Keys))
+__global__ void __launch_bounds__(32 * tuning.most_warps(Keys, sizeof(Bits)),
+                                  tuning.warps_of_processor(Keys, sizeof(Bits)) /
+                                      tuning.most_warps(Keys, sizeof(Bits)))
     select_rows(Work<Bits> const __grid_constant__ w) {
   constexpr int rows = 32 / Lanes;
   extern __shared__ __align__(128) unsigned char block_memory[];
-  __shared__ std::uint64_t barriers[tuning.most_warps(Keys)];
+  __shared__ std::uint64_t barriers[tuning.most_warps(Keys, sizeof(Bits))];
   auto const warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
   WarpMemory<Bits> const memory{block_memory + warp * w.warp_bytes, w};
   CopyBarrier const barrier(&barriers[warp]);
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(32 * tuning.most_warps(Keys),
 
 template <class Bits, int Lanes, int Keys>
 __global__ void __launch_bounds__(32 * tuning.warps,
-                                  tuning.warps_of_regular(Lanes, Keys) / tuning.warps)
+                                  tuning.warps_of_regular(Lanes, Keys, sizeof(Bits)) / tuning.warps)
     select_regular_rows(Work<Bits> const __grid_constant__ w) {
   constexpr int rows = 32 / Lanes;
   extern __shared__ __align__(128) unsigned char block_memory[];
@@ -124,7 +125,8 @@ __device__ __forceinline__ void select_ragged_batch(Work<Bits> const& w,
 
 /// A warp that has a row to itself reads the lengths of 32 rows together.
 template <class Bits, int Lanes, int Keys>
-__global__ void __launch_bounds__(32 * tuning.warps, tuning.warps_of_processor(Keys) / tuning.warps)
+__global__ void __launch_bounds__(32 * tuning.warps,
+                                  tuning.warps_of_processor(Keys, sizeof(Bits)) / tuning.warps)
     select_ragged_rows(Work<Bits> const __grid_constant__ w) {
   extern __shared__ __align__(128) unsigned char block_memory[];
   auto const warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
@@ -157,9 +159,10 @@ bool is_aligned(void const* pointer, std::size_t bytes) {
 int row_bytes_for(int length, int key_bytes, int lanes, Loading loading) {
   int const chunk = 4 * key_bytes, together = chunk * lanes;
   int const bytes = round_up(length * key_bytes, 16);
-  int const phase = loading == Loading::columns
-                        ? (chunk <= 16 ? 80 : 16)
-                        : (together < 128 ? std::max(together, 16) : bytes % 128);
+  int const phase = loading == Loading::columns ? (chunk <= 16 ? 80 : 16)
+                                                : (together < 128 ? std::max(together, 16)
+                                                   : chunk > 16   ? 16
+                                                                  : bytes % 128);
   return bytes + (phase - bytes % 128 + 128) % 128;
 }
 
@@ -190,9 +193,9 @@ bool stores_quads(Problem<Bits> const& problem) {
          is_aligned(problem.values, alignof(Chunk<Bits>)) && is_aligned(problem.indices, 16);
 }
 
-/// With two lanes, rows would take their chunks in four turns, which costs more than the other kernel.
+/// With two lanes, rows of floats would take their chunks in four turns, which costs more than the other kernel.
 template <class Bits, int Lanes>
-constexpr bool may_be_regular = sizeof(Bits) == 4 && Lanes >= 4;
+constexpr bool may_be_regular = sizeof(Bits) > 1 && Lanes >= 4;
 
 template <int Lanes, int Keys, class Bits>
 Form form_of(Work<Bits> const& w) {
@@ -217,7 +220,7 @@ Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& op
   w.loading = loading_for(device, problem);
   w.stores_quads = stores_quads(problem);
   w.form = form_of<Lanes, Keys>(w);
-  w.row_bytes = w.form == Form::regular
+  w.row_bytes = w.form == Form::regular && are_loaded_together<Bits, Form::regular>
                     ? Lanes * Keys * static_cast<int>(sizeof(Bits))
                     : row_bytes_for(Lanes * Keys, sizeof(Bits), Lanes, w.loading);
   w.ties_begin = rows * w.row_bytes;
@@ -256,7 +259,8 @@ void launch(int device, cudaStream_t stream, Problem<Bits> const& problem, Optio
   if constexpr (may_be_regular<Bits, Lanes>)
     if (w.form == Form::regular) kernel = select_regular_rows<Bits, Lanes, Keys>;
   launch<rows>(device, stream, kernel, w,
-               w.loading == Loading::columns && rows <= 4 ? tuning.most_warps(Keys) : tuning.warps);
+               w.loading == Loading::columns && rows <= 4 ? tuning.most_warps(Keys, sizeof(Bits))
+                                                          : tuning.warps);
 }
 
 template <int Lanes, int Keys, class Bits>

@@ -48,6 +48,35 @@ struct FloatReader {
   }
 };
 
+/// The high words of doubles, or negated ones, read as floats. They are in the order of the doubles below 2^1017, but for
+/// NaN. Minus infinity is NaN here and never a maximum; a group of nothing else makes the least maximum NaN.
+template <bool Negated>
+struct HighFloatReader {
+  using T = float;
+
+  __device__ __forceinline__ static float none() { return INFINITY; }
+  __device__ __forceinline__ static std::uint32_t high_word(std::uint64_t key) {
+    return static_cast<std::uint32_t>(key >> 32);
+  }
+  /// Whether the key, which is negated if the smallest are wanted, has its place among the others here.
+  __device__ __forceinline__ static bool is_in_order(std::uint64_t key) {
+    double const number = __longlong_as_double(static_cast<long long>(key));
+    return Negated ? number > -0x1p1017 : number < 0x1p1017;
+  }
+  __device__ __forceinline__ void operator()(Chunk<std::uint64_t> const& chunk,
+                                             float (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = FloatReader<Negated>::number(high_word(chunk.keys[i]));
+  }
+  __device__ __forceinline__ static float max(float a, float b) { return fmaxf(a, b); }
+  __device__ __forceinline__ static float min(float a, float b) {
+    return -FloatReader<Negated>::max(-a, -b);
+  }
+  __device__ __forceinline__ static bool is_stretched(float low, float best, float next) {
+    return FloatReader<Negated>::is_stretched(low, best, next);
+  }
+};
+
 template <class Bits>
 using OrderedBitsOf = std::conditional_t<sizeof(Bits) == 8, std::uint64_t, std::uint32_t>;
 
@@ -118,13 +147,12 @@ enum class PairKind { integer, half, bfloat };
 template <class Bits, PairKind Kind>
 struct PairReader {
   OrderedBitsMap<Bits> const& map;
-  unsigned always, turn = 0;
+  unsigned always, factor;
 
   __device__ explicit PairReader(OrderedBitsMap<Bits> const& map_)
       : map(map_), always(map_.always * (sizeof(Bits) == 1 ? 0x01010101u : 0x00010001u)) {
-    auto const usual = static_cast<Bits>(map.magnitude ^ map.always);
-    if (Kind != PairKind::integer && usual != map.ordered_nan)
-      turn = usual == 0 ? 0xffffffffu : 0x00010001u;
+    bool const negate = always == 0x7fff7fffu;
+    factor = (Kind == PairKind::half ? 0x3c003c00u : 0x3f803f80u) ^ (negate ? 0x80008000u : 0u);
   }
   __device__ __forceinline__ void operator()(Chunk<Bits> const& chunk, unsigned (&out)[2]) const {
     if constexpr (sizeof(Bits) == 1) {
@@ -137,30 +165,41 @@ struct PairReader {
       out[1] = rank_pair(two.y);
     }
   }
-  __device__ __forceinline__ static unsigned max(unsigned a, unsigned b) { return __vmaxu2(a, b); }
-  __device__ __forceinline__ static unsigned min(unsigned a, unsigned b) { return __vminu2(a, b); }
+  /// What is to be added to the ranks of a pair: 1, or 0 if NaN is the best key.
+  __device__ __forceinline__ unsigned turn() const {
+#if __CUDA_ARCH__ >= 800
+    return Kind != PairKind::integer && map.ordered_nan == 0 ? 0x00010001u : 0u;
+#else
+    return 0;
+#endif
+  }
 
  private:
-  /// Maps all NaNs to one, which is positive, and both zeros to one, by arithmetic.
-  __device__ __forceinline__ static unsigned canonical(unsigned pair) {
+  /// Multiplies by 1 or -1, which maps all NaNs to one, whose rank is the greatest, and both zeros to one.
+  __device__ __forceinline__ unsigned product(unsigned pair) const {
 #if __CUDA_ARCH__ >= 800
     if constexpr (Kind == PairKind::half)
-      asm("add.rn.f16x2 %0, %0, %1;" : "+r"(pair) : "r"(0u));
+      asm("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(pair) : "r"(factor), "r"(0u));
     else
-      asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(pair) : "r"(0x3f803f80u), "r"(0u));
+      asm("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(pair) : "r"(factor), "r"(0u));
 #endif
     return pair;
   }
   __device__ __forceinline__ unsigned rank_pair(unsigned pair) const {
     if constexpr (Kind == PairKind::integer) return pair ^ always;
 #if __CUDA_ARCH__ >= 800
-    unsigned const one = canonical(pair);
-    unsigned const rank = one ^ (((one >> 15) & 0x00010001u) * 0x7fffu) ^ always;
-    return turn == 0 ? rank : __vadd2(rank, turn);
+    unsigned const number = product(pair);
+    return number ^ (signs(number) | 0x80008000u);
 #else
     return map(static_cast<Bits>(pair)) | static_cast<unsigned>(map(static_cast<Bits>(pair >> 16)))
                                               << 16;
 #endif
+  }
+  /// All bits of a half if its top bit is set, otherwise none.
+  __device__ __forceinline__ static unsigned signs(unsigned pair) {
+    unsigned result;
+    asm("prmt.b32 %0, %1, %1, 0xbb99;" : "=r"(result) : "r"(pair));
+    return result;
   }
 };
 
@@ -257,18 +296,22 @@ class PairScale {
     m_bits = m_shift > 0 ? 0 : min(max(14 - used, 0), column_bits);
     if (column_bits - m_bits > log2_up(4 * Lanes)) m_bits = 0;
     m_base = base * both;
-    m_mask = (0xffffu >> m_shift) * both;
     m_end = (((range >> m_shift) + 1) << m_bits) + 1;
     m_first[0] = m_first[1] = both;
     if (m_bits > 0) place_columns(first_wins, lane);
+    m_factor = 1u << m_bits;
+    m_first[0] -= m_base * m_factor;
+    m_first[1] -= m_base * m_factor;
   }
+  __device__ __forceinline__ bool is_wide() const { return m_shift > 0; }
+  /// The codes of two ranks, if the bracket is not wide. The halves of the sum fit, so that one product serves both.
   __device__ __forceinline__ unsigned operator()(unsigned ranks, int chunk, int half) const {
-#if __CUDA_ARCH__ >= 900
-    unsigned const above = __vmaxu2(ranks, m_base) - m_base;
-#else
-    unsigned const above = __vsubus2(ranks, m_base);
-#endif
-    return (((above >> m_shift) & m_mask) << m_bits) + m_first[half] + chunk * m_step;
+    return __vmaxu2(ranks, m_base) * m_factor + (m_first[half] + chunk * m_step);
+  }
+  /// The same for any bracket.
+  __device__ __forceinline__ unsigned careful(unsigned ranks, int chunk, int half) const {
+    unsigned const above = __vmaxu2(ranks, m_base) - m_base, mask = (0xffffu >> m_shift) * both;
+    return (*this)(((above >> m_shift) & mask) + m_base, chunk, half);
   }
   /// The code of the bracket's low end, or a smaller one.
   __device__ __forceinline__ unsigned least() const {
@@ -298,7 +341,7 @@ class PairScale {
     m_first[1] += both;
   }
 
-  unsigned m_base, m_mask, m_end, m_first[2], m_step = 0;
+  unsigned m_base, m_end, m_factor, m_first[2], m_step = 0;
   int m_shift, m_bits;
 };
 

@@ -81,6 +81,24 @@ class RowSearch {
     }
   }
 
+  /// Calls visit(column) for each of the few keys of this lane whose codes pass, two at a time.
+  /// \param passing  returns all bits of each half whose code passes, otherwise none
+  template <class Passing, class Visit>
+  __device__ __forceinline__ void each_of_few(Passing const& passing, Visit const& visit) const {
+#pragma unroll
+    for (int word = 0; word < Keys / 2; word += 16) {
+      unsigned left = 0;
+#pragma unroll
+      for (int p = word; p < word + 16 && p < Keys / 2; ++p)
+        left |= passing(m_codes[p]) & (0x10001u << (p - word));
+      while (left != 0) {
+        int const bit = 31 - __clz(static_cast<int>(left)), p = word + bit % 16;
+        left ^= 1u << bit;
+        visit(4 * place_of_any(p / 2) + p % 2 * 2 + bit / 16);
+      }
+    }
+  }
+
   /// How many keys of a cut the lanes before this one have.
   __device__ __forceinline__ static int before(Cut cut) {
     float before = cut.quad.before, all = cut.quad.all;
@@ -95,13 +113,18 @@ class RowSearch {
 
  private:
   /// Rows that begin in the same bank each start with another chunk, so that their lanes access different banks.
-  static constexpr int turns = form == Form::regular && Lanes < 8 ? 8 / Lanes : 1;
+  static constexpr int turns = are_loaded_together<Bits, form> && Lanes < 8 ? 8 / Lanes : 1;
 
-  __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
+  __device__ __forceinline__ int n() const { return keys_of_row<Lanes * Keys, form>(m_work, m_n); }
 
   /// The place of a lane's chunk in its row.
   __device__ __forceinline__ int place_of(int chunk) const {
     return m_first[chunk % turns] + chunk * Lanes;
+  }
+  /// The same for a chunk that is not a constant.
+  __device__ __forceinline__ int place_of_any(int chunk) const {
+    int const turn = static_cast<int>(threadIdx.x) / Lanes % turns;
+    return m_lane + (chunk ^ turn) * Lanes;
   }
   __device__ __forceinline__ int column_of(int chunk) const { return 4 * place_of(chunk); }
   __device__ __forceinline__ bool first_wins() const { return m_work.map.flip != 0; }
@@ -135,25 +158,24 @@ class RowSearch {
   }
 
   __device__ __forceinline__ void set_codes() {
+    if (form == Form::regular || m_work.map.rank.magnitude != 0)
+      set_codes_of_floats();
+    else if constexpr (sizeof(Bits) <= 2)
+      set_pair_codes(PairReader<Bits, PairKind::integer>(m_work.map.rank));
+    else
+      set_ordered_codes(FlipReader<Bits>(m_work.map.rank));
+  }
+  __device__ __forceinline__ void set_codes_of_floats() {
     auto const& rank = m_work.map.rank;
-    if constexpr (sizeof(Bits) == 1) {
-      set_pair_codes(PairReader<Bits, PairKind::integer>(rank));
+    if constexpr (sizeof(Bits) == 8) {
+      set_double_codes();
+    } else if constexpr (sizeof(Bits) == 4) {
+      set_float_codes();
     } else if constexpr (sizeof(Bits) == 2) {
-      if (rank.magnitude == 0)
-        set_pair_codes(PairReader<Bits, PairKind::integer>(rank));
-      else if (rank.infinity == 0x7c00)
+      if (rank.infinity == 0x7c00)
         set_pair_codes(PairReader<Bits, PairKind::half>(rank));
       else
         set_pair_codes(PairReader<Bits, PairKind::bfloat>(rank));
-    } else {
-      if constexpr (form == Form::regular)
-        set_float_codes();
-      else if (rank.magnitude == 0)
-        set_ordered_codes(FlipReader<Bits>(rank));
-      else if constexpr (sizeof(Bits) == 4)
-        set_float_codes();
-      else
-        set_ordered_codes(HighWordReader(rank));
     }
   }
 
@@ -194,8 +216,7 @@ class RowSearch {
     for (int mask = 1; mask < Lanes; mask *= 2) {
       low = read.min(low, shuffle_xor(low, mask));
       high = read.max(high, shuffle_xor(high, mask));
-      T const other = shuffle_xor(next, mask);
-      next = mask > 1 && mask == Lanes / 2 ? read.min(next, other) : read.max(next, other);
+      next = read.max(next, shuffle_xor(next, mask));
     }
     bool const stretched = read.is_stretched(low, high, next);
     return Bracket<T>{low, stretched ? low + (next - low) * 4 : high, high};
@@ -325,6 +346,38 @@ class RowSearch {
     return {low, fmaxf(low, high), high};
   }
 
+  __device__ __forceinline__ void set_double_codes() {
+    auto const& rank = m_work.map.rank;
+    bool const smallest = rank.always == ~std::uint64_t{0} >> 1;
+    bool const done = smallest ? set_high_word_codes<true>() : set_high_word_codes<false>();
+    if (!done) set_ordered_codes(HighWordReader(rank));
+  }
+
+  /// Codes from doubles' high words as floats. Returns false if these do not serve a row of the warp.
+  template <bool Smallest>
+  __device__ __forceinline__ bool set_high_word_codes() {
+    using Reader = HighFloatReader<Smallest>;
+    Bracket<float> bracket = find_bracket(Reader{});
+    if (m_k == 0) bracket = {0, 1, 1};
+    bool const finite = fabsf(bracket.low) < INFINITY && fabsf(bracket.high) < INFINITY;
+    if (__any_sync(full_warp, !finite || bracket.low == bracket.high)) return false;
+    LinearScale const scale(bracket, Smallest ? -1 : 1);
+    bool in_order = true;
+    each_chunk([&](int j, Chunk<Bits> const& chunk) {
+      float numbers[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        in_order = in_order && Reader::is_in_order(chunk.keys[i]);
+        numbers[i] = scale.careful(Reader::high_word(chunk.keys[i]));
+      }
+      m_codes[2 * j] = scale.pair(numbers[0], numbers[1]);
+      m_codes[2 * j + 1] = scale.pair(numbers[2], numbers[3]);
+    });
+    begin(LinearScale::least, LinearScale::most + 1);
+    m_linear = true;
+    return __all_sync(full_warp, in_order || m_k == 0);
+  }
+
   template <class Reader>
   __device__ __forceinline__ void set_ordered_codes(Reader const& read) {
     auto const bracket = find_bracket(read);
@@ -344,53 +397,83 @@ class RowSearch {
     begin(1, scale(scale.top) + 1);
   }
 
+  /// Two ranks fit a register, so that the row is read once.
   template <class Reader>
   __device__ __forceinline__ void set_pair_codes(Reader const& read) {
-    unsigned low = 0, high = 255;
-    if constexpr (sizeof(Bits) == 2) find_pair_bracket(read, low, high);
-    PairScale<Lanes, Keys> const scale(low, high, first_wins(), m_lane);
     each_chunk([&](int j, Chunk<Bits> const& chunk) {
       unsigned pairs[2];
       read(chunk, pairs);
-      m_codes[2 * j] = scale(pairs[0], j, 0);
-      m_codes[2 * j + 1] = scale(pairs[1], j, 1);
+      m_codes[2 * j] = pairs[0];
+      m_codes[2 * j + 1] = pairs[1];
     });
+    if (unsigned const turn = read.turn(); turn != 0)
+#pragma unroll
+      for (unsigned& pair : m_codes) pair = __vadd2(pair, turn);
+    unsigned low, high;
+    find_pair_bracket(low, high);
+    if constexpr (sizeof(Bits) == 2) leave_out_small(low, high);
+    PairScale<Lanes, Keys> const scale(low, high, first_wins(), m_lane);
+    if (__any_sync(full_warp, scale.is_wide()))
+      each_code([&](unsigned& pair, int j, int half) { pair = scale.careful(pair, j, half); });
+    else
+      each_code([&](unsigned& pair, int j, int half) { pair = scale(pair, j, half); });
     auto const& rank = m_work.map.rank;
     bool const pads_may_win = !first_wins() || (rank.magnitude != 0 && rank.ordered_nan == 0);
     if (n() < length && pads_may_win) clear_padding();
     begin(scale.least(), scale.end());
   }
+  template <class Visit>
+  __device__ __forceinline__ void each_code(Visit const& visit) {
+#pragma unroll
+    for (int p = 0; p < Keys / 2; ++p) visit(m_codes[p], p / 2, p % 2);
+  }
 
-  /// The same for two ranks in a register; each half has groups of its own.
-  template <class Reader>
-  __device__ __forceinline__ void find_pair_bracket(Reader const& read, unsigned& low,
-                                                    unsigned& high) const {
+  /// The bracket of ranks, two in a register; each half has groups of its own.
+  __device__ __forceinline__ void find_pair_bracket(unsigned& low, unsigned& high) const {
     int const fold = fold_of_warp(), behind = divide_up(n(), 4) - m_lane;
     unsigned best[chunks], lows = ~0u;
-    each_chunk([&](int j, Chunk<Bits> const& chunk) {
-      unsigned pairs[2];
-      read(chunk, pairs);
-      best[j] = read.max(pairs[0], pairs[1]);
-    });
+#pragma unroll
+    for (int j = 0; j < chunks; ++j) best[j] = __vmaxu2(m_codes[2 * j], m_codes[2 * j + 1]);
 #pragma unroll
     for (int size = 1; size < 2 * chunks; size *= 2) {
       if (fold == size) {
 #pragma unroll
         for (int j = 0; j < chunks; j += size)
-          lows = read.min(lows, j * Lanes < behind ? best[j] : ~0u);
+          lows = __vminu2(lows, j * Lanes < behind ? best[j] : ~0u);
       }
 #pragma unroll
-      for (int j = 0; j + size < chunks; j += 2 * size) best[j] = read.max(best[j], best[j + size]);
+      for (int j = 0; j + size < chunks; j += 2 * size) best[j] = __vmaxu2(best[j], best[j + size]);
     }
     if (fold <= Fold::pair) lows = 0;
     unsigned highs = best[0];
 #pragma unroll
     for (int mask = 1; mask < Lanes; mask *= 2) {
-      lows = read.min(lows, shuffle_xor(lows, mask));
-      highs = read.max(highs, shuffle_xor(highs, mask));
+      lows = __vminu2(lows, shuffle_xor(lows, mask));
+      highs = __vmaxu2(highs, shuffle_xor(highs, mask));
     }
     high = max(highs & 0xffffu, highs >> 16);
     low = m_k == 0 ? high : min(lows & 0xffffu, lows >> 16);
+  }
+
+  /// Most ranks are those of small numbers. If k keys reach an eighth of the best key, a wide bracket begins there.
+  __device__ __forceinline__ void leave_out_small(unsigned& low, unsigned high) const {
+    unsigned const octave = m_work.map.rank.infinity & (0u - m_work.map.rank.infinity);
+    unsigned const eighth = high > 3 * octave ? high - 3 * octave : 1;
+    bool const wide = octave != 0 && eighth > low + 5 * octave;
+    if (!__any_sync(full_warp, wide)) return;
+    int const reaching = ranks_from(eighth);
+    if (wide && reaching >= m_k) low = eighth;
+  }
+  /// How many ranks of the row reach one that is not 0.
+  __device__ __forceinline__ int ranks_from(unsigned rank) const {
+    unsigned const below = twice(rank - 1);
+    unsigned pairs = 0;
+#pragma unroll
+    for (unsigned pair : m_codes) pairs += __vminu2(__vmaxu2(pair, below) - below, 0x00010001u);
+    unsigned count = (pairs & 0xffffu) + (pairs >> 16);
+#pragma unroll
+    for (int mask = 1; mask < Lanes; mask *= 2) count += shuffle_xor(count, mask);
+    return static_cast<int>(count);
   }
 
   __device__ __forceinline__ void clear_padding() {

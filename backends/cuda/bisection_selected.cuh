@@ -8,6 +8,13 @@
 
 namespace ktopk::detail::cuda {
 
+/// Appends a column to a list in shared memory.
+__device__ __forceinline__ void append(unsigned& address, int column) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(static_cast<std::uint16_t>(column))
+               : "memory");
+  address += 2;
+}
+
 /// Appends to a list in shared memory the columns whose codes reach the threshold. `column` is that of the low half of
 /// the pair, the next one that of the high half.
 __device__ __forceinline__ void append_reaching(unsigned& address, unsigned pair,
@@ -19,21 +26,6 @@ __device__ __forceinline__ void append_reaching(unsigned& address, unsigned pair
       "@high st.shared.u16 [%0], %4;\n\t@high add.u32 %0, %0, 2;\n\t}"
       : "+r"(address)
       : "r"(pair), "r"(threshold), "r"(column), "r"(column + 1)
-      : "memory");
-}
-
-/// The same for codes from `from` to below `end`.
-__device__ __forceinline__ void append_between(unsigned& address, unsigned pair, unsigned from,
-                                               unsigned end, int column) {
-  asm volatile(
-      "{\n\t.reg .pred low, high, low_in, high_in;\n\t"
-      "setp.ge.f16x2 low|high, %1, %2;\n\t"
-      "setp.lt.f16x2 low_in|high_in, %1, %3;\n\t"
-      "and.pred low, low, low_in;\n\tand.pred high, high, high_in;\n\t"
-      "@low st.shared.u16 [%0], %4;\n\t@low add.u32 %0, %0, 2;\n\t"
-      "@high st.shared.u16 [%0], %5;\n\t@high add.u32 %0, %0, 2;\n\t}"
-      : "+r"(address)
-      : "r"(pair), "r"(from), "r"(end), "r"(column), "r"(column + 1)
       : "memory");
 }
 
@@ -90,7 +82,7 @@ class WarpSelection {
   }
 
  private:
-  __device__ __forceinline__ int n() const { return form == Form::ragged ? m_n : m_work.n(); }
+  __device__ __forceinline__ int n() const { return keys_of_row<Lanes * Keys, form>(m_work, m_n); }
   __device__ __forceinline__ CompositeKey composite(int column) const {
     return m_work.map(m_row[column], static_cast<std::uint64_t>(column));
   }
@@ -105,9 +97,9 @@ class WarpSelection {
     if (open) {
       unsigned address = shared_address(ties + start);
       unsigned const from = search.low().pair, end = search.high().pair;
-      search.each_pair(start >> 31, [&](unsigned pair, int column) {
-        append_between(address, pair, from, end, column);
-      });
+      search.each_of_few(
+          [&](unsigned pair) { return reaching_mask(pair, from) & ~reaching_mask(pair, end); },
+          [&](int column) { append(address, column); });
     }
     __syncwarp();
     constexpr int most = bisection_tuning.ties(Lanes) / Lanes;

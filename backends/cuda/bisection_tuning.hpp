@@ -13,11 +13,16 @@ struct BisectionTuning {
   int stretch = 16;  ///< a best key so many times as far away as the second is an outlier
 
   /// Warps of a block that transposes columns: with more rows it reads longer runs of each column.
-  constexpr int most_warps(int keys) const { return keys > 64 ? 4 : 8; }
-  /// Warps that a multiprocessor should hold if each lane holds so many keys.
-  constexpr int warps_of_processor(int keys) const { return keys > 64 ? 12 : keys > 32 ? 24 : 32; }
-  constexpr int warps_of_regular(int lanes, int keys) const {
-    return keys <= 32 ? 24 : lanes < 8 ? 20 : warps_of_processor(keys);
+  constexpr int most_warps(int keys, int key_bytes) const {
+    return warps_of_processor(keys, key_bytes) > 12 ? 8 : 4;
+  }
+  /// Warps that a multiprocessor should hold if each lane holds so many keys. Its shared memory holds 12 times 16 KB.
+  constexpr int warps_of_processor(int keys, int key_bytes) const {
+    return keys > 64 || keys * key_bytes > 256 ? 12 : keys > 32 || key_bytes > 4 ? 24 : 32;
+  }
+  constexpr int warps_of_regular(int lanes, int keys, int key_bytes) const {
+    if (key_bytes != 4) return warps_of_processor(keys, key_bytes);
+    return keys <= 32 ? 24 : lanes < 8 ? 20 : warps_of_processor(keys, key_bytes);
   }
   /// The most keys with the code of the k-th that are ranked among themselves.
   constexpr int ties(int lanes) const { return lanes < 2 ? 4 : lanes < 8 ? 4 * lanes : 32; }

@@ -17,9 +17,13 @@ namespace ktopk::detail::cuda {
 /// the other. `columns`: a block loads one column of all its rows after the other, if the rows lie side by side.
 enum class Loading { bulk, rows, columns };
 
-/// `regular`: rows of exactly as many floats as their lanes hold, one after the other in memory, all with the same k.
+/// `regular`: rows of exactly as many floating-point keys as their lanes hold, one after the other in memory, all with the same k.
 /// `ragged`: rows of different lengths, at most as long as their lanes hold.
 enum class Form { any, regular, ragged };
+
+/// Whether one copy loads all rows of a warp.
+template <class Bits, Form form>
+inline constexpr bool are_loaded_together = form == Form::regular && sizeof(Bits) == 4;
 
 /// Neighboring keys that a lane reads together.
 template <class Bits>
@@ -79,9 +83,15 @@ struct Work {
 
   KTOPK_FUNCTION int n() const { return static_cast<int>(problem.shape.n); }
   KTOPK_FUNCTION int k() const { return static_cast<int>(problem.shape.k); }
-  /// How many groups of chunks bound the k-th key; with keys of 16 bits a group counts twice, for its two halves.
-  KTOPK_FUNCTION static int groups_for(int k) { return sizeof(Bits) == 2 ? divide_up(k, 2) : k; }
+  /// How many groups of chunks bound the k-th key; with two ranks in a register a group counts twice, for its two halves.
+  KTOPK_FUNCTION static int groups_for(int k) { return sizeof(Bits) <= 2 ? divide_up(k, 2) : k; }
 };
+
+/// \param n  the number of keys if rows are ragged
+template <int Length, Form form, class Bits>
+__device__ __forceinline__ int keys_of_row(Work<Bits> const& work, int n) {
+  return form == Form::ragged ? n : form == Form::regular ? Length : work.n();
+}
 
 /// The shared memory of a warp. Every row in it is filled up to `Lanes * Keys` keys.
 template <class Bits>
@@ -131,10 +141,12 @@ __device__ __forceinline__ void begin_bulk_load(WarpMemory<Bits> const& memory,
   if (lane < rows) barrier.copy(memory.row(lane), problem.row_keys(first + lane), bytes);
 }
 
-/// Begins the one copy of a warp's regular rows.
+/// Begins the copies of a warp's regular rows: one copy, or one for each row.
 template <int Rows, class Bits>
 __device__ __forceinline__ void begin_load_regular(WarpMemory<Bits> const& memory,
                                                    CopyBarrier const& barrier, std::int64_t first) {
+  if constexpr (!are_loaded_together<Bits, Form::regular>)
+    return begin_bulk_load<Rows>(memory, barrier, first);
   auto const& problem = memory.work.problem;
   std::int64_t const rest = problem.shape.rows - first;
   if (rest <= 0 || threadIdx.x % 32 != 0) return;

@@ -77,6 +77,11 @@ __device__ __forceinline__ unsigned reaches(unsigned pair, unsigned threshold) {
   return bits_of_pair(__hge2(pair_of_bits(pair), pair_of_bits(threshold)));
 }
 
+/// Returns all bits in each half that reaches that of the threshold, otherwise none.
+__device__ __forceinline__ unsigned reaching_mask(unsigned pair, unsigned threshold) {
+  return __hge2_mask(pair_of_bits(pair), pair_of_bits(threshold));
+}
+
 /// Sums over a quad of lanes.
 struct QuadSum {
   float before;  ///< over the lanes of the quad before this one
