@@ -218,6 +218,7 @@ class Ranges {
   __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
                                        int owners, CompositeAt const& composite_at) {
     unsigned* const histogram = notes().histogram;
+    constexpr unsigned few_bins = Threads / 16;
     unsigned const few = static_cast<unsigned>(order) / 8 + 4;
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
     while (true) {
@@ -243,13 +244,15 @@ class Ranges {
       __syncthreads();
       auto const bins_above =
           static_cast<unsigned>((range.high - range.low) >> shift) - notes().found_bin;
-      range.coarse |= notes().found_here > few || 4 * bins_above < static_cast<unsigned>(owners);
       range.low += static_cast<T>(notes().found_bin) << shift;
+      range.crowded = notes().found_here > few;
+      // Few bins part what is above them unequally: then the next round parts it again.
+      if (range.crowded && shift > 0 && bins_above <= few_bins) continue;
+      range.coarse |= range.crowded || 4 * bins_above < static_cast<unsigned>(owners);
       T const end = range.low + ((T{1} << shift) - 1);
       if (end < range.high) range.high = end;
       range.above = notes().found_above;
       range.reaching = notes().found_above + notes().found_here;
-      range.crowded = notes().found_here > few;
       if (!range.crowded || shift == 0) return range;
     }
   }
