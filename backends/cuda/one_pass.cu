@@ -34,6 +34,7 @@ constexpr int held_composites = tuning.held_bytes / static_cast<int>(sizeof(Comp
 template <class CompositeKey>
 constexpr int boundary_composites = tuning.boundary_bytes / static_cast<int>(sizeof(CompositeKey));
 static_assert((tuning.sort_tile & (tuning.sort_tile - 1)) == 0);
+static_assert(tuning.kept_alone % tuning.threads == 0);
 template <class Bits>
 using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
 
@@ -353,11 +354,8 @@ __device__ bool proven(Work<Bits, CompositeKey> const& w, unsigned row, std::int
 /// few, several threads count for each.
 template <class Bits, class CompositeKey>
 __device__ void settle_boundary(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
-                                std::int64_t k) {
-  __shared__ CompositeKey composites[boundary_composites<CompositeKey>];
+                                std::int64_t k, CompositeKey const* composites) {
   int const count = static_cast<int>(place.here);
-  for (int i = threadIdx.x; i < count; i += blockDim.x) composites[i] = w.row_boundary(row)[i];
-  __syncthreads();
   auto const wanted = static_cast<int>(static_cast<unsigned long long>(k) - place.above);
   int const slices = count <= tuning.threads / 4 ? 4 : count <= tuning.threads / 2 ? 2 : 1;
   for (int first = 0; first < count; first += tuning.threads / slices) {
@@ -374,11 +372,50 @@ __device__ void settle_boundary(Work<Bits, CompositeKey> const& w, unsigned row,
   }
 }
 
+/// The bin of a kept composite key.
+template <class CompositeKey>
+__device__ int bin_of(KeptThreshold<CompositeKey> const& threshold, CompositeKey composite) {
+  CompositeKey const spread = (composite - threshold.composite) >> threshold.bin_shift;
+  return spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
+}
+
+/// Selects from so few kept composite keys that to agree with other blocks would take longer.
+template <class Bits, class CompositeKey>
+__device__ void finish_alone(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
+                             std::int64_t k, CompositeKey* boundary) {
+  constexpr int each = tuning.kept_alone / tuning.threads;
+  __shared__ unsigned emitted, at_boundary;
+  if (threadIdx.x == 0) emitted = at_boundary = 0;
+  auto const kept = static_cast<int>(w.rows[row].counters.kept);
+  KeptThreshold<CompositeKey> const threshold = w.rows[row].threshold;
+  CompositeKey composites[each];
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    int const i = e * tuning.threads + static_cast<int>(threadIdx.x);
+    composites[e] = i < kept ? w.row_kept(row)[i] : CompositeKey{0};
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    if (e * tuning.threads + static_cast<int>(threadIdx.x) >= kept) break;
+    int const bin = bin_of(threshold, composites[e]);
+    if (bin > place.bin) w.emit(row, claim(&emitted), composites[e]);
+    if (bin == place.bin) boundary[claim(&at_boundary)] = composites[e];
+  }
+  __syncthreads();
+  settle_boundary(w, row, place, k, boundary);
+}
+
 template <class Bits, class CompositeKey>
 __device__ void finish_kept(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
                             std::int64_t k) {
+  __shared__ CompositeKey boundary[boundary_composites<CompositeKey>];
   Row<CompositeKey>& state = w.rows[row];
   auto const kept = static_cast<std::int64_t>(state.counters.kept);
+  if (kept <= tuning.kept_alone) {
+    if (blockIdx.x == 0) finish_alone(w, row, place, k, boundary);
+    return;
+  }
   CompositeKey const* const composites = w.row_kept(row);
   KeptThreshold<CompositeKey> const threshold = state.threshold;
   auto const blocks = static_cast<unsigned>(
@@ -388,14 +425,16 @@ __device__ void finish_kept(Work<Bits, CompositeKey> const& w, unsigned row, Pla
   for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x; first < kept; first += stride) {
     std::int64_t const i = first + threadIdx.x;
     CompositeKey const composite = i < kept ? composites[i] : CompositeKey{0};
-    CompositeKey const spread = (composite - threshold.composite) >> threshold.bin_shift;
-    int const all = spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
-    int const bin = i < kept ? all : -1;
+    int const bin = i < kept ? bin_of(threshold, composite) : -1;
     unsigned long long const slot = block_claim(&state.counters.emitted, bin > place.bin);
     if (bin > place.bin) w.emit(row, slot, composite);
     if (bin == place.bin) w.row_boundary(row)[claim(&state.counters.boundary)] = composite;
   }
-  if (last_block(&state.counters.settled, blocks)) settle_boundary(w, row, place, k);
+  if (!last_block(&state.counters.settled, blocks)) return;
+  for (unsigned i = threadIdx.x; i < place.here; i += blockDim.x)
+    boundary[i] = w.row_boundary(row)[i];
+  __syncthreads();
+  settle_boundary(w, row, place, k, boundary);
 }
 
 /// Radix selection by all blocks together, among the composite keys read(0) ... read(size - 1).

@@ -23,6 +23,7 @@ struct OnePassTuning {
   int sparse_order = 32;      ///< up to this order they reach twice as far
   int boundary_bytes = 8192;  ///< for the bin of the k-th composite key; if it is larger, digits
                               ///< decide
+  int kept_alone = 2048;      ///< kept composite keys up to which one block selects
   int sort_tile = 2048;
   int sort_slices = 16;  ///< threads that share the counting for one composite key
   int final_runs = 16;   ///< sorted runs that are merged in one step
