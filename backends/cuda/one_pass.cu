@@ -12,6 +12,7 @@
 #include "device.hpp"
 #include "digits.cuh"
 #include "key_widths.hpp"
+#include "one_pass_ranges.cuh"
 #include "one_pass_tuning.hpp"
 #include "sort_rows.cuh"
 #include "stream.cuh"
@@ -33,6 +34,7 @@ template <class CompositeKey>
 constexpr int held_composites = tuning.held_bytes / static_cast<int>(sizeof(CompositeKey));
 template <class CompositeKey>
 constexpr int boundary_composites = tuning.boundary_bytes / static_cast<int>(sizeof(CompositeKey));
+static_assert(tuning.kept_alone % tuning.threads == 0);
 template <class Bits>
 using RowTile = Tile<Bits, tuning.threads, tuning.vectors_in_flight>;
 
@@ -152,55 +154,22 @@ __device__ int shift_for(CompositeKey threshold, CompositeKey best, std::int64_t
   return spread > digit_bits ? spread - digit_bits : 0;
 }
 
-/// A thread's share of the groups' samples, in registers.
-template <class CompositeKey>
-struct GroupShare {
-  static constexpr int each = OnePassPlan::most_groups / tuning.threads;
-  CompositeKey composites[each];
-  std::int64_t groups;
-
-  __device__ GroupShare(CompositeKey const* from, std::int64_t groups_) : groups(groups_) {
-    for (int i = 0; i < each; ++i) composites[i] = has(i) ? from[place(i)] : CompositeKey{0};
-  }
-  __device__ static int place(int i) { return i * tuning.threads + static_cast<int>(threadIdx.x); }
-  __device__ bool has(int i) const { return place(i) < groups; }
-  template <class Visit>
-  __device__ void visit(Visit const& visit) const {
-    for (int i = 0; i < each; ++i)
-      if (has(i)) visit(composites[i]);
-  }
-};
-
-/// Finds a composite key at or a little below the order-th best of the groups, by digits of their distance from the
-/// least, until few of them share the digits of the order-th best.
-template <class CompositeKey>
-__device__ KeptThreshold<CompositeKey> find_threshold(CompositeKey const* groups,
-                                                      OnePassPlan const& plan) {
-  __shared__ CompositeKey scratch[2][32];
-  __shared__ unsigned histogram[digits];
-  GroupShare<CompositeKey> const share(groups, plan.groups);
-  CompositeKey best = 0, lowest = 0;  // `lowest` is the complement of the least
-  share.visit([&](CompositeKey group) {
-    best = group > best ? group : best;
-    lowest = ~group > lowest ? ~group : lowest;
-  });
-  best = block_max<tuning.threads>(best, scratch[0]);
-  CompositeKey const least = ~block_max<tuning.threads>(lowest, scratch[1]);
-  Digit<CompositeKey> digit(0, highest_bit(best - least) + 1);
-  auto need = static_cast<unsigned long long>(plan.order);
-  unsigned long long const few = need / 8 + 2;
-  while (digit.high > 0) {
-    digit.count(histogram, [&](auto const& visit) {
-      share.visit([&](CompositeKey group) { visit(group - least); });
-    });
-    Place const place =
-        block_find<digits, tuning.threads>(need, [&](int bin) { return histogram[bin]; });
-    need -= place.above;
-    digit = digit.next(place.bin);
-    if (place.here <= few) break;
-  }
-  CompositeKey const threshold = least + digit.least();
-  return {threshold, shift_for(threshold, best, plan.order)};
+/// Finds a composite key at or a little below the order-th best of the groups.
+/// \param meanwhile  called when the samples have come
+template <class Bits, class CompositeKey, class Meanwhile>
+__device__ KeptThreshold<CompositeKey> find_threshold(Work<Bits, CompositeKey> const& w,
+                                                      unsigned row, Meanwhile const& meanwhile) {
+  using Steps = Ranges<CompositeKey, tuning.threads, 1>;
+  using Share =
+      SampleShare<Bits, CompositeKey, tuning.threads, OnePassPlan::most_groups / tuning.threads>;
+  auto const order = static_cast<int>(w.plan.order);
+  Steps::clear();
+  Share const share(w.map, w.row_groups(row), static_cast<int>(w.plan.groups));
+  auto const range = Steps::range_of(share, order);
+  meanwhile();
+  auto const found = Steps::search([&](auto const& visit) { share.visit(visit); }, order, range, 1,
+                                   [](CompositeKey pivot) { return pivot; });
+  return {found.low, shift_for(found.low, range.high, w.plan.order)};
 }
 
 // ---- stream
@@ -333,12 +302,12 @@ __device__ void offer_ends(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> c
     keeper.offer(keys[i], i);
 }
 
-/// Prefetches a block's first tiles to L2 while it waits for the samples.
+/// Prefetches some of a block's tiles to L2.
 template <class Bits>
-__device__ void prefetch_first_tiles(AlignedRow<Bits> const& row) {
+__device__ void prefetch_tiles(AlignedRow<Bits> const& row, int begin, int end) {
   constexpr int line = 128 / 16;
   if (threadIdx.x % line != 0) return;
-  for (int t = 0; t < tuning.prefetched_tiles; ++t) {
+  for (int t = begin; t < end; ++t) {
     std::int64_t const first = (blockIdx.x + std::int64_t{t} * gridDim.x) * RowTile<Bits>::size;
     if (first + RowTile<Bits>::size > row.vectors) return;
     for (int v = 0; v < RowTile<Bits>::in_flight; ++v)
@@ -353,10 +322,11 @@ __global__ void __launch_bounds__(tuning.threads, tuning.stream_blocks)
   __shared__ Held<CompositeKey> held;
   unsigned const y = blockIdx.y;
   AlignedRow<Bits> const row(w.problem.row_keys(y), w.problem.shape.n);
-  prefetch_first_tiles(row);
+  prefetch_tiles(row, 0, tuning.early_tiles);
   if (threadIdx.x == 0) held.count = held.hits = 0;
   wait_for_previous_kernel();
-  KeptThreshold<CompositeKey> threshold = find_threshold(w.row_groups(y), w.plan);
+  KeptThreshold<CompositeKey> threshold = find_threshold(
+      w, y, [&] { prefetch_tiles(row, tuning.early_tiles, tuning.prefetched_tiles); });
   if (w.forced == Threshold::too_high) threshold = {static_cast<CompositeKey>(~CompositeKey{0}), 0};
   if (w.forced == Threshold::too_low) threshold.composite = 0;
   if (threadIdx.x == 0) held.threshold = threshold;
@@ -384,11 +354,8 @@ __device__ bool proven(Work<Bits, CompositeKey> const& w, unsigned row, std::int
 /// few, several threads count for each.
 template <class Bits, class CompositeKey>
 __device__ void settle_boundary(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
-                                std::int64_t k) {
-  __shared__ CompositeKey composites[boundary_composites<CompositeKey>];
+                                std::int64_t k, CompositeKey const* composites) {
   int const count = static_cast<int>(place.here);
-  for (int i = threadIdx.x; i < count; i += blockDim.x) composites[i] = w.row_boundary(row)[i];
-  __syncthreads();
   auto const wanted = static_cast<int>(static_cast<unsigned long long>(k) - place.above);
   int const slices = count <= tuning.threads / 4 ? 4 : count <= tuning.threads / 2 ? 2 : 1;
   for (int first = 0; first < count; first += tuning.threads / slices) {
@@ -405,11 +372,50 @@ __device__ void settle_boundary(Work<Bits, CompositeKey> const& w, unsigned row,
   }
 }
 
+/// The bin of a kept composite key.
+template <class CompositeKey>
+__device__ int bin_of(KeptThreshold<CompositeKey> const& threshold, CompositeKey composite) {
+  CompositeKey const spread = (composite - threshold.composite) >> threshold.bin_shift;
+  return spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
+}
+
+/// Selects from so few kept composite keys that to agree with other blocks would take longer.
+template <class Bits, class CompositeKey>
+__device__ void finish_alone(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
+                             std::int64_t k, CompositeKey* boundary) {
+  constexpr int each = tuning.kept_alone / tuning.threads;
+  __shared__ unsigned emitted, at_boundary;
+  if (threadIdx.x == 0) emitted = at_boundary = 0;
+  auto const kept = static_cast<int>(w.rows[row].counters.kept);
+  KeptThreshold<CompositeKey> const threshold = w.rows[row].threshold;
+  CompositeKey composites[each];
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    int const i = e * tuning.threads + static_cast<int>(threadIdx.x);
+    composites[e] = i < kept ? w.row_kept(row)[i] : CompositeKey{0};
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    if (e * tuning.threads + static_cast<int>(threadIdx.x) >= kept) break;
+    int const bin = bin_of(threshold, composites[e]);
+    if (bin > place.bin) w.emit(row, claim(&emitted), composites[e]);
+    if (bin == place.bin) boundary[claim(&at_boundary)] = composites[e];
+  }
+  __syncthreads();
+  settle_boundary(w, row, place, k, boundary);
+}
+
 template <class Bits, class CompositeKey>
 __device__ void finish_kept(Work<Bits, CompositeKey> const& w, unsigned row, Place const& place,
                             std::int64_t k) {
+  __shared__ CompositeKey boundary[boundary_composites<CompositeKey>];
   Row<CompositeKey>& state = w.rows[row];
   auto const kept = static_cast<std::int64_t>(state.counters.kept);
+  if (kept <= tuning.kept_alone) {
+    if (blockIdx.x == 0) finish_alone(w, row, place, k, boundary);
+    return;
+  }
   CompositeKey const* const composites = w.row_kept(row);
   KeptThreshold<CompositeKey> const threshold = state.threshold;
   auto const blocks = static_cast<unsigned>(
@@ -419,14 +425,16 @@ __device__ void finish_kept(Work<Bits, CompositeKey> const& w, unsigned row, Pla
   for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x; first < kept; first += stride) {
     std::int64_t const i = first + threadIdx.x;
     CompositeKey const composite = i < kept ? composites[i] : CompositeKey{0};
-    CompositeKey const spread = (composite - threshold.composite) >> threshold.bin_shift;
-    int const all = spread < tuning.bins - 1 ? static_cast<int>(spread) : tuning.bins - 1;
-    int const bin = i < kept ? all : -1;
+    int const bin = i < kept ? bin_of(threshold, composite) : -1;
     unsigned long long const slot = block_claim(&state.counters.emitted, bin > place.bin);
     if (bin > place.bin) w.emit(row, slot, composite);
     if (bin == place.bin) w.row_boundary(row)[claim(&state.counters.boundary)] = composite;
   }
-  if (last_block(&state.counters.settled, blocks)) settle_boundary(w, row, place, k);
+  if (!last_block(&state.counters.settled, blocks)) return;
+  for (unsigned i = threadIdx.x; i < place.here; i += blockDim.x)
+    boundary[i] = w.row_boundary(row)[i];
+  __syncthreads();
+  settle_boundary(w, row, place, k, boundary);
 }
 
 /// Radix selection by all blocks together, among the composite keys read(0) ... read(size - 1).

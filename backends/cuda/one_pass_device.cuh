@@ -222,6 +222,9 @@ class DeviceSelection {
   using Shares = Dealt<Bits, Vectors>;
   using Held = Tile<Bits, threads, Vectors>;
   using Letters = Mail<CompositeKey>;
+  /// Of the warps' best samples.
+  using Share =
+      SampleShare<Bits, CompositeKey, threads, device_tuning.most_blocks * warps / threads>;
 
   __device__ static DeviceNotes& notes() {
     __shared__ DeviceNotes shared;
@@ -265,61 +268,6 @@ class DeviceSelection {
 
   // ---- threshold and pivots
 
-  /// A thread's share of the warps' best samples.
-  struct Share {
-    static constexpr int each = device_tuning.most_blocks * warps / threads;
-    CompositeKey composites[each];
-    int groups;
-
-    __device__ Share(DeviceRows<Bits, CompositeKey> const& rows, CompositeKey const* bests)
-        : groups(rows.groups) {
-#pragma unroll
-      for (int i = 0; i < each; ++i)
-        composites[i] = has(i) ? load_written(bests + i * threads + threadIdx.x) : CompositeKey{0};
-    }
-    __device__ bool has(int i, int thread = static_cast<int>(threadIdx.x)) const {
-      return i * threads + thread < groups;
-    }
-    template <class Visit>
-    __device__ void visit(Visit const& visit) const {
-#pragma unroll
-      for (int i = 0; i < each; ++i)
-        if (has(i)) visit(composites[i]);
-    }
-    __device__ Bits greatest(DeviceRows<Bits, CompositeKey> const& rows) const {
-      Bits greatest = 0;
-      visit([&](CompositeKey composite) {
-        Bits const rank = rows.map.ordered_bits_of(composite);
-        greatest = rank > greatest ? rank : greatest;
-      });
-      return greatest;
-    }
-    /// The least of this over all threads is one that `order` samples reach: of disjoint parts of all samples each has
-    /// its best, and these parts are as large as lets there be `order` of them.
-    __device__ Bits bound(DeviceRows<Bits, CompositeKey> const& rows, int order) const {
-      constexpr Bits none = std::numeric_limits<Bits>::max();
-      int const holders = min(threads, groups);
-      Bits bound = none;
-      if (order > holders) {
-        visit([&](CompositeKey composite) {
-          Bits const rank = rows.map.ordered_bits_of(composite);
-          bound = rank < bound ? rank : bound;
-        });
-        return bound;
-      }
-      bound = greatest(rows);
-      int lanes = 1;
-#pragma unroll 1
-      for (; lanes < 32 && order * lanes * 2 <= holders; lanes *= 2) {
-        auto const other = static_cast<Bits>(shuffle_xor(
-            static_cast<std::conditional_t<sizeof(Bits) == 8, CompositeKey64, unsigned>>(bound),
-            lanes));
-        bound = other > bound ? other : bound;
-      }
-      return has(0, static_cast<int>(threadIdx.x) & -lanes) ? bound : none;
-    }
-  };
-
   /// Of the groups.
   __device__ int order_of(unsigned k) const {
     float const groups = static_cast<float>(m_rows.groups);
@@ -347,20 +295,11 @@ class DeviceSelection {
       return {find_threshold(order_of(k)), static_cast<CompositeKey>(~CompositeKey{0})};
   }
 
-  /// All composite keys whose ranks may matter.
-  __device__ Searched<CompositeKey> range_of(Share const& share, int order) const {
-    auto const ranks = Steps::range_of(share.bound(m_rows, order), share.greatest(m_rows));
-    int const bits = m_rows.map.position_bits;
-    auto const position_mask = static_cast<CompositeKey>(m_rows.map.position_mask);
-    return {static_cast<CompositeKey>(ranks.low) << bits,
-            static_cast<CompositeKey>(ranks.high) << bits | position_mask, 0, false, false};
-  }
-
   __device__ Limits<CompositeKey> find_bracket(Orders const& orders) const {
     constexpr CompositeKey greatest = static_cast<CompositeKey>(~CompositeKey{0});
-    Share const share(m_rows, m_rows.row_bests(row()));
+    Share const share(m_rows.map, m_rows.row_bests(row()), m_rows.groups);
     auto const each_sample = [&](auto const& visit) { share.visit(visit); };
-    auto const range = range_of(share, orders.low);
+    auto const range = Steps::range_of(share, orders.low);
     auto const found = Steps::search_bracket(each_sample, orders, range.low, range.high);
     if (!Steps::note_pivots(each_sample, found, m_rows.owners)) sort_samples_of(m_rows, found);
     if (m_rows.forced == Threshold::too_high) return {greatest, greatest};
@@ -369,9 +308,9 @@ class DeviceSelection {
   }
 
   __device__ CompositeKey find_threshold(int order) const {
-    Share const share(m_rows, m_rows.row_bests(row()));
+    Share const share(m_rows.map, m_rows.row_bests(row()), m_rows.groups);
     auto const each_sample = [&](auto const& visit) { share.visit(visit); };
-    auto const range = range_of(share, order);
+    auto const range = Steps::range_of(share, order);
     auto const found = Steps::search(each_sample, order, range, m_rows.owners,
                                      [](CompositeKey pivot) { return pivot; });
     CompositeKey threshold = found.low;
@@ -386,7 +325,7 @@ class DeviceSelection {
   /// Takes the pivots from the samples in a range, if need be in order.
   __device__ static __noinline__ void find_pivots_of(DeviceRows<Bits, CompositeKey> const& rows,
                                                      Bracket<CompositeKey> range) {
-    Share const share(rows, rows.row_bests(row()));
+    Share const share(rows.map, rows.row_bests(row()), rows.groups);
     auto const each_sample = [&](auto const& visit) { share.visit(visit); };
     if (!Steps::note_pivots(each_sample, range, rows.owners)) sort_samples_of(rows, range);
   }
@@ -395,7 +334,7 @@ class DeviceSelection {
     DeviceSelection(rows).sort_samples(range);
   }
   __device__ void sort_samples(Bracket<CompositeKey> range) const {
-    Share const share(m_rows, m_rows.row_bests(row()));
+    Share const share(m_rows.map, m_rows.row_bests(row()), m_rows.groups);
     share.visit([&](CompositeKey composite) {
       if (range.low <= composite && composite <= range.high)
         list()[atomicAdd(&notes().size, 1u)] = composite;

@@ -4,11 +4,14 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <ktopk/problem.hpp>
 
 #include "block.cuh"
+#include "mail.cuh"
 #include "stream.cuh"
+#include "warp.cuh"
 
 // Shared by the kernels in which several blocks select from a row and each orders a range of the composite keys: one
 // search for the threshold and for the pivots between the ranges, a filter for keys in registers, and the sort of a
@@ -146,6 +149,64 @@ __device__ void each_batch(Deal const& deal, int batches, Held& tile, Held& next
   }
 }
 
+/// A thread's share of a row's samples, in registers.
+/// \tparam Each  samples of a thread, at most
+template <class Bits, class CompositeKey, int Threads, int Each>
+struct SampleShare {
+  CompositeKeyMap<Bits, CompositeKey> const& map;
+  CompositeKey composites[Each];
+  int samples;  // of the row
+
+  __device__ SampleShare(CompositeKeyMap<Bits, CompositeKey> const& map_, CompositeKey const* from,
+                         int samples_)
+      : map(map_), samples(samples_) {
+#pragma unroll
+    for (int i = 0; i < Each; ++i)
+      composites[i] = has(i) ? load_written(from + i * Threads + threadIdx.x) : CompositeKey{0};
+  }
+  __device__ bool has(int i, int thread = static_cast<int>(threadIdx.x)) const {
+    return i * Threads + thread < samples;
+  }
+  template <class Visit>
+  __device__ void visit(Visit const& visit) const {
+#pragma unroll
+    for (int i = 0; i < Each; ++i)
+      if (has(i)) visit(composites[i]);
+  }
+  __device__ Bits greatest() const {
+    Bits greatest = 0;
+    visit([&](CompositeKey composite) {
+      Bits const rank = map.ordered_bits_of(composite);
+      greatest = rank > greatest ? rank : greatest;
+    });
+    return greatest;
+  }
+  /// The least of this over all threads is one that `order` samples reach: of disjoint parts of all samples each has
+  /// its best, and these parts are as large as lets there be `order` of them.
+  __device__ Bits bound(int order) const {
+    constexpr Bits none = std::numeric_limits<Bits>::max();
+    int const holders = min(Threads, samples);
+    Bits bound = none;
+    if (order > holders) {
+      visit([&](CompositeKey composite) {
+        Bits const rank = map.ordered_bits_of(composite);
+        bound = rank < bound ? rank : bound;
+      });
+      return bound;
+    }
+    bound = greatest();
+    int lanes = 1;
+#pragma unroll 1
+    for (; lanes < 32 && order * lanes * 2 <= holders; lanes *= 2) {
+      auto const other = static_cast<Bits>(shuffle_xor(
+          static_cast<std::conditional_t<sizeof(Bits) == 8, CompositeKey64, unsigned>>(bound),
+          lanes));
+      bound = other > bound ? other : bound;
+    }
+    return has(0, static_cast<int>(threadIdx.x) & -lanes) ? bound : none;
+  }
+};
+
 /// The result of the search for the order-th best sample, which is at least `low`.
 template <class T>
 struct Searched {
@@ -211,6 +272,17 @@ class Ranges {
             warp_greatest(static_cast<OrderedBits>(notes().extremes[0][from])), 0, false, false};
   }
 
+  /// All composite keys that may be the order-th best sample or better.
+  template <class Bits, int Each>
+  __device__ static Searched<CompositeKey> range_of(
+      SampleShare<Bits, CompositeKey, Threads, Each> const& share, int order) {
+    auto const ranks = range_of(share.bound(order), share.greatest());
+    int const bits = share.map.position_bits;
+    auto const position_mask = static_cast<CompositeKey>(share.map.position_mask);
+    return {static_cast<CompositeKey>(ranks.low) << bits,
+            static_cast<CompositeKey>(ranks.high) << bits | position_mask, 0, false, false};
+  }
+
   /// Finds the order-th best sample, with one bin per thread at a time, and notes pivots, which divide the samples
   /// above it equally. The bins must be clear.
   /// \param each_sample  calls its argument with each of the thread's samples
@@ -218,6 +290,7 @@ class Ranges {
   __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
                                        int owners, CompositeAt const& composite_at) {
     unsigned* const histogram = notes().histogram;
+    constexpr unsigned few_bins = Threads / 16;
     unsigned const few = static_cast<unsigned>(order) / 8 + 4;
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
     while (true) {
@@ -243,13 +316,15 @@ class Ranges {
       __syncthreads();
       auto const bins_above =
           static_cast<unsigned>((range.high - range.low) >> shift) - notes().found_bin;
-      range.coarse |= notes().found_here > few || 4 * bins_above < static_cast<unsigned>(owners);
       range.low += static_cast<T>(notes().found_bin) << shift;
+      range.crowded = notes().found_here > few;
+      // Few bins part what is above them unequally: then the next round parts it again.
+      if (range.crowded && shift > 0 && bins_above <= few_bins) continue;
+      range.coarse |= range.crowded || 4 * bins_above < static_cast<unsigned>(owners);
       T const end = range.low + ((T{1} << shift) - 1);
       if (end < range.high) range.high = end;
       range.above = notes().found_above;
       range.reaching = notes().found_above + notes().found_here;
-      range.crowded = notes().found_here > few;
       if (!range.crowded || shift == 0) return range;
     }
   }

@@ -10,7 +10,8 @@ namespace ktopk::detail::cuda {
 /// What may be tuned in the tuned one_pass. Measured on an H200 (sm_90). Larger devices get more blocks, because grids
 /// follow the occupancy of the device.
 struct OnePassTuning {
-  int prefetched_tiles = 3;   ///< tiles that a block prefetches while it waits for the samples
+  int prefetched_tiles = 3;   ///< tiles that a block prefetches before it knows the threshold
+  int early_tiles = 1;        ///< of them before the samples come, which they delay
   int threads = 512;          ///< in a block
   int stream_blocks = 2;      ///< of the streaming kernel that a multiprocessor should hold
   int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
@@ -22,6 +23,7 @@ struct OnePassTuning {
   int sparse_order = 32;      ///< up to this order they reach twice as far
   int boundary_bytes = 8192;  ///< for the bin of the k-th composite key; if it is larger, digits
                               ///< decide
+  int kept_alone = 2048;      ///< kept composite keys up to which one block selects
 
   friend constexpr bool operator==(OnePassTuning const&, OnePassTuning const&) = default;
 };
