@@ -308,6 +308,17 @@ class RecipeTest(unittest.TestCase):
         )
         self.assertIn(wanted, self.recipe.directives.of("requires"))
 
+    def test_kokkos_4_takes_lambdas_of_cuda(self):
+        wanted = (("^kokkos+cuda_lambda",), {"when": "+cuda ^kokkos@:4"})
+        self.assertIn(wanted, self.recipe.directives.of("requires"))
+
+    def test_no_dependency_depends_on_itself(self):
+        """`spack audit packages` refuses it: the concretizer is free to add the condition with the dependency."""
+        for (spec,), keywords in self.recipe.directives.of("depends_on"):
+            name = re.match(r"[\w-]+", spec).group()
+            with self.subTest(spec=spec):
+                self.assertNotRegex(keywords.get("when", ""), rf"\^{name}\b")
+
     def test_conflicts(self):
         pairs = {(a[0], k.get("when")) for a, k in self.recipe.directives.of("conflicts")}
         self.assertLessEqual(

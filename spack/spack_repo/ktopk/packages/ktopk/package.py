@@ -46,8 +46,8 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
         depends_on(f"kokkos+cuda cuda_arch={_arch}", when=f"+cuda cuda_arch={_arch}")
     for _target in ROCmPackage.amdgpu_targets:
         depends_on(f"kokkos+rocm amdgpu_target={_target}", when=f"+rocm amdgpu_target={_target}")
-    depends_on("kokkos+cuda_lambda", when="+cuda ^kokkos@:4")  # Kokkos 5 has it always
 
+    requires("^kokkos+cuda_lambda", when="+cuda ^kokkos@:4")  # Kokkos 5 has it always
     requires("^kokkos+wrapper", "^kokkos+cmake_lang", "%cxx=clang", policy="any_of", when="+cuda")
 
     conflicts("+cuda", when="cuda_arch=none", msg="+cuda needs cuda_arch, for example 90")
