@@ -212,11 +212,11 @@ void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, CompositeKey> const& r
   using Keep = KeepOfNeighbors<Bits, CompositeKey>;
   using Lists = NeighborLists<CompositeKey, int>;
   Shape const& shape = row.sink.problem.shape;
-  std::int64_t const across = Keep::rows_of_group(group_size<Exec>);
+  std::int64_t const across = Keep::rows_of_group(group_size<Exec>, shape.rows);
   std::int64_t const blocks = (shape.rows + across - 1) / across;
   std::int64_t const by_device = parts_of_row(device_of(exec), blocks, shape.n * across);
-  auto const by_lists =
-      static_cast<std::int64_t>(2 * expected_kept(row.plan, shape.n) / Lists::kept_of_row);
+  auto const by_lists = static_cast<std::int64_t>(2 * expected_kept(row.plan, shape.n)) /
+                        Lists::kept_of_row(static_cast<int>(across));
   std::int64_t const parts =
       std::max<std::int64_t>(1, std::min(std::max(by_device, by_lists), shape.n / 256));
   launch("ktopk::one_pass::keep", exec, blocks * parts, Lists::bytes,
