@@ -117,23 +117,47 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits>
 
 inline constexpr int composites_at_once = 8;
 
-/// Calls visit(composites, present) for the composite keys read(0) .. read(count - 1). A thread takes several at a
-/// time, so that their loads are under way at once; bit j of `present` is set if there is a composites[j].
+/// Calls visit(composites, present) for the composite keys read(0) .. read(count - 1), and settle() after each stride of
+/// all threads. A thread takes several at a time, so that their loads are under way at once; bit j of `present` is set
+/// if there is a composites[j].
+template <class CompositeKey, int at_once = composites_at_once, class Group, class Read,
+          class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void each_composites(Group const& group, std::int64_t count,
+                                                 Read const& read, Visit const& visit,
+                                                 Settle const& settle) {
+  for (std::int64_t begin = 0; begin < count; begin += at_once * group.size()) {
+    CompositeKey composites[at_once];
+    std::uint32_t present = 0;
+    unrolled<at_once>([&](auto j) {
+      std::int64_t const i = begin + group.rank() + j * group.size();
+      composites[j] =
+          read(i < count ? i : count - 1);  // without a branch, which would wait for the load
+      present |= i < count ? 1u << j : 0u;
+    });
+    visit(composites, present);
+    settle();
+  }
+}
+
 template <class CompositeKey, class Group, class Read, class Visit>
 KOKKOS_FORCEINLINE_FUNCTION void each_composites(Group const& group, std::int64_t count,
                                                  Read const& read, Visit const& visit) {
-  constexpr int at_once = composites_at_once;
-  for (std::int64_t begin = group.rank(); begin < count; begin += at_once * group.size()) {
-    CompositeKey composites[at_once] = {};
-    std::uint32_t present = 0;
-    unrolled<at_once>([&](auto j) {
-      std::int64_t const i = begin + j * group.size();
-      if (i >= count) return;
-      composites[j] = read(i);
-      present |= 1u << j;
-    });
-    visit(composites, present);
-  }
+  each_composites<CompositeKey>(group, count, read, visit, [] {});
+}
+
+/// Copies read(0) .. read(count - 1) to an array.
+template <class CompositeKey, class Group, class Read>
+KOKKOS_FORCEINLINE_FUNCTION void copy_composites(Group const& group, std::int64_t count,
+                                                 Read const& read, CompositeKey* to) {
+  std::int64_t first = group.rank();
+  each_composites<CompositeKey>(group, count, read,
+                                [&](auto const& composites, std::uint32_t present) {
+                                  unrolled<composites_at_once>([&](auto j) {
+                                    if ((present >> j & 1u) != 0)
+                                      to[first + j * group.size()] = composites[j];
+                                  });
+                                  first += composites_at_once * group.size();
+                                });
 }
 
 }  // namespace ktopk::detail

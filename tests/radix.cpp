@@ -13,7 +13,9 @@
 #include <ktopk/detail/testing.hpp>
 
 #include "backends/host/radix_reading.hpp"
+#include "src/algorithms/radix_lists.hpp"
 #include "src/group.hpp"
+#include "src/key_batches.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"
 
@@ -48,8 +50,36 @@ struct Sort3 {
   }
 };
 
+/// The same by the lists of radix.
+template <class CompositeKey>
+struct List3 {
+  std::int64_t n, capacity;
+  CompositeKey *thirds, *others;
+  Count64* counts;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    RadixLists<CompositeKey, Group> const lists(group, group.template shared<std::byte>());
+    RadixOutput<PutInList<CompositeKey>> const third{{thirds}, &counts[0], n};
+    RadixOutput<PutInList<CompositeKey>> const other{{others}, &counts[1], capacity};
+    Range const range = part_of(n, group.index(), 3);
+    each_composites<CompositeKey, radix_added_at_once<CompositeKey>>(
+        group, range.end - range.begin,
+        [&](std::int64_t i) { return static_cast<CompositeKey>(range.begin + i); },
+        [&](auto const& composites, std::uint32_t present) {
+          Listed listed{};
+          unrolled<radix_added_at_once<CompositeKey>>(
+              [&](auto j) { listed.selected |= composites[j] % 3 == 0 ? 1u << j : 0u; });
+          listed.others = present & ~listed.selected;
+          listed.selected &= present;
+          lists.add(composites, listed);
+        },
+        [&] { lists.write_fuller(third, other); });
+    lists.write_all(third, other);
+  }
+};
+
 /// By teams, which on a host are small enough to fill their buffers many times.
-template <class CompositeKey, class Exec>
+template <template <class> class Body, class CompositeKey, class Exec>
 void append_by_teams(Exec const& exec, std::int64_t n) {
   using Memory = typename Exec::memory_space;
   std::int64_t const capacity = n / 2;
@@ -58,13 +88,12 @@ void append_by_teams(Exec const& exec, std::int64_t n) {
   Kokkos::View<Count64*, Memory> const counts("test::counts", 2);
   int const threads =
       is_host_space<Exec> ? std::min(2, static_cast<int>(exec.concurrency())) : team_size;
-  int const shared = 2 * appender_bytes<CompositeKey>();
+  int const shared = std::max(2 * appender_bytes<CompositeKey>(), radix_lists_bytes<CompositeKey>);
   Kokkos::TeamPolicy<Exec> policy(exec, 3, threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(shared + 16));
-  using Body = Sort3<CompositeKey>;
-  Kokkos::parallel_for(
-      "test::append", policy,
-      OnTeams<Body>{{n, capacity, thirds.data(), others.data(), counts.data()}, shared});
+  Kokkos::parallel_for("test::append", policy,
+                       OnTeams<Body<CompositeKey>>{
+                           {n, capacity, thirds.data(), others.data(), counts.data()}, shared});
   exec.fence();
   auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), thirds);
   auto const rest = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), others);
@@ -204,14 +233,16 @@ Question<T> unequal_rows(Input input, std::uint64_t seed) {
   return question;
 }
 
-/// Replaces the keys that a sample of a row reads.
+/// Replaces the keys that a sample of a row reads, on hosts, or by the portable radix with short or long composite keys.
 template <class T>
-void mislead(std::vector<T>& keys) {
+void mislead(std::vector<T>& keys, T seen) {
   auto const n = std::ssize(keys);
-  for (std::int64_t samples : {n / 128, std::int64_t{team_size}}) {
+  for (std::int64_t samples :
+       {n / 128, std::int64_t{team_size}, std::min<std::int64_t>(n / 64, 1024),
+        std::min<std::int64_t>(n / 64, 2048)}) {
     Strata const strata(n, samples);
     for (std::int64_t i = 0; i < samples; ++i)
-      keys[static_cast<std::size_t>(strata.place(i))] = keys[7];
+      keys[static_cast<std::size_t>(strata.place(i))] = seen;
   }
 }
 
@@ -220,7 +251,7 @@ std::vector<float> hidden_cluster(std::int64_t n) {
   auto keys = make_keys<float>(Input::uniform, n, 5);
   for (std::size_t i = 0; i < keys.size(); ++i)
     keys[i] = i % 5 == 0 ? 0.5f + keys[i] / 1024 : std::round(keys[i]) / 2 + keys[i] / 4;
-  mislead(keys);
+  mislead(keys, keys[7]);
   return keys;
 }
 
@@ -290,8 +321,10 @@ void select_batches(std::vector<T> const& keys, std::int64_t rows, std::int64_t 
 TEST_CASE("a team's buffer loses nothing and invents nothing", "[algorithms]") {
   for_each_space([](auto const& exec) {
     for (std::int64_t n : {2, 100, 5003, 20'000}) {
-      append_by_teams<std::uint64_t>(exec, n);
-      append_by_teams<CompositeKey128>(exec, n);
+      append_by_teams<Sort3, std::uint64_t>(exec, n);
+      append_by_teams<Sort3, CompositeKey128>(exec, n);
+      append_by_teams<List3, std::uint64_t>(exec, n);
+      append_by_teams<List3, CompositeKey128>(exec, n);
     }
   });
 }
@@ -676,9 +709,24 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
   for (Input input : {Input::uniform, Input::leading_bits, Input::extremes}) {
     // All sampled keys are equal; the others are anything.
     auto keys = make_keys<TestType>(input, n, 5);
-    mislead(keys);
+    mislead(keys, keys[7]);
     for (std::int64_t k : {std::int64_t{1}, std::int64_t{300}, n / 2, n - 1})
       select_one(Algorithm::radix, keys, k, validation);
+  }
+  validation.close();
+}
+
+/// Then all keys that the first pass took to be selected, or none, are.
+TEMPLATE_LIST_TEST_CASE("a sample of keys that are all better or worse only costs time",
+                        "[algorithms]", Widths) {
+  std::int64_t const n = 150'001;
+  testing::Validation validation;
+  for (int seen : {1, 120}) {
+    std::vector<TestType> keys(n);
+    for (std::int64_t i = 0; i < n; ++i)
+      keys[static_cast<std::size_t>(i)] = TestType(static_cast<float>(3 + i * 7919 % n % 100));
+    mislead(keys, TestType(static_cast<float>(seen)));
+    for (std::int64_t k : {n / 10, n / 2}) select_one(Algorithm::radix, keys, k, validation);
   }
   validation.close();
 }

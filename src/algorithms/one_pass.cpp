@@ -43,6 +43,7 @@ struct OnePassLayout {
         fallback_is_shared(shape.n > longest_counted_by_group),
         selected(layout, shape, options),
         samples(layout.take<CompositeKey>(shape.rows * plan.samples)),
+        arrived(layout.take<unsigned>(shape.rows)),
         kept(layout, shape.rows, plan.capacity) {
     if (lists_are_shared)
       finish = RadixScratch<CompositeKey>(layout, device, shape.rows, plan.capacity, 0, false);
@@ -55,6 +56,7 @@ struct OnePassLayout {
   bool lists_are_shared, fallback_is_shared;
   SelectedKeys<CompositeKey> selected;
   CompositeKey* samples;
+  unsigned* arrived;
   Kept<CompositeKey> kept;
   RadixScratch<CompositeKey> finish{};
   RadixScratch<CompositeKey> fallback{};
@@ -68,6 +70,7 @@ struct OnePassRow {
   Threshold forced;
   int attempt;  // 0, or 1 for rows that the first one did not prove
   CompositeKey* samples;
+  unsigned* arrived;  // groups of a row
   Kept<CompositeKey> kept;
 
   KOKKOS_FUNCTION bool is_done(std::int64_t row) const {
@@ -79,11 +82,13 @@ struct OnePassRow {
   KOKKOS_FUNCTION void take_sample(Group const& group, std::int64_t row, Range strata) const {
     Strata const places(sink.problem.shape.n, plan.samples);
     Stored<Bits> const* const keys = sink.problem.row_keys(row);
-    each(group, strata.begin, strata.end, [&](std::int64_t i) {
-      std::int64_t const place = places.place(i, attempt);
-      samples[row * plan.samples + i] =
-          sink.map(keys[place * sink.problem.key_step], static_cast<std::uint64_t>(place));
-    });
+    copy_composites(
+        group, strata.end - strata.begin,
+        [&](std::int64_t i) {
+          std::int64_t const place = places.place(strata.begin + i, attempt);
+          return sink.map(keys[place * sink.problem.key_step], static_cast<std::uint64_t>(place));
+        },
+        samples + row * plan.samples + strata.begin);
     if (group.rank() == 0) tally(Count::keys_read, strata.end - strata.begin);
   }
 
@@ -101,6 +106,7 @@ struct OnePassRow {
     if (group.rank() == 0) {
       kept.thresholds[row] = threshold;
       kept.validations[row] = {0, false};
+      arrived[row] = 0;
     }
     group.barrier();
   }
@@ -147,8 +153,7 @@ struct TakeSamples {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const r = group.index() / parts;
-    if (!row.is_done(r))
-      row.take_sample(group, r, part_of(row.plan.samples, group.index() % parts, parts));
+    row.take_sample(group, r, part_of(row.plan.samples, group.index() % parts, parts));
   }
 };
 
@@ -160,7 +165,6 @@ struct SetThresholds {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const r = group.index();
-    if (row.is_done(r)) return;
     if (sample_parts == 1) row.take_sample(group, r, {0, row.plan.samples});
     row.set_threshold(group, r);
   }
@@ -174,20 +178,28 @@ struct KeepReaching {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const r = group.index() / parts;
-    if (!row.is_done(r)) row.keep(group, r, group.index() % parts, parts);
+    row.keep(group, r, group.index() % parts, parts);
   }
 };
 
-/// Validates rows. Selects from the lists, and from all keys of rows that are not proven, unless later kernels do.
+/// What happens to a row that is not proven: its keys are selected from all by one group, or by radix later; or another
+/// attempt begins with a second sample.
+enum class Unproven { group, radix, retry };
+
+/// Validates rows. Selects from the lists unless later kernels do.
 template <class Row>
 struct FinishRows {
   Row row;
-  bool lists_are_shared, falls_back;
+  bool lists_are_shared;
+  Unproven unproven;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    std::int64_t const r = group.index();
-    if (row.is_done(r)) return;
+    finish(group, group.index());
+  }
+  /// All threads call it together.
+  template <class Group>
+  KOKKOS_FUNCTION void finish(Group const& group, std::int64_t r) const {
     bool const proven = row.is_proven(r);
     group.barrier();
     if (group.rank() == 0) {
@@ -195,7 +207,32 @@ struct FinishRows {
       row.tally_kept(r);
     }
     if (proven && !lists_are_shared) row.finish(group, r);
-    if (!proven && falls_back) row.fall_back(group, r);
+    if (!proven && unproven == Unproven::group) row.fall_back(group, r);
+    if (!proven && unproven == Unproven::retry) {
+      Row const next = next_attempt();
+      next.take_sample(group, r, {0, next.plan.samples});
+      next.set_threshold(group, r);
+    }
+  }
+  KOKKOS_FUNCTION Row next_attempt() const {
+    Row next = row;
+    ++next.attempt;
+    return next;
+  }
+};
+
+/// A further attempt in one kernel, for mostly it finds nothing to do: the read, and the end by the last group of a row.
+template <class Row>
+struct Retry {
+  FinishRows<Row> rows;
+  std::int64_t parts;  // of a row
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    std::int64_t const r = group.index() / parts;
+    if (rows.row.is_done(r)) return;
+    rows.row.keep(group, r, group.index() % parts, parts);
+    if (last_to_arrive(group, &rows.row.arrived[r], parts, group.template shared<int>()))
+      rows.finish(group, r);
   }
 };
 
@@ -212,11 +249,11 @@ void keep_of_neighbors(Exec const& exec, OnePassRow<Bits, CompositeKey> const& r
   using Keep = KeepOfNeighbors<Bits, CompositeKey>;
   using Lists = NeighborLists<CompositeKey, int>;
   Shape const& shape = row.sink.problem.shape;
-  std::int64_t const across = Keep::rows_of_group(group_size<Exec>);
+  std::int64_t const across = Keep::rows_of_group(group_size<Exec>, shape.rows);
   std::int64_t const blocks = (shape.rows + across - 1) / across;
   std::int64_t const by_device = parts_of_row(device_of(exec), blocks, shape.n * across);
-  auto const by_lists =
-      static_cast<std::int64_t>(2 * expected_kept(row.plan, shape.n) / Lists::kept_of_row);
+  auto const by_lists = static_cast<std::int64_t>(2 * expected_kept(row.plan, shape.n)) /
+                        Lists::kept_of_row(static_cast<int>(across));
   std::int64_t const parts =
       std::max<std::int64_t>(1, std::min(std::max(by_device, by_lists), shape.n / 256));
   launch("ktopk::one_pass::keep", exec, blocks * parts, Lists::bytes,
@@ -238,8 +275,8 @@ void launch_rows(int threads, char const* label, Exec const& exec, std::int64_t 
     launch(label, exec, rows, shared, body);
 }
 
-/// Enqueues an attempt. Wide groups are faster if few rows have large samples or long lists; otherwise their barriers
-/// only cost.
+/// Enqueues the first attempt. Wide groups are faster if few rows have large samples or long lists; otherwise their
+/// barriers only cost.
 template <class Exec, class Bits, class CompositeKey>
 void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, CompositeKey>> const& finish,
              std::int64_t parts) {
@@ -260,7 +297,7 @@ void attempt(Exec const& exec, FinishRows<OnePassRow<Bits, CompositeKey>> const&
   if (rows_are_neighbors(row.sink.problem))
     keep_of_neighbors(exec, row);
   else
-    launch("ktopk::one_pass::keep", exec, shape.rows * parts, shared,
+    launch("ktopk::one_pass::keep", exec, shape.rows * parts, group_list_bytes<CompositeKey>(),
            KeepReaching<Row>{row, parts});
   launch_rows(long_list ? wide_team_size : team_size, "ktopk::one_pass::finish", exec, shape.rows,
               shared, finish);
@@ -283,16 +320,17 @@ void OnePass<Generic>::run(Exec const& exec, Problem<Bits> const& problem, Optio
     OnePassLayout<CompositeKey> const work(workspace, device_of(exec), shape, options);
     SelectedSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
     bool const retries = shape.n > longest_fallback_of_group && !work.fallback_is_shared;
-    Finish finish{{sink, work.plan, forced_threshold, 0, work.samples, work.kept},
+    Finish finish{{sink, work.plan, forced_threshold, 0, work.samples, work.arrived, work.kept},
                   work.lists_are_shared,
-                  !retries && !work.fallback_is_shared};
+                  work.fallback_is_shared ? Unproven::radix
+                  : retries               ? Unproven::retry
+                                          : Unproven::group};
     attempt(exec, finish, work.parts);
-    if (retries) {
-      Kokkos::Profiling::ScopedRegion const region("ktopk::one_pass::retry");
-      finish.row.attempt = 1;
-      finish.falls_back = true;
-      attempt(exec, finish, work.parts);
-    }
+    if (retries)
+      launch("ktopk::one_pass::retry", exec, shape.rows * work.parts,
+             one_pass_shared_bytes<CompositeKey>(),
+             Retry<OnePassRow<Bits, CompositeKey>>{
+                 {finish.next_attempt(), work.lists_are_shared, Unproven::group}, work.parts});
     if (work.lists_are_shared)
       radix_select(exec,
                    ListSource<Bits, CompositeKey>{problem, work.kept.composites, work.kept.capacity,

@@ -9,8 +9,8 @@
 // than the list holds), one group selects from all keys of the row; a long row is sampled again first.
 //
 // Reads the input once, plus a sample of at most 2^17 keys. k up to n / 32 or so. Three launches, four with a large
-// sample; for rows of more than 2^21 keys as many again, which mostly find nothing to do. Workspace: the sample and the
-// list of each row, bounded in n.
+// sample; for rows of more than 2^21 keys one more, which mostly finds nothing to do. Workspace: the sample and the list
+// of each row, bounded in n.
 //
 // Ragged rows: four launches whatever their lengths. A group has a row of up to 4096 keys to itself; longer rows are
 // read in parts of equal length.

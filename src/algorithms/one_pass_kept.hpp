@@ -177,26 +177,29 @@ template <class CompositeKey, class Group>
 class NeighborLists {
  public:
   static constexpr int most_rows = 64;
-  static constexpr int kept_of_row = 24;
-  static constexpr int bytes =
-      most_rows * (16 + kept_of_row * static_cast<int>(sizeof(CompositeKey)));
+  static constexpr int most_kept = 24 * most_rows;
+  static constexpr int bytes = most_rows * 16 + most_kept * static_cast<int>(sizeof(CompositeKey));
+
+  /// How much is kept of each of so many rows.
+  KOKKOS_FUNCTION static constexpr int kept_of_row(int rows) { return most_kept / rows; }
 
   /// All threads call it together.
   /// \param shared  `bytes` bytes, aligned to 16
-  KOKKOS_FUNCTION NeighborLists(Group const& group, std::byte* shared)
+  KOKKOS_FUNCTION NeighborLists(Group const& group, std::byte* shared, int rows)
       : m_group(group),
+        m_kept_of_row(kept_of_row(rows)),
         m_held(reinterpret_cast<CompositeKey*>(shared)),
-        m_firsts(reinterpret_cast<std::int64_t*>(m_held + most_rows * kept_of_row)),
+        m_firsts(reinterpret_cast<std::int64_t*>(m_held + most_kept)),
         m_holds(reinterpret_cast<int*>(m_firsts + most_rows)) {
-    each(group, 0, most_rows, [&](std::int64_t r) { m_holds[r] = 0; });
+    each(group, 0, rows, [&](std::int64_t r) { m_holds[r] = 0; });
     group.barrier();
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void add(int row, CompositeKey composite,
                                        SharedList<CompositeKey> const& list) const {
     int const slot = m_group.fetch_add(&m_holds[row], 1);
-    if (slot < kept_of_row)
-      m_held[row * kept_of_row + slot] = composite;
+    if (slot < m_kept_of_row)
+      m_held[row * m_kept_of_row + slot] = composite;
     else
       list.add(composite);
   }
@@ -206,18 +209,19 @@ class NeighborLists {
   KOKKOS_FUNCTION void list_all(int rows, ListOf const& list_of) const {
     m_group.barrier();
     each(m_group, 0, rows, [&](std::int64_t r) {
-      if (m_holds[r] > kept_of_row) m_holds[r] = kept_of_row;
+      if (m_holds[r] > m_kept_of_row) m_holds[r] = m_kept_of_row;
       if (m_holds[r] > 0) m_firsts[r] = list_of(r).claim(m_holds[r]);
     });
     m_group.barrier();
-    each(m_group, 0, std::int64_t{rows} * kept_of_row, [&](std::int64_t i) {
-      std::int64_t const r = i / kept_of_row, slot = i % kept_of_row;
+    each(m_group, 0, std::int64_t{rows} * m_kept_of_row, [&](std::int64_t i) {
+      int const held = static_cast<int>(i), r = held / m_kept_of_row, slot = held % m_kept_of_row;
       if (slot < m_holds[r]) list_of(r).put(m_firsts[r] + slot, m_held[i]);
     });
   }
 
  private:
   Group const& m_group;
+  int m_kept_of_row;
   CompositeKey* m_held;
   std::int64_t* m_firsts;
   int* m_holds;
@@ -232,18 +236,21 @@ struct KeepOfNeighbors {
   Kept<CompositeKey> kept;
   std::int64_t parts;
 
-  /// How many rows a group of this size reads side by side.
-  KOKKOS_FUNCTION static int rows_of_group(int group_size) {
+  /// How many of the rows a group of this size reads side by side: a power of two, so that all threads have work.
+  KOKKOS_FUNCTION static int rows_of_group(int group_size, std::int64_t rows) {
     constexpr int most = NeighborLists<CompositeKey, int>::most_rows;
-    return group_size < most ? group_size : most;
+    int across = 1;
+    while (across < rows && across < most && across < group_size) across *= 2;
+    return across;
   }
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
-    int const across = rows_of_group(group.size()), own = group.rank() % across;
+    int const across = rows_of_group(group.size(), problem.shape.rows);
+    int const own = group.rank() % across;
     std::int64_t const first = group.index() / parts * across, row = first + own;
     std::int64_t const left = problem.shape.rows - first;
-    NeighborLists<CompositeKey, Group> const out(group, group.template shared<std::byte>());
+    NeighborLists<CompositeKey, Group> const out(group, group.template shared<std::byte>(), across);
     if (own < left && !kept.validations[row].proven)
       keep(group, out, own, row, part_of(problem.shape.n, group.index() % parts, parts), across);
     out.list_all(static_cast<int>(left < across ? left : across),

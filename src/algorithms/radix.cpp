@@ -19,21 +19,38 @@ using RadixStatesOf = RadixStates<Source, SelectedSink<Bits, CompositeKey>,
 template <class Source, class Bits, class CompositeKey>
 struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   using States = RadixStatesOf<Source, Bits, CompositeKey>;
-  using States::bins, States::buffer_of, States::digits, States::filters;
+  using States::bins, States::buffer_of, States::digits;
   using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
   using Aim = RadixAim<Source, Bits, CompositeKey>;
 
   KOKKOS_FUNCTION Aim aim() const { return {source, digits()}; }
 
-  /// Sets the state of a row before its first pass. All threads call it together. `shared` holds a sample.
+  /// Sets the state of a row before its first pass. All threads call it together.
   template <class Group>
-  KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row, void* shared) const {
+  KOKKOS_FUNCTION void begin(Group const& group, std::int64_t row) const {
     RadixRow<CompositeKey>& state = scratch.row_states[row];
     if (group.rank() == 0) this->start(state, row);
     group.barrier();
     if (!state.settled && aim().is_worth_it(state))
-      aim().first(group, state, row, static_cast<typename Aim::Sample*>(shared));
+      aim().first(group, state, row, group.template shared<std::byte>());
     group.barrier();
+  }
+
+  /// Whether the first pass takes the k-th to be in the inner bins of its digit, and selects all keys above them: then
+  /// it reads the row for the last time. That was right if the k-th is there, and the buffer holds all keys in them.
+  KOKKOS_FUNCTION bool brackets(RadixRow<CompositeKey> const& state, std::int64_t row) const {
+    bool const aimed = state.base != state.low;
+    if (!of_keys || state.in_buffer || !aimed) return false;
+    return aim().expected_inside(state) < 0.8 * static_cast<double>(buffer_of(row).capacity);
+  }
+  KOKKOS_FUNCTION bool filters(RadixRow<CompositeKey> const& state, std::int64_t row) const {
+    return States::filters(state, row) || brackets(state, row);
+  }
+  /// The inner bins of the first digit.
+  KOKKOS_FUNCTION Bounds<CompositeKey> inside(RadixRow<CompositeKey> const& state) const {
+    CompositeKey const least = state.base + (CompositeKey{1} << state.shift);
+    CompositeKey const span = (static_cast<CompositeKey>(bins() - 2) << state.shift) - 1;
+    return {least, state.high - least > span ? least + span : state.high};
   }
 
   /// The counts of a row that a group has to itself, if the shape has rows so long that 32 bits do not hold them.
@@ -79,8 +96,11 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
     auto const read = source.reader(row);
     Range const range = keys_in(piece.lines, source.size(row), read.lead(0));
     tally_read(group, source_reads, range);
-    if (filters(state, row))
-      part.filter(group, read, range, histogram, buffer_of(row));
+    bool const first = brackets(state, row);
+    if (first || filters(state, row))
+      part.filter(group, read, range,
+                  first ? inside(state) : Bounds<CompositeKey>{state.low, state.high}, first,
+                  histogram, buffer_of(row));
     else
       part.count(group, read, range, state.left == source.size(row), histogram);
   }
@@ -88,8 +108,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
   template <class Group, class Count>
   KOKKOS_FUNCTION void choose(Group const& group, RadixRow<CompositeKey>& state,
-                              Count const* histogram, bool filtered, std::int64_t row,
-                              std::int64_t* sums) const {
+                              Count const* histogram, std::int64_t row, std::int64_t* sums) const {
     int const count = bins();
     int const slice = (count + group.size() - 1) / group.size();
     std::int64_t sum = 0;
@@ -107,9 +126,20 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
         above += here;
         here = static_cast<std::int64_t>(histogram[count - 1 - ++d]);
       }
-      this->keep_bin(state, count - 1 - d, above, here, filtered, row);
+      int const bin = count - 1 - d;
+      bool const buffered = has_buffered(state, bin, row);
+      if (!state.in_buffer && !buffered) state.emitted = state.filled = 0;
+      this->keep_bin(state, bin, above, here, buffered, row);
     }
     group.barrier();
+  }
+
+  /// Whether a pass has moved all keys of a bin to the buffer, and selected those above what is in the buffer.
+  KOKKOS_FUNCTION bool has_buffered(RadixRow<CompositeKey> const& state, int bin,
+                                    std::int64_t row) const {
+    if (!brackets(state, row)) return filters(state, row);
+    bool const is_inner = bin > 0 && bin < bins() - 1;
+    return is_inner && static_cast<std::int64_t>(state.filled) <= buffer_of(row).capacity;
   }
 
   template <class Group>

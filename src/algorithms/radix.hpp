@@ -8,8 +8,8 @@
 
 // Most-significant-digit radix selection: it counts a digit of all composite keys in a histogram, keeps the bin that
 // holds the k-th, and goes on with the next digit. A sample gives the place of the first digit. Any k up to n.
-// Reads the input two or three times, more if the sample misled: until few enough composite keys are left for the
-// buffer. Then it reads the buffer alone.
+// Reads the input once, and then the buffer of what may still be selected; or more often, if the sample misled or the
+// buffer is too small.
 // After RadiK (Li et al., ICS '24, 3.1, 3.2, 4.3) and AIR Top-K (Zhang et al., SC '23, 3.1-3.3).
 // Prefer it if k is a large part of n. It supports every shape.
 

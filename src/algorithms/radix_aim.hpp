@@ -7,6 +7,7 @@
 #include <ktopk/detail/radix_digits.hpp>
 
 #include "../group.hpp"
+#include "../kth_largest.hpp"
 
 // Lays a digit of radix around the samples between which the k-th should lie, so that clustered keys do not
 // meet in one bin. RadiK (Li et al., ICS '24, 4.3) subtracts a sample from the keys, which rounds. Ordered bits are
@@ -23,59 +24,55 @@ struct RadixAim {
   Source const& source;
   RadixDigits<Bits, CompositeKey, by_rank> digits;
 
-  static constexpr int most_samples = team_size;
+  static constexpr int most_samples = 16 * 1024 / static_cast<int>(sizeof(CompositeKey));
   static constexpr std::int64_t least_sampled = 2048;
+  static constexpr int samples_begin = (kth_largest_bytes + 15) / 16 * 16;
+  /// How much shared memory first() needs.
+  static constexpr int bytes =
+      samples_begin + most_samples * static_cast<int>(sizeof(CompositeKey));
 
   KOKKOS_FUNCTION bool is_worth_it(RadixRow<CompositeKey> const& state) const {
     bool const is_wide = 8 * static_cast<int>(sizeof(Sample)) > digits.digit_bits;
     return state.left >= least_sampled && is_wide;
   }
 
-  /// Lays the first digit of a row. All threads call it together. `samples` holds most_samples + 1.
+  /// Lays the first digit of a row. All threads call it together.
+  /// \param shared  `bytes` of the group's shared memory
   template <class Group>
   KOKKOS_FUNCTION void first(Group const& group, RadixRow<CompositeKey>& state, std::int64_t row,
-                             Sample* samples) const {
-    std::int64_t const size = state.left;
-    int const count = static_cast<int>(size / 64 < most_samples ? size / 64 : most_samples);
+                             std::byte* shared) const {
+    int const count = samples_of(state);
+    auto* const samples = reinterpret_cast<CompositeKey*>(shared + samples_begin);
     auto const read = source.reader(row);
-    Strata const strata(size, count);
-    each(group, 0, count, [&](std::int64_t i) { samples[i] = sample_of(read(strata.place(i))); });
+    Strata const strata(state.left, count);
+    copy_composites(group, count, [&](std::int64_t i) { return read(strata.place(i)); }, samples);
     group.barrier();
-    lay_around(group, state, samples, count);
+    AimedPlaces const places(state, count);
+    KthLargest<Group, CompositeKey> const kth_largest(group, shared, digits.map.position_bits);
+    auto const ordered = [&](int place) {
+      return sample_of(kth_largest(count, place + 1, [&](std::int64_t i) { return samples[i]; }));
+    };
+    Sample const upper = ordered(places.upper()), lower = ordered(places.lower());
+    AimedInterval<Sample> const around(places, lower, upper);
+    if (group.rank() == 0) digits.lay_around(state, around.least, around.most);
+  }
+
+  /// How many keys are expected in the inner bins of the first digit of a row.
+  KOKKOS_FUNCTION double expected_inside(RadixRow<CompositeKey> const& state) const {
+    int const count = samples_of(state);
+    AimedPlaces const places(state, count);
+    return static_cast<double>(state.left) * (places.lower() - places.upper() + 1) / count;
   }
 
  private:
+  KOKKOS_FUNCTION static int samples_of(RadixRow<CompositeKey> const& state) {
+    return static_cast<int>(state.left / 64 < most_samples ? state.left / 64 : most_samples);
+  }
   KOKKOS_FUNCTION Sample sample_of(CompositeKey composite) const {
     if constexpr (by_rank)
       return digits.map.ordered_bits_of(composite);
     else
       return composite;
-  }
-
-  /// All threads call it together.
-  template <class Group>
-  KOKKOS_FUNCTION void lay_around(Group const& group, RadixRow<CompositeKey>& state,
-                                  Sample* samples, int count) const {
-    AimedPlaces const places(state, count);
-    Sample const upper = ordered(group, samples, count, places.upper());
-    Sample const lower = ordered(group, samples, count, places.lower());
-    AimedInterval<Sample> const around(places, lower, upper);
-    if (group.rank() == 0) digits.lay_around(state, around.least, around.most);
-  }
-
-  /// Returns the sample that has `place` others before it.
-  template <class Group>
-  KOKKOS_FUNCTION Sample ordered(Group const& group, Sample* samples, int count, int place) const {
-    each(group, 0, count, [&](std::int64_t i) {
-      int before = 0;
-      for (int j = 0; j < count; ++j)
-        before += samples[j] > samples[i] || (samples[j] == samples[i] && j < i);
-      if (before == place) samples[most_samples] = samples[i];
-    });
-    group.barrier();
-    Sample const found = samples[most_samples];
-    group.barrier();
-    return found;
   }
 };
 

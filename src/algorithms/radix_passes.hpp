@@ -73,7 +73,7 @@ struct RadixRows {
   template <class Group>
   KOKKOS_FUNCTION void share(Group const& group, std::int64_t row) const {
     auto& state = selection.scratch.row_states[row];
-    selection.begin(group, row, group.template shared<std::byte>());
+    selection.begin(group, row);
     if (group.rank() == 0) state.slot = next.enlist(selection, row);
     group.barrier();
     if (state.settled) return;
@@ -88,25 +88,24 @@ struct RadixRows {
     auto& state = selection.scratch.row_states[row];
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
-    selection.begin(group, row, histogram);
+    selection.begin(group, row);
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
     auto* const totals = selection.totals(group);
     auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(row)}, 1}; };
     bool const is_long = selection.lines_left(row) > selection.scratch.most_lines;
     while (!state.settled) {
-      bool const filtered = selection.filters(state, row);
       if (is_long) {
         clear(group, totals, bins);
         count_by_parts(group, selection, whole(), histogram,
                        [&](std::int64_t b, Count64 count) { totals[b] += count; });
         group.barrier();
-        selection.choose(group, state, totals, filtered, row, sums);
+        selection.choose(group, state, totals, row, sums);
         continue;
       }
       clear(group, histogram, bins);
       selection.count_part(group, state, whole(), histogram);
       group.barrier();
-      selection.choose(group, state, histogram, filtered, row, sums);
+      selection.choose(group, state, histogram, row, sums);
     }
     selection.gather_part(group, whole());
   }
@@ -153,13 +152,12 @@ struct RadixPass {
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
     auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
-    bool const filtered = selection.filters(state, piece.row);
     Count64* const merged = selection.scratch.histograms + state.slot * bins;
     count_by_parts(group, selection, piece, histogram,
                    [&](std::int64_t b, Count64 count) { Kokkos::atomic_add(&merged[b], count); });
     auto* const flag = reinterpret_cast<int*>(sums + team_size);
     if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
-    selection.choose(group, state, merged, filtered, piece.row, sums);
+    selection.choose(group, state, merged, piece.row, sums);
     each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
     if (group.rank() == 0) next.enlist(selection, piece.row);
   }

@@ -7,6 +7,7 @@
 #include "../group.hpp"
 #include "../key_batches.hpp"
 #include "radix.hpp"
+#include "radix_lists.hpp"
 
 // What a group does with a part of a row in a pass of radix. It counts digits; or in the same read it also moves keys
 // that may still be selected to a buffer, and selected keys to the sink (AIR Top-K, Zhang et al., SC '23, 3.2); or it
@@ -14,13 +15,13 @@
 
 namespace ktopk::detail {
 
-/// The shared memory of a group: a histogram, the sums of slices with a flag, the buffers of two Appenders, and the
-/// counts of rows that are too long for those of the histogram. Before these, a sample lies there.
+/// The shared memory of a group: a histogram, the sums of slices with a flag, RadixLists, and the counts of rows that
+/// are too long for those of the histogram. Before the first pass a sample lies there.
 inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
 template <class CompositeKey>
 KOKKOS_FUNCTION constexpr int radix_totals_begin(int digit_bits) {
   return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_sums_bytes +
-         2 * appender_bytes<CompositeKey>();
+         radix_lists_bytes<CompositeKey>;
 }
 template <class CompositeKey>
 int radix_shared_bytes(RadixScratch<CompositeKey> const& scratch) {
@@ -60,41 +61,55 @@ struct RadixReading {
     if (above != 0) group.fetch_add(&histogram[last], above);
   }
 
-  /// The same; in the same read it writes selected keys and buffers those that may still be selected.
+  /// Counts the digit of the composite keys in an interval. In the same read it writes those above the interval, which
+  /// are selected, and moves those in the interval to the buffer.
+  /// \param outside  whether to count the others, too, in the outer bins
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, Reader const& read, Range range,
-                              unsigned* histogram, RadixBuffer<CompositeKey> to) const {
-    CompositeKey const low = state.low, high = state.high, span = high - low;
+                              Bounds<CompositeKey> interval, bool outside, unsigned* histogram,
+                              RadixBuffer<CompositeKey> to) const {
+    CompositeKey const low = interval.least, high = interval.most, span = high - low;
     CompositeKey const base = state.base;
     int const shift = state.shift;
     auto const last = static_cast<unsigned>(digits.bins() - 1);
-    Appender<CompositeKey, Group> buffer(group, append_memory(group, 0), {to.composites},
-                                         &state.filled, to.capacity);
-    Appender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
-        group, append_memory(group, 1), {sink, row}, &state.emitted, selected_count);
-    auto const visit = [&](CompositeKey composite) {
-      selected.add_if(composite > high, composite);
-      if (composite - low > span) return;
-      buffer.add_if(true, composite);
-      group.fetch_add(&histogram[digits.digit_of(composite, base, shift, last)], 1u);
-    };
-    each_together(group, range, read.lead(range.begin), read, visit,
-                  [&] { flush_fuller(group, buffer, selected); });
-    buffer.flush();
-    selected.flush();
+    unsigned above = 0, below = 0;
+    list(
+        group, read, range,
+        [&](auto const& composites, std::uint32_t present) {
+          Listed listed{};
+          unrolled<radix_added_at_once<CompositeKey>>([&](auto j) {
+            listed.selected |= composites[j] > high ? 1u << j : 0u;
+            listed.others |= composites[j] - low <= span ? 1u << j : 0u;
+          });
+          listed.selected &= present;
+          listed.others &= present;
+          unrolled<radix_added_at_once<CompositeKey>>([&](auto j) {
+            if ((listed.others >> j & 1u) != 0)
+              group.fetch_add(&histogram[digits.digit_of(composites[j], base, shift, last)], 1u);
+          });
+          above += popcount(listed.selected);
+          below += popcount(present & ~(listed.selected | listed.others));
+          return listed;
+        },
+        to);
+    if (!outside) return;
+    group.fetch_add(&histogram[0], below);
+    group.fetch_add(&histogram[last], above);
   }
 
   /// Writes every composite key from `low` upwards.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
     CompositeKey const threshold = state.low;
-    Appender<CompositeKey, Group, PutSelected<Bits, CompositeKey>> selected(
-        group, append_memory(group, 0), {sink, row}, &state.emitted, selected_count);
-    each_together(
-        group, range, read.lead(range.begin), read,
-        [&](CompositeKey composite) { selected.add_if(composite >= threshold, composite); },
-        [&] { flush_fuller(group, selected); });
-    selected.flush();
+    list(group, read, range,
+         [&](auto const& composites, std::uint32_t present) {
+           Listed listed{};
+           unrolled<radix_added_at_once<CompositeKey>>(
+               [&](auto j) { listed.selected |= composites[j] >= threshold ? 1u << j : 0u; });
+           listed.selected &= present;
+           return listed;
+         },
+         {});
   }
 
  private:
@@ -116,11 +131,27 @@ struct RadixReading {
         });
   }
 
-  /// The memory of one of two Appenders, after a histogram, sums and a flag.
-  template <class Group>
-  KOKKOS_FUNCTION std::byte* append_memory(Group const& group, int which) const {
-    return group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_sums_bytes +
-                                            which * appender_bytes<CompositeKey>());
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned popcount(std::uint32_t mask) {
+    return static_cast<unsigned>(Kokkos::Experimental::popcount_builtin(mask));
+  }
+
+  /// Writes of a range what choose(composites, present) lists: selected keys to the sink, others to the buffer.
+  template <class Group, class Reader, class Choose>
+  KOKKOS_FORCEINLINE_FUNCTION void list(Group const& group, Reader const& read, Range range,
+                                        Choose const& choose, RadixBuffer<CompositeKey> to) const {
+    RadixOutput<PutSelected<Bits, CompositeKey>> const selected{
+        {sink, row}, &state.emitted, selected_count};
+    RadixOutput<PutInList<CompositeKey>> const others{{to.composites}, &state.filled, to.capacity};
+    RadixLists<CompositeKey, Group> const lists(
+        group,
+        group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_sums_bytes));
+    each_composites<CompositeKey, radix_added_at_once<CompositeKey>>(
+        group, range.end - range.begin, [&](std::int64_t i) { return read(range.begin + i); },
+        [&](auto const& composites, std::uint32_t present) {
+          lists.add(composites, choose(composites, present));
+        },
+        [&] { lists.write_fuller(selected, others); });
+    lists.write_all(selected, others);
   }
 };
 

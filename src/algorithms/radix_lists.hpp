@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/unrolled.hpp>
+
+#include "../group.hpp"
+
+// How the groups of radix write selected keys, and those that may still be selected. They gather them in shared memory
+// first, so that groups seldom meet at a counter and write neighbors together (RadiK, Li et al., ICS '24, 3.1.2).
+
+namespace ktopk::detail {
+
+/// A list to which many groups append by put(slot, composite). `capacity` bounds how many are put, not how many are
+/// counted.
+template <class Put>
+struct RadixOutput {
+  Put put;
+  Count64* count;
+  std::int64_t capacity;
+};
+
+/// Masks of the composite keys that a thread adds to each list.
+struct Listed {
+  std::uint32_t selected, others;
+};
+
+/// How many composite keys a thread may add at a time.
+template <class CompositeKey>
+inline constexpr int radix_added_at_once = 64 / static_cast<int>(sizeof(CompositeKey));
+/// How many a group holds: more than all its threads may add, but so few that the counts of long rows have place, too.
+template <class CompositeKey>
+inline constexpr int radix_held = team_size * radix_added_at_once<CompositeKey> * 9 / 8;
+template <class CompositeKey>
+inline constexpr int radix_lists_bytes =
+    32 + radix_held<CompositeKey> * static_cast<int>(sizeof(CompositeKey));
+
+/// What a group adds to two lists. It holds the selected keys from the front of its memory, the others from the back.
+template <class CompositeKey, class Group>
+class RadixLists {
+  static constexpr int at_once = radix_added_at_once<CompositeKey>;
+
+ public:
+  /// All threads call it together.
+  /// \param shared  radix_lists_bytes<CompositeKey> of the group's shared memory, aligned to 16
+  KOKKOS_FUNCTION RadixLists(Group const& group, std::byte* shared)
+      : m_group(group),
+        m_firsts(reinterpret_cast<Count64*>(shared)),
+        m_holds(reinterpret_cast<unsigned*>(m_firsts + 2)),
+        m_held(reinterpret_cast<CompositeKey*>(shared + 32)) {
+    if (group.rank() == 0) *m_holds = 0;
+    group.barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add(CompositeKey const (&composites)[at_once],
+                                       Listed listed) const {
+    if ((listed.selected | listed.others) == 0) return;
+    unsigned const before =
+        m_group.fetch_add(m_holds, popcount(listed.selected) + popcount(listed.others) * one_other);
+    int front = static_cast<int>(before % one_other);
+    int back = capacity - 1 - static_cast<int>(before / one_other);
+    unrolled<at_once>([&](auto j) {
+      if ((listed.selected >> j & 1u) != 0) m_held[place(front++)] = composites[j];
+      if ((listed.others >> j & 1u) != 0) m_held[place(back--)] = composites[j];
+    });
+  }
+
+  /// Writes what the group holds if there may be no place for what its threads add next. All threads call it together.
+  template <class Selected, class Others>
+  KOKKOS_FUNCTION void write_fuller(Selected const& selected, Others const& others) const {
+    write_above(capacity - at_once * m_group.size(), selected, others);
+  }
+  /// Writes what the group holds. All threads call it together.
+  template <class Selected, class Others>
+  KOKKOS_FUNCTION void write_all(Selected const& selected, Others const& others) const {
+    write_above(0, selected, others);
+  }
+
+ private:
+  static constexpr int capacity = radix_held<CompositeKey>;
+  static constexpr unsigned one_other = 1u << 16;
+  static_assert(capacity % 16 == 0 && capacity < static_cast<int>(one_other));
+
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned popcount(std::uint32_t mask) {
+    return static_cast<unsigned>(Kokkos::Experimental::popcount_builtin(mask));
+  }
+  /// Where the i-th lies. Each thread adds several neighbors: so those of neighboring threads lie in different banks.
+  KOKKOS_FORCEINLINE_FUNCTION static int place(int i) { return i ^ (i >> 4 & 15); }
+
+  template <class Selected, class Others>
+  KOKKOS_FUNCTION void write_above(int most, Selected const& selected, Others const& others) const {
+    m_group.barrier();
+    unsigned const holds = *m_holds;
+    m_group.barrier();
+    int const front = static_cast<int>(holds % one_other);
+    int const back = static_cast<int>(holds / one_other);
+    if (front + back <= most) return;
+    if (m_group.rank() == 0) {
+      m_firsts[0] = claim(selected.count, front);
+      m_firsts[1] = claim(others.count, back);
+      *m_holds = 0;
+      tally(Count::flushes, 1);
+    }
+    m_group.barrier();
+    put_all(selected, m_firsts[0], front, [](int i) { return i; });
+    put_all(others, m_firsts[1], back, [](int i) { return capacity - 1 - i; });
+    m_group.barrier();
+  }
+  KOKKOS_FUNCTION static Count64 claim(Count64* count, int amount) {
+    return amount == 0 ? 0 : Kokkos::atomic_fetch_add(count, static_cast<Count64>(amount));
+  }
+  template <class Output, class Index>
+  KOKKOS_FUNCTION void put_all(Output const& to, Count64 first, int count,
+                               Index const& index) const {
+    each(m_group, 0, count, [&](std::int64_t i) {
+      std::int64_t const slot = static_cast<std::int64_t>(first) + i;
+      if (slot < to.capacity) to.put(slot, m_held[place(index(static_cast<int>(i)))]);
+    });
+  }
+
+  Group const& m_group;
+  Count64* m_firsts;
+  unsigned* m_holds;
+  CompositeKey* m_held;
+};
+
+}  // namespace ktopk::detail
