@@ -616,19 +616,13 @@ class RowSelection {
         int const place = RowTile::place(first, v);
         bool const is_found = test(tile.vectors[v]) && place < end;
         unsigned const all = __ballot_sync(full_warp, is_found);
-        int const lanes = __popc(all);
-        bool const enough = waiting + lanes >= 32, at_once = enough && lanes >= tuning.kept_at_once;
-        if (is_found && !at_once) {
+        if (is_found) {
           int const slot = waiting + __popc(all & lower);
           found.words[slot] = tile.vectors[v].words();
           found.places[slot] = place;
         }
-        if (at_once) {
-          has_room &= keep<Test::nan_wins>(tests, tile.vectors[v], place, is_found);
-          continue;
-        }
-        waiting += lanes;
-        if (enough) {
+        waiting += __popc(all);
+        if (waiting >= 32) {
           waiting -= 32;
           has_room &= keep_found<Test::nan_wins>(tests, waiting, 32);
         }
@@ -643,25 +637,21 @@ class RowSelection {
         min(max(tests.cut, static_cast<unsigned>(begin)), static_cast<unsigned>(end)));
   }
 
-  /// The same as keep() for `size` vectors that the warp has found.
+  /// Keeps the keys that pass of `size` vectors that the warp has found, from which settle() makes composite keys.
+  /// Returns false if the list cannot hold them all.
   template <bool NanWins>
   __device__ bool keep_found(ThresholdTest<Bits> const& tests, int from, int size) const {
     int const lane = static_cast<int>(threadIdx.x % 32);
     __syncwarp();
     auto const vector = Vector<Bits>::of(found().words[from + lane]);
-    bool const has_room = keep<NanWins>(tests, vector, found().places[from + lane], lane < size);
-    __syncwarp();
-    return has_room;
-  }
-
-  /// Keeps the keys that pass of the vector of each lane that has one, from which settle() makes composite keys. Returns
-  /// false if the list cannot hold them all.
-  template <bool NanWins>
-  __device__ bool keep(ThresholdTest<Bits> const& tests, Vector<Bits> const& vector, int place,
-                       bool has_one) const {
-    int const lane = static_cast<int>(threadIdx.x % 32);
-    unsigned const passed = has_one ? passing<NanWins>(tests, vector, place) : 0;
-    unsigned const total = warp_total(static_cast<unsigned>(__popc(passed)));
+    int const place = found().places[from + lane];
+    unsigned const passed = lane < size ? passing<NanWins>(tests, vector, place) : 0;
+    unsigned all[width], total = 0;
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      all[i] = __ballot_sync(full_warp, (passed >> i & 1) != 0);
+      total += static_cast<unsigned>(__popc(all[i]));
+    }
     unsigned slot = 0;
     if (lane == 0) slot = atomicAdd(&count(), total);
     slot = __shfl_sync(full_warp, slot, 0);
@@ -670,12 +660,12 @@ class RowSelection {
     unsigned const at = static_cast<unsigned>(notes().head + place * width);
 #pragma unroll
     for (int i = 0; i < width; ++i) {
-      unsigned const all = __ballot_sync(full_warp, (passed >> i & 1) != 0);
       if ((passed >> i & 1) != 0)
-        kept()[slot + static_cast<unsigned>(__popc(all & lower))] =
+        kept()[slot + static_cast<unsigned>(__popc(all[i] & lower))] =
             raw(vector.key(i), at + static_cast<unsigned>(i));
-      slot += static_cast<unsigned>(__popc(all));
+      slot += static_cast<unsigned>(__popc(all[i]));
     }
+    __syncwarp();
     return true;
   }
 

@@ -19,7 +19,6 @@ struct OnePassBatchTuning {
   int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of short_threads twice as many
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
   int vectors_if_alone = 8;   ///< the same in a block that has a multiprocessor to itself
-  int kept_at_once = 24;      ///< lanes that found a vector, from which a warp looks at once
   int most_bins = 2048;       ///< in the histogram of kept composite keys
   int bins_a_thread = 4;      ///< in that histogram, up to most_bins
   int wide_bins = 512;        ///< in the histograms that the blocks of a cluster add up
