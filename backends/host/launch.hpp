@@ -41,9 +41,11 @@ void call_alone(char const* label, Exec const& exec, Body const& body) {
 }
 
 /// Calls body(i) for i of 0 .. count - 1. The body may make arrays of its thread. Every thread starts with the same
-/// neighbors in every call, and then helps the others.
+/// neighbors in every call, and then helps the others. Not inlined, because the shares of several launches would add up
+/// in the caller's frame.
 template <class Exec, class Body>
-void launch(char const* label, Exec const& exec, std::int64_t count, Body const& body) {
+[[gnu::noinline]] void launch(char const* label, Exec const& exec, std::int64_t count,
+                              Body const& body) {
   if (count == 0) return;
   HostMemory const memory = call_memory;
   std::int64_t const all = exec.concurrency();
