@@ -32,9 +32,9 @@ int capacity_of(Shape const& shape, int threads) {
       std::int64_t{std::max(threads * sample_neighbors, tuning.least_samples)} *
       tuning.keys_a_sample;
   std::int64_t const n = shape.ragged && shape.n > longest ? longest : shape.n;
-  int const room = kept_capacity(n, std::min(shape.k, n), threads);
+  int const kept = kept_capacity(n, std::min(shape.k, n), threads);
   int const of_threshold = 16 / shape.key_bytes;  // a vector more than reach it may be kept
-  return static_cast<int>(std::max<std::int64_t>(room, std::min(shape.k, shape.n))) + of_threshold;
+  return static_cast<int>(std::max<std::int64_t>(kept, std::min(shape.k, shape.n))) + of_threshold;
 }
 
 int ordered_of(Shape const& shape, Sorted sorted) {

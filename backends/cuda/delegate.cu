@@ -178,28 +178,13 @@ void select_delegates(int device, int concurrency, cudaStream_t stream,
   select(device, concurrency, stream, first, first_options(options), work.selection);
 }
 
-/// Launches a kernel early; it waits for the previous one itself.
-template <class Kernel, class... Arguments>
-void launch_early(Kernel kernel, std::int64_t blocks, cudaStream_t stream, bool cooperative,
-                  Arguments const&... arguments) {
-  cudaLaunchAttribute attributes[2]{early_launch()};
-  attributes[1].id = cudaLaunchAttributeCooperative;
-  attributes[1].val.cooperative = cooperative ? 1 : 0;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(tuning.threads);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
-}
-
 template <class Bits, bool Packed>
 void concatenate_chosen(int device, cudaStream_t stream, DelegateRow<Bits> const& row) {
   std::int64_t const most = resident_blocks<concatenate<Bits, Packed>>(device, tuning.threads);
   std::int64_t const vectors = (row.k + 2) << row.log_vectors;
   std::int64_t const useful = (vectors + tuning.threads - 1) / tuning.threads;
-  launch_early(concatenate<Bits, Packed>, std::min({useful, most, most_blocks}), stream, true, row);
+  auto const blocks = static_cast<unsigned>(std::min({useful, most, most_blocks}));
+  launch_early(concatenate<Bits, Packed>, {blocks, tuning.threads, stream, true}, row);
 }
 
 IntegerArray from(IntegerArray const& array, std::int64_t first) {
@@ -243,9 +228,10 @@ void select_row(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   packed ? concatenate_chosen<Bits, true>(device, stream, keys)
          : concatenate_chosen<Bits, false>(device, stream, keys);
   select_candidates(device, concurrency, stream, problem, row, options, work);
-  std::int64_t const blocks = (problem.shape.k + tuning.threads - 1) / tuning.threads;
-  launch_early(store_selected<Bits>, blocks, stream, false, problem, row, work.lists.positions,
-               work.lists.selected);
+  auto const blocks =
+      static_cast<unsigned>((problem.shape.k + tuning.threads - 1) / tuning.threads);
+  launch_early(store_selected<Bits>, {blocks, tuning.threads, stream}, problem, row,
+               work.lists.positions, work.lists.selected);
 }
 
 }  // namespace

@@ -69,17 +69,26 @@ inline cudaLaunchAttribute early_launch() {
   return attribute;
 }
 
+struct EarlyLaunch {
+  dim3 grid;
+  int threads;  // of a block
+  cudaStream_t stream;
+  bool cooperative = false;
+};
+
 /// Launches a kernel early.
 template <class... Parameters, class... Arguments>
-void launch_early(void (*kernel)(Parameters...), dim3 grid, int threads, cudaStream_t stream,
+void launch_early(void (*kernel)(Parameters...), EarlyLaunch const& launch,
                   Arguments const&... arguments) {
-  cudaLaunchAttribute attribute = early_launch();
+  cudaLaunchAttribute attributes[2]{early_launch()};
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = launch.cooperative ? 1 : 0;
   cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.gridDim = launch.grid;
+  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
+  config.stream = launch.stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
   check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch");
 }
 

@@ -557,22 +557,6 @@ std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Shape const& s
   return layout.bytes();
 }
 
-/// Launches a kernel that may start while the previous one still runs, and waits for that one itself.
-template <class Kernel, class Argument>
-cudaError_t launch_early(Kernel kernel, dim3 grid, cudaStream_t stream, Argument const& argument,
-                         bool cooperative = false) {
-  cudaLaunchAttribute attributes[2]{early_launch()};
-  attributes[1].id = cudaLaunchAttributeCooperative;
-  attributes[1].val.cooperative = cooperative ? 1 : 0;
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = dim3(tuning.threads);
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  return cudaLaunchKernelEx(&config, kernel, argument);
-}
-
 unsigned blocks_for(std::int64_t count, int each) {
   return static_cast<unsigned>((count + each - 1) / each);
 }
@@ -604,11 +588,11 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
            stream>>>(w);
   int const stream_blocks =
       resident_blocks<cuda::stream<Bits, CompositeKey>>(device, tuning.threads);
-  check(launch_early(cuda::stream<Bits, CompositeKey>, launch_shape(stream_blocks), stream, w),
-        "stream");
+  launch_early(cuda::stream<Bits, CompositeKey>,
+               {launch_shape(stream_blocks), tuning.threads, stream}, w);
   int const finish_blocks = resident_blocks<finish<Bits, CompositeKey>>(device, tuning.threads);
-  check(launch_early(finish<Bits, CompositeKey>, launch_shape(finish_blocks), stream, w, true),
-        "finish");
+  launch_early(finish<Bits, CompositeKey>,
+               {launch_shape(finish_blocks), tuning.threads, stream, true}, w);
   sort_and_store(stream, w);
   check(cudaGetLastError(), "launch");
 }

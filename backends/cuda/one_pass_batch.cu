@@ -117,7 +117,7 @@ int threads_for_many(Shape const& shape, Sorted sorted) {
     if (threads == tuning.short_threads && shape.n > tuning.short_row) continue;
     std::size_t const bytes = shared_bytes<CompositeKey>(threads, 1, capacity_of(shape, threads),
                                                          ordered_of(shape, sorted));
-    int const blocks = tuning.blocks * tuning.threads / threads;
+    int const blocks = blocks_of(threads, tuning.vectors_in_flight);
     if ((bytes + fixed_bytes) * static_cast<std::size_t>(blocks) <= most_shared_bytes())
       return threads;
   }

@@ -16,7 +16,7 @@ struct OnePassBatchTuning {
   int middle_threads = 256;  ///< in a block that selects from longer ones
   int short_row = 8192;      ///< the most keys of a short row
   int many_rows = 1024;      ///< from so many rows on blocks are small
-  int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of short_threads twice as many
+  int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of smaller ones as many more
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
   int vectors_if_alone = 8;   ///< the same in a block that has a multiprocessor to itself
   int most_bins = 2048;       ///< in the histogram of kept composite keys

@@ -217,18 +217,18 @@ void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
     return dim3(static_cast<unsigned>((shape.k + size - 1) / size), in_y);
   };
   if (shape.rows * shape.k <= most_placed<CompositeKey>)
-    return launch_early(place_few<Bits, CompositeKey>, grid(place_threads / 32), place_threads,
-                        stream, rows, selected);
+    return launch_early(place_few<Bits, CompositeKey>,
+                        {grid(place_threads / 32), place_threads, stream}, rows, selected);
   bool const merge = needs_merges(shape.k);
-  launch_early(sort_tiles<Bits, CompositeKey>, grid(sort_tile), sort_threads, stream, rows,
+  launch_early(sort_tiles<Bits, CompositeKey>, {grid(sort_tile), sort_threads, stream}, rows,
                selected, merge ? spare : nullptr);
   for (std::int64_t run = sort_tile; run < shape.k; run *= 2) {
     std::swap(selected, spare);
     if (run <= final_run && run * final_runs >= shape.k)
-      return launch_early(store_runs<Bits, CompositeKey>, grid(merge_threads), merge_threads,
-                          stream, rows, selected, run);
+      return launch_early(store_runs<Bits, CompositeKey>,
+                          {grid(merge_threads), merge_threads, stream}, rows, selected, run);
     bool const is_last = 2 * run >= shape.k;
-    launch_early(merge_runs<Bits, CompositeKey>, grid(merge_tile), merge_threads, stream, rows,
+    launch_early(merge_runs<Bits, CompositeKey>, {grid(merge_tile), merge_threads, stream}, rows,
                  selected, is_last ? nullptr : spare, run);
   }
 }

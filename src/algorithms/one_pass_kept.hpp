@@ -251,7 +251,7 @@ struct KeepOfNeighbors {
     std::int64_t const first = group.index() / parts * across, row = first + own;
     std::int64_t const left = problem.shape.rows - first;
     NeighborLists<CompositeKey, Group> const out(group, group.template shared<std::byte>(), across);
-    if (own < left && !kept.validations[row].proven)
+    if (own < left)
       keep(group, out, own, row, part_of(problem.shape.n, group.index() % parts, parts), across);
     out.list_all(static_cast<int>(left < across ? left : across),
                  [&](std::int64_t r) { return kept.shared_list(first + r); });
