@@ -70,6 +70,7 @@ struct VectorFilter {
   unsigned cut;  // either the vectors before it win a tie with the threshold, or the others
   bool low_wins;
   Bits most_without_tie;  // as infinity, where no tie is won; above it is a NaN that passes
+  bool has_better;        // keys than the threshold's
 
   /// \param head  keys before the first vector
   __device__ VectorFilter(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
@@ -78,8 +79,8 @@ struct VectorFilter {
     Bits const tie = map.ordered_bits_of(threshold);
     most_without_tie = tie == rank.ordered_nan ? std::numeric_limits<Bits>::max() : rank.infinity;
     least_with_tie = with_minus_zero(tie);
-    least =
-        tie == std::numeric_limits<Bits>::max() ? tie : with_minus_zero(static_cast<Bits>(tie + 1));
+    has_better = tie != std::numeric_limits<Bits>::max();
+    least = has_better ? with_minus_zero(static_cast<Bits>(tie + 1)) : tie;
     auto const position = static_cast<unsigned>(map.position(threshold));
     cut = position < head ? 0 : (position - head) / width + (low_wins ? 1 : 0);
   }
@@ -102,7 +103,7 @@ struct VectorFilter {
           rank.ordered(key) >= bound || (NanWins && static_cast<Bits>(key & rank.magnitude) > most);
       bits |= static_cast<unsigned>(passes) << i;
     }
-    return bits;
+    return with_tie || has_better ? bits : 0;
   }
 };
 
