@@ -69,7 +69,7 @@ struct ReachThreshold {
     std::uint32_t passing = 0;
     unrolled<Batch::size>([&](auto j) {
       bool const passes = reaching.contains(map.rank.ordered(batch.keys[j]));
-      passing |= passes ? std::uint32_t{1} << j : 0u;
+      passing |= static_cast<std::uint32_t>(passes) << j;
     });
     return passing & batch.held();
   }
