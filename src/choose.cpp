@@ -35,7 +35,7 @@ inline constexpr std::int64_t longest_held = 8192;
 
 /// Of the portable implementations one_pass reads a row once; for more selected keys radix does; bisection holds short
 /// rows in registers.
-/// \see perf/results/h100-portable.json, h100-ragged.json
+/// \see perf/results/h200-portable.json, h100-ragged.json
 inline Algorithm choose_portable(Shape const& shape) {
   if (shape.ragged)
     return bisection_serves_ragged(shape)  ? Algorithm::bisection

@@ -23,6 +23,11 @@ struct KeyBatch {
   int full;
 
   KOKKOS_FUNCTION bool holds(int j) const { return j / width < full; }
+  /// A mask with a bit for each key that is loaded.
+  KOKKOS_FUNCTION std::uint32_t held() const {
+    static_assert(size <= 32);
+    return full == 0 ? 0u : ~std::uint32_t{0} >> (32 - full * width);
+  }
   KOKKOS_FUNCTION std::int64_t position(int j) const {
     return first + j / width * stride + j % width;
   }
@@ -31,9 +36,9 @@ struct KeyBatch {
 template <class Bits>
 inline constexpr int keys_per_vector = 16 / static_cast<int>(sizeof(Bits));
 
-/// How many vectors of so many bytes a thread loads at a time.
+/// How many keys a thread loads at a time, if they lie side by side.
 template <class Bits>
-inline constexpr int vectors_per_batch = sizeof(Bits) == 1 ? 2 : 4;
+inline constexpr int keys_per_batch = (sizeof(Bits) == 1 ? 2 : 4) * keys_per_vector<Bits>;
 
 template <class Bits>
 struct alignas(16) KeyVector {
@@ -41,26 +46,26 @@ struct alignas(16) KeyVector {
 };
 
 /// How many of a thread's `vectors`, which lie a stride apart from `index` on, lie below `count`.
-KOKKOS_INLINE_FUNCTION int full_vectors(std::int64_t index, std::int64_t stride, std::int64_t count,
-                                        int vectors) {
-  if (index >= count) return 0;
-  std::int64_t const left = (count - index + stride - 1) / stride;
-  return left < vectors ? static_cast<int>(left) : vectors;
+template <int vectors>
+KOKKOS_FORCEINLINE_FUNCTION int full_vectors(std::int64_t index, std::int64_t stride,
+                                             std::int64_t count) {
+  int full = 0;  // counted, because a GPU divides in many instructions
+  unrolled<vectors>([&](auto v) { full += index + v * stride < count ? 1 : 0; });
+  return full;
 }
 
 /// Calls visit(batch) for the keys that a thread takes of a range, one in `threads` from the `thread`-th on, and
 /// settle() after each stride of all threads. Keys are `step` apart.
-template <class Bits, class Visit, class Settle>
+template <class Bits, int vectors = 8, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_spread_batch(Stored<Bits> const* keys, std::int64_t step,
                                                        Range range, std::int64_t thread,
                                                        std::int64_t threads, Visit const& visit,
                                                        Settle const& settle) {
-  constexpr int vectors = 8;
   for (std::int64_t begin = range.begin; begin < range.end; begin += vectors * threads) {
     KeyBatch<Bits, vectors, 1> batch;
     batch.first = begin + thread;
     batch.stride = threads;
-    batch.full = full_vectors(batch.first, threads, range.end, vectors);
+    batch.full = full_vectors<vectors>(batch.first, threads, range.end);
     unrolled<vectors>(
         [&](auto j) { batch.keys[j] = batch.holds(j) ? keys[batch.position(j) * step] : Bits{0}; });
     visit(batch);
@@ -69,11 +74,11 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_spread_batch(Stored<Bits> const* keys,
 }
 
 /// The same for `count` vectors from position `first`. Keys lie side by side from a multiple of 16 bytes on.
-template <class Group, class Bits, class Visit, class Settle>
+template <int vectors, class Group, class Bits, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_vector_batch(Group const& group, Stored<Bits> const* keys,
                                                        std::int64_t first, std::int64_t count,
                                                        Visit const& visit, Settle const& settle) {
-  constexpr int vectors = vectors_per_batch<Bits>, width = keys_per_vector<Bits>;
+  constexpr int width = keys_per_vector<Bits>;
   auto const* const from = reinterpret_cast<KeyVector<Bits> const*>(keys + first);
   std::int64_t const threads = group.size();
   for (std::int64_t begin = 0; begin < count; begin += vectors * threads) {
@@ -82,7 +87,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_vector_batch(Group const& group, Store
     KeyBatch<Bits, vectors, width> batch;
     batch.first = first + index * width;
     batch.stride = threads * width;
-    batch.full = full_vectors(index, threads, count, vectors);
+    batch.full = full_vectors<vectors>(index, threads, count);
     unrolled<vectors>([&](auto v) {
       loaded[v] = v < batch.full ? from[index + v * threads] : KeyVector<Bits>{};
     });
@@ -94,13 +99,14 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_vector_batch(Group const& group, Store
 
 /// Calls visit(batch) for all keys of a range, which the group reads together; all its threads call settle() after each
 /// stride.
-template <class Bits, class Group, class Visit, class Settle>
+/// \tparam most  keys of a batch; if they lie further apart, it has no more than 8
+template <class Bits, int most = keys_per_batch<Bits>, class Group, class Visit, class Settle>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits> const* keys,
                                                 std::int64_t step, Range range, Visit const& visit,
                                                 Settle const& settle) {
   if (step != 1)
-    return for_each_spread_batch<Bits>(keys, step, range, group.rank(), group.size(), visit,
-                                       settle);
+    return for_each_spread_batch<Bits, (most < 8 ? most : 8)>(keys, step, range, group.rank(),
+                                                              group.size(), visit, settle);
   constexpr std::int64_t width = keys_per_vector<Bits>;
   std::int64_t const length = range.end - range.begin;
   auto const place = reinterpret_cast<std::uintptr_t>(keys + range.begin) / sizeof(Bits);
@@ -112,7 +118,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Stored<Bits>
     std::int64_t const position = i < head ? range.begin + i : tail + i - head;
     visit(KeyBatch<Bits, 1, 1>{{keys[position]}, position, 1, 1});
   });
-  for_each_vector_batch<Group, Bits>(group, keys, range.begin + head, count, visit, settle);
+  for_each_vector_batch<most / keys_per_vector<Bits>, Group, Bits>(group, keys, range.begin + head,
+                                                                   count, visit, settle);
 }
 
 inline constexpr int composites_at_once = 8;

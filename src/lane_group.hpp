@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <ktopk/detail/unrolled.hpp>
+
 #include "group.hpp"
 
 // Groups of lanes: some threads of a team share a short row, and each holds some of its keys in registers. The groups
@@ -51,6 +53,40 @@ struct LaneLayout {
   KOKKOS_FUNCTION int team_bytes() const { return 2 * flag_bytes() + groups * group_bytes(); }
 };
 
+/// The keys of a host's lane that pass a test.
+template <class Test>
+struct PassingOfLone {
+  int held;
+  Test test;
+  KOKKOS_FUNCTION int count() const {
+    int passing = 0;
+    for (int j = 0; j < held; ++j) passing += test(j) ? 1 : 0;
+    return passing;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void each(Body const& body) const {
+    for (int j = 0; j < held; ++j)
+      if (test(j)) body(j);
+  }
+};
+
+/// The keys of a device's lane that pass a test: a mask, which takes fewer instructions than a sum.
+template <int Most>
+struct PassingKeys {
+  static_assert(Most <= 32);
+  std::uint32_t mask;
+  KOKKOS_FORCEINLINE_FUNCTION int count() const {
+    return Kokkos::Experimental::popcount_builtin(mask);
+  }
+  /// Calls body(j) for each of them, in order; j is a constant.
+  template <class Body>
+  KOKKOS_FORCEINLINE_FUNCTION void each(Body const& body) const {
+    unrolled<Most>([&](auto j) {
+      if ((mask >> j & 1u) != 0) body(j);
+    });
+  }
+};
+
 /// The only lane of a host: a thread that holds all keys of a row.
 class LoneLane : public ThreadGroup {
  public:
@@ -62,6 +98,10 @@ class LoneLane : public ThreadGroup {
   template <int Most, class Body>
   KOKKOS_FUNCTION static void each_held(int count, Body const& body) {
     for (int j = 0; j < count; ++j) body(j);
+  }
+  template <int Most, class Test>
+  KOKKOS_FUNCTION static auto passing(int count, Test const& test) {
+    return PassingOfLone<Test>{count, test};
   }
   KOKKOS_FUNCTION LaneTotal sum(int here, bool is_open) { return {here, is_open}; }
   template <class T>
@@ -110,6 +150,13 @@ class LaneGroup {
 #pragma unroll
 #endif
     for (int j = 0; j < Most; ++j) body(j);
+  }
+  /// Those of the first `count` keys that pass a test, which may be called for all.
+  template <int Most, class Test>
+  KOKKOS_FORCEINLINE_FUNCTION static PassingKeys<Most> passing(int count, Test const& test) {
+    std::uint32_t mask = 0;
+    each_held<Most>(count, [&](int j) { mask |= static_cast<std::uint32_t>(test(j)) << j; });
+    return {count == 0 ? 0u : mask & (~std::uint32_t{0} >> (32 - count))};
   }
 
   /// Adds numbers whose sum is below 2^16. It uses two buffers by turns: a slow lane may still read the previous one.
@@ -243,9 +290,9 @@ struct OnLanes {
   }
 };
 
-/// The most threads of a team that is divided into groups of lanes. Two such teams must fit the registers of a
+/// The most threads of a team that is divided into groups of lanes. Three such teams must fit the registers of a
 /// processor: so many threads hide the latency of each other's steps.
-inline constexpr int most_lanes = 512;
+inline constexpr int most_lanes = 256;
 
 enum class Neighbors { lanes, groups };
 
@@ -273,7 +320,7 @@ void launch_lanes(char const* label, Exec const& exec, std::int64_t groups, int 
     LaneLayout const layout = lane_layout<Exec>(lanes, neighbors, own_bytes);
     std::int64_t const teams = (groups + layout.groups - 1) / layout.groups;
     for_each_portion(teams, most_teams, [&](std::int64_t first, std::int64_t count) {
-      Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_lanes, 2>> policy(
+      Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_lanes, 3>> policy(
           exec, static_cast<int>(count), layout.lanes * layout.groups);
       policy.set_scratch_size(0, Kokkos::PerTeam(layout.team_bytes() + 16));
       Kokkos::parallel_for(label, as_argument(policy), OnLanes<Body>{body, layout, first});

@@ -148,7 +148,7 @@ TEMPLATE_LIST_TEST_CASE("rows that one lane holds, and many", "[bisection]", Key
   struct {
     int lanes;
     std::int64_t n;
-  } const cases[] = {{1, 1}, {1, 16}, {2, 17}, {8, 8}, {8, 100}, {64, 256}, {64, 1000}};
+  } const cases[] = {{1, 1}, {1, 32}, {2, 33}, {8, 8}, {8, 100}, {64, 256}, {64, 1000}};
   for (auto const [lanes, n] : cases) {
     ktopk::detail::ForceLanes const forced(lanes);
     for (Input input : inputs_for<TestType>())

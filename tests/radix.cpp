@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -66,12 +67,10 @@ struct List3 {
         group, range.end - range.begin,
         [&](std::int64_t i) { return static_cast<CompositeKey>(range.begin + i); },
         [&](auto const& composites, std::uint32_t present) {
-          Listed listed{};
-          unrolled<radix_added_at_once<CompositeKey>>(
-              [&](auto j) { listed.selected |= composites[j] % 3 == 0 ? 1u << j : 0u; });
-          listed.others = present & ~listed.selected;
-          listed.selected &= present;
-          lists.add(composites, listed);
+          lists.template add<radix_added_at_once<CompositeKey>>(
+              [&](auto j) { return composites[j] % 3 == 0; },
+              [&](auto j) { return (present >> j & 1u) != 0; },
+              [&](auto j) { return composites[j]; });
         },
         [&] { lists.write_fuller(third, other); });
     lists.write_all(third, other);
@@ -372,6 +371,36 @@ TEST_CASE("there are lists for the most passes that there can be", "[algorithms]
     }
   // One for each pass and one after the last, and one for the rows to gather from.
   CHECK(most + 2 == RadixSchedule::most_lists);
+}
+
+TEST_CASE("the inner bins of a digit end with the interval that it is laid around",
+          "[algorithms]") {
+  auto const map = make_composite_key_map<CompositeKey64>(make_ordered_bits_map<float>({}), 1 << 20,
+                                                          Ties::lowest_index);
+  RadixDigits<std::uint32_t, CompositeKey64, true> const digits{map, 11};
+  for (float end : {1e-30F, 0.01F, 1.0F, 3e38F}) {
+    RadixRow<CompositeKey64> state{};
+    state.high = ~CompositeKey64{0};
+    digits.next(state);
+    auto const least = map.rank(std::bit_cast<std::uint32_t>(-end));
+    auto const most = map.rank(std::bit_cast<std::uint32_t>(end));
+    CompositeKey64 const last_composite = map.join(most, 0) | map.position_mask;
+    digits.lay_around(state, least, most);
+    digits.end_inner_bins(state, last_composite);
+    auto const digit = [&](CompositeKey64 composite) {
+      return digits.digit_of(composite, state.base, state.shift, state.last);
+    };
+    CAPTURE(end, state.shift, state.last);
+    CHECK(digit(map.join(least, 0)) == 1);
+    CHECK(digit(last_composite) == state.last - 1u);
+    CompositeKey64 const bin = CompositeKey64{1} << state.shift;
+    CHECK(digit(last_composite + bin) == state.last);
+    auto above = state;
+    digits.keep_bin(above, state.last);
+    CHECK(above.low > last_composite);
+    CHECK(above.low <= last_composite + bin);
+    CHECK(above.high == state.high);
+  }
 }
 
 TEST_CASE("a great many groups are launched in portions", "[algorithms]") {

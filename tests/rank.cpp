@@ -68,6 +68,29 @@ TEMPLATE_LIST_TEST_CASE("the worst key is the contract's, wide", "[rank]", Wide)
     CHECK(ktopk::detail::worst_key<TestType>(order) == bits_of_key(worst_key<TestType>(order)));
 }
 
+TEMPLATE_LIST_TEST_CASE("a range holds the keys that reach a rank", "[rank]", Narrow) {
+  using Bits = ktopk::detail::bits_of<TestType>;
+  constexpr std::uint32_t patterns = 1u << (8 * sizeof(TestType));
+  for (Options const& options : orders()) {
+    auto const rank = ktopk::detail::make_ordered_bits_map<TestType>(options);
+    auto const check = [&](Bits least) {
+      auto const range = rank.reaching(least);
+      int left_out = 0, strangers = 0;
+      for (std::uint32_t bits = 0; bits < patterns; ++bits) {
+        auto const key = static_cast<Bits>(bits);
+        bool const reaches = rank(key) >= least, is_zero = rank(key) == rank(Bits{0});
+        bool const contained = range.contains(rank.ordered(key));
+        left_out += reaches && !contained ? 1 : 0;
+        strangers += contained && !reaches && !is_zero ? 1 : 0;
+      }
+      CHECK(left_out == 0);
+      CHECK(strangers == 0);
+    };
+    for (std::uint32_t bits = 0; bits < patterns; bits += patterns / 256)
+      for (std::uint32_t next : {0u, 1u}) check(rank(static_cast<Bits>((bits + next) % patterns)));
+  }
+}
+
 TEST_CASE("composite keys put the position behind the rank", "[rank]") {
   auto const rank = ktopk::detail::make_ordered_bits_map<float>({});
   float const low = 1.0F, high = 2.0F;

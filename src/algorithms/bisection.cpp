@@ -200,7 +200,7 @@ using BisectionCompositeKey =
 
 /// How many keys a lane holds at most: each takes registers.
 template <class Bits>
-inline constexpr int most_held = sizeof(Bits) == 8 ? 8 : 16;
+inline constexpr int most_held = sizeof(Bits) == 8 ? 16 : 32;
 
 /// How many lanes hold a row of n keys.
 template <class Bits>
@@ -234,7 +234,7 @@ void bisect_held_rows(Exec const& exec, SelectedSink<Bits, CompositeKey> const& 
   Problem<Bits> const& problem = sink.problem;
   int const lanes = std::max(lanes_for<Bits>(longest), forced_lanes.load());
   LaneMemory const memory{static_cast<int>(std::min<std::int64_t>(problem.shape.k, 512)),
-                          std::min(2 * lanes, 16)};
+                          std::min(4 * lanes, 16)};
   auto const neighbors = problem.key_step == 1 ? Neighbors::lanes : Neighbors::groups;
   launch_lanes("ktopk::bisection::lanes", exec, problem.shape.rows, lanes, neighbors,
                memory.bytes<Bits>(lanes), Body{sink, limits, loads_of(problem), memory, longest});

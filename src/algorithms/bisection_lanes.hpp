@@ -159,21 +159,17 @@ class HeldRow {
     return {static_cast<Bits>(all.least), static_cast<Bits>(all.greatest), m_n, 0};
   }
 
-  /// How many of this lane's keys reach a threshold above 0; places without a key hold 0.
+  /// How many of this lane's keys reach a threshold.
   KOKKOS_FORCEINLINE_FUNCTION int reaching(Held threshold) const {
-    int here = 0;
-    each([&](int j) { here += m_held[j] >= threshold ? 1 : 0; });
-    return here;
+    return passing([&](int j) { return m_held[j] >= threshold; }).count();
   }
 
   /// How many of this lane's keys are in an interval and reach a place.
   KOKKOS_FORCEINLINE_FUNCTION int reaching_place(Interval<Bits> const& in, int least) const {
-    int here = 0;
-    each([&](int j) {
-      bool const is_in = j < m_count && m_held[j] >= in.low && m_held[j] <= in.most;
-      here += is_in && place(position_of(j)) >= least ? 1 : 0;
-    });
-    return here;
+    return passing([&](int j) {
+             return m_held[j] >= in.low && m_held[j] <= in.most && place(position_of(j)) >= least;
+           })
+        .count();
   }
 
   /// Stores what is selected, a part at a time, so that neighboring lanes write neighbors.
@@ -181,21 +177,26 @@ class HeldRow {
                                          LaneMemory const& memory) const {
     Held* const bits = m_group.template shared<Held>();
     List const list{bits, reinterpret_cast<std::uint16_t*>(bits + memory.part + memory.candidates)};
-    unsigned here = 0;
-    visit(cut, [&](int, bool is_selected) { here += is_selected ? 1u : 1u << 16; });
+    auto const selected = passing([&](int j) {
+      bool const is_last = !cut.is_ranked && m_held[j] >= cut.in.low;
+      return m_held[j] > cut.in.most || (is_last && place(position_of(j)) >= cut.least_place);
+    });
+    auto const candidates = passing([&](int j) {
+      return cut.is_ranked && m_held[j] >= cut.in.low && m_held[j] <= cut.in.most;
+    });
+    auto const here = static_cast<unsigned>(selected.count() | candidates.count() << 16);
     unsigned const before = m_group.before(here);
     int const sure = cut.is_ranked ? cut.in.above : k;
     auto const most = static_cast<int>(m_sink.problem.shape.k);
     for (int first = 0; first < most; first += memory.part) {
       int slot = static_cast<int>(before & 0xffffu) - first;
-      int candidate = memory.part + static_cast<int>(before >> 16);
-      visit(cut, [&](int j, bool is_selected) {
-        bool const is_of_part = slot >= 0 && slot < memory.part;
-        int const at = is_selected ? slot : candidate;
-        if (!is_selected || is_of_part) list.set(at, m_held[j], position_of(j));
-        slot += is_selected ? 1 : 0;
-        candidate += is_selected ? 0 : 1;
+      selected.each([&](int j) {
+        bool const is_of_part = static_cast<unsigned>(slot) < static_cast<unsigned>(memory.part);
+        if (is_of_part) list.set(slot, m_held[j], position_of(j));
+        ++slot;
       });
+      int candidate = memory.part + static_cast<int>(before >> 16);
+      candidates.each([&](int j) { list.set(candidate++, m_held[j], position_of(j)); });
       m_group.barrier();
       if (first == 0 && cut.is_ranked) put_best(list.from(memory.part), cut.in, k);
       put_all(list, first, sure - first < memory.part ? sure - first : memory.part);
@@ -257,19 +258,9 @@ class HeldRow {
     return position ^ static_cast<int>(m_sink.map.flip);
   }
 
-  /// Calls body(j, is_selected) for the selected keys, and for the candidates, which are not yet selected.
-  template <class Body>
-  KOKKOS_FORCEINLINE_FUNCTION void visit(Cut<Bits> const& cut, Body const& body) const {
-    if (cut.least_place == 0)
-      each([&](int j) {
-        if (j < m_count && m_held[j] >= cut.in.low)
-          body(j, !cut.is_ranked || m_held[j] > cut.in.most);
-      });
-    else
-      each([&](int j) {
-        if (j >= m_count || m_held[j] < cut.in.low) return;
-        if (m_held[j] > cut.in.most || place(position_of(j)) >= cut.least_place) body(j, true);
-      });
+  template <class Test>
+  KOKKOS_FORCEINLINE_FUNCTION auto passing(Test const& test) const {
+    return m_group.template passing<Most>(m_count, test);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void put(int slot, Held bits, int position) const {

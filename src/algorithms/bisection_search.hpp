@@ -60,7 +60,7 @@ class Bisector {
       auto const most = static_cast<Number>(m_numbers(in.most));
       Number const middle = low + (most - low) / 2;
       Bits const bits = m_numbers.ordered_bits_of(middle);
-      if (KeyNumbers<Bits>::is_finite(middle) && bits > in.low && bits <= in.most) return bits;
+      if (middle - middle == 0 && bits > in.low && bits <= in.most) return bits;
     }
     return static_cast<Bits>(in.low + static_cast<Bits>(in.most - in.low) / 2 + 1);
   }

@@ -55,24 +55,23 @@ struct ReachThreshold {
         step(problem.key_step),
         map(map_),
         threshold(threshold_),
-        least(map_.ordered_bits_of(threshold_)) {}
+        reaching(map_.rank.reaching(map_.ordered_bits_of(threshold_))) {}
 
   Stored<Bits> const* keys;
   std::int64_t step;
   CompositeKeyMap<Bits, CompositeKey> map;
   CompositeKey threshold;
-  Bits least;
+  OrderedRange<Bits> reaching;
 
-  /// Returns a mask with a bit for each key of a batch whose ordered bits reach those of the threshold.
+  /// Returns a mask with a bit for each key of a batch whose rank reaches that of the threshold, and for some zeros.
   template <class Batch>
   KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator()(Batch const& batch) const {
-    static_assert(Batch::size <= 32);
     std::uint32_t passing = 0;
     unrolled<Batch::size>([&](auto j) {
-      bool const passes = map.rank(batch.keys[j]) >= least && batch.holds(j);
-      passing |= passes ? std::uint32_t{1} << j : 0u;
+      bool const passes = reaching.contains(map.rank.ordered(batch.keys[j]));
+      passing |= static_cast<std::uint32_t>(passes) << j;
     });
-    return passing;
+    return passing & batch.held();
   }
   /// Calls put(composite) for the composite keys of a batch that reach the threshold; one thread calls it. It reads
   /// these few keys again, which is cheaper than to choose among registers.

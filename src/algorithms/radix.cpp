@@ -23,6 +23,9 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   using States::of_keys, States::source_reads, States::source, States::scratch, States::sink;
   using Aim = RadixAim<Source, Bits, CompositeKey>;
 
+  /// Keys of a byte have fewer values than a digit.
+  static constexpr bool may_bracket = of_keys && sizeof(Bits) > 1;
+
   KOKKOS_FUNCTION Aim aim() const { return {source, digits()}; }
 
   /// Sets the state of a row before its first pass. All threads call it together.
@@ -40,7 +43,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   /// it reads the row for the last time. That was right if the k-th is there, and the buffer holds all keys in them.
   KOKKOS_FUNCTION bool brackets(RadixRow<CompositeKey> const& state, std::int64_t row) const {
     bool const aimed = state.base != state.low;
-    if (!of_keys || state.in_buffer || !aimed) return false;
+    if (!may_bracket || state.in_buffer || !aimed) return false;
     return aim().expected_inside(state) < 0.8 * static_cast<double>(buffer_of(row).capacity);
   }
   KOKKOS_FUNCTION bool filters(RadixRow<CompositeKey> const& state, std::int64_t row) const {
@@ -49,7 +52,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   /// The inner bins of the first digit.
   KOKKOS_FUNCTION Bounds<CompositeKey> inside(RadixRow<CompositeKey> const& state) const {
     CompositeKey const least = state.base + (CompositeKey{1} << state.shift);
-    CompositeKey const span = (static_cast<CompositeKey>(bins() - 2) << state.shift) - 1;
+    CompositeKey const span = (static_cast<CompositeKey>(state.last - 1) << state.shift) - 1;
     return {least, state.high - least > span ? least + span : state.high};
   }
 
@@ -96,11 +99,11 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
     auto const read = source.reader(row);
     Range const range = keys_in(piece.lines, source.size(row), read.lead(0));
     tally_read(group, source_reads, range);
-    bool const first = brackets(state, row);
-    if (first || filters(state, row))
-      part.filter(group, read, range,
-                  first ? inside(state) : Bounds<CompositeKey>{state.low, state.high}, first,
-                  histogram, buffer_of(row));
+    if constexpr (may_bracket)
+      if (brackets(state, row))
+        return part.bracket(group, read, range, inside(state), histogram, buffer_of(row));
+    if (filters(state, row))
+      part.filter(group, read, range, histogram, buffer_of(row));
     else
       part.count(group, read, range, state.left == source.size(row), histogram);
   }
@@ -108,37 +111,34 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
   template <class Group, class Count>
   KOKKOS_FUNCTION void choose(Group const& group, RadixRow<CompositeKey>& state,
-                              Count const* histogram, std::int64_t row, std::int64_t* sums) const {
-    int const count = bins();
-    int const slice = (count + group.size() - 1) / group.size();
+                              Count const* histogram, std::int64_t row) const {
+    auto const count = [&](int bin) { return static_cast<std::int64_t>(histogram[bin]); };
+    int const slice = (bins() + group.size() - 1) / group.size();
+    int const top = bins() - 1 - group.rank() * slice;
+    std::int64_t const need = state.need;
     std::int64_t sum = 0;
-    for (int d = group.rank() * slice; d < (group.rank() + 1) * slice && d < count; ++d)
-      sum += static_cast<std::int64_t>(histogram[count - 1 - d]);
-    sums[group.rank()] = sum;
-    group.barrier();
-    if (group.rank() == 0) {
-      std::int64_t above = 0;
-      int s = 0;
-      while (above + sums[s] < state.need) above += sums[s++];
-      int d = s * slice;
-      std::int64_t here = static_cast<std::int64_t>(histogram[count - 1 - d]);
-      while (above + here < state.need) {
-        above += here;
-        here = static_cast<std::int64_t>(histogram[count - 1 - ++d]);
-      }
-      int const bin = count - 1 - d;
-      bool const buffered = has_buffered(state, bin, row);
-      if (!state.in_buffer && !buffered) state.emitted = state.filled = 0;
-      this->keep_bin(state, bin, above, here, buffered, row);
+    for (int b = top; b > top - slice && b >= 0; --b) sum += count(b);
+    std::int64_t above = group.sum_before(sum);
+    if (above < need && need <= above + sum) {
+      int bin = top;
+      for (; above + count(bin) < need; --bin) above += count(bin);
+      keep(state, bin, above, count(bin), row);
     }
     group.barrier();
+  }
+
+  KOKKOS_FUNCTION void keep(RadixRow<CompositeKey>& state, int bin, std::int64_t above,
+                            std::int64_t here, std::int64_t row) const {
+    bool const buffered = has_buffered(state, bin, row);
+    if (!state.in_buffer && !buffered) state.emitted = state.filled = 0;
+    this->keep_bin(state, bin, above, here, buffered, row);
   }
 
   /// Whether a pass has moved all keys of a bin to the buffer, and selected those above what is in the buffer.
   KOKKOS_FUNCTION bool has_buffered(RadixRow<CompositeKey> const& state, int bin,
                                     std::int64_t row) const {
     if (!brackets(state, row)) return filters(state, row);
-    bool const is_inner = bin > 0 && bin < bins() - 1;
+    bool const is_inner = bin > 0 && bin < state.last;
     return is_inner && static_cast<std::int64_t>(state.filled) <= buffer_of(row).capacity;
   }
 

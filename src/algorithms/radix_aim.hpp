@@ -54,7 +54,10 @@ struct RadixAim {
     };
     Sample const upper = ordered(places.upper()), lower = ordered(places.lower());
     AimedInterval<Sample> const around(places, lower, upper);
-    if (group.rank() == 0) digits.lay_around(state, around.least, around.most);
+    if (group.rank() == 0) {
+      digits.lay_around(state, around.least, around.most);
+      digits.end_inner_bins(state, greatest_of(around.most));
+    }
   }
 
   /// How many keys are expected in the inner bins of the first digit of a row.
@@ -73,6 +76,12 @@ struct RadixAim {
       return digits.map.ordered_bits_of(composite);
     else
       return composite;
+  }
+  KOKKOS_FUNCTION CompositeKey greatest_of(Sample sample) const {
+    if constexpr (by_rank)
+      return digits.map.join(sample, 0) | static_cast<CompositeKey>(digits.map.position_mask);
+    else
+      return sample;
   }
 };
 

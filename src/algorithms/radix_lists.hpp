@@ -22,9 +22,9 @@ struct RadixOutput {
   std::int64_t capacity;
 };
 
-/// Masks of the composite keys that a thread adds to each list.
-struct Listed {
-  std::uint32_t selected, others;
+/// How many composite keys a thread adds to each list.
+struct ListedCounts {
+  unsigned selected, others;
 };
 
 /// How many composite keys a thread may add at a time.
@@ -54,17 +54,25 @@ class RadixLists {
     group.barrier();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void add(CompositeKey const (&composites)[at_once],
-                                       Listed listed) const {
-    if ((listed.selected | listed.others) == 0) return;
-    unsigned const before =
-        m_group.fetch_add(m_holds, popcount(listed.selected) + popcount(listed.others) * one_other);
+  /// Adds of composite_of(0) .. composite_of(count - 1) those for which is_listed(j) is true: if is_selected(j) is true,
+  /// too, to the selected, otherwise to the others. Each j is a constant.
+  template <int count, class IsSelected, class IsListed, class CompositeOf>
+  KOKKOS_FORCEINLINE_FUNCTION ListedCounts add(IsSelected const& is_selected,
+                                               IsListed const& is_listed,
+                                               CompositeOf const& composite_of) const {
+    static_assert(count <= at_once);
+    unsigned added = 0;
+    unrolled<count>([&](auto j) {
+      if (is_listed(j)) added += is_selected(j) ? 1 : one_other;
+    });
+    if (added == 0) return {0, 0};
+    unsigned const before = m_group.fetch_add(m_holds, added);
     int front = static_cast<int>(before % one_other);
     int back = capacity - 1 - static_cast<int>(before / one_other);
-    unrolled<at_once>([&](auto j) {
-      if ((listed.selected >> j & 1u) != 0) m_held[place(front++)] = composites[j];
-      if ((listed.others >> j & 1u) != 0) m_held[place(back--)] = composites[j];
+    unrolled<count>([&](auto j) {
+      if (is_listed(j)) m_held[place(is_selected(j) ? front++ : back--)] = composite_of(j);
     });
+    return {added % one_other, added / one_other};
   }
 
   /// Writes what the group holds if there may be no place for what its threads add next. All threads call it together.
@@ -83,9 +91,6 @@ class RadixLists {
   static constexpr unsigned one_other = 1u << 16;
   static_assert(capacity % 16 == 0 && capacity < static_cast<int>(one_other));
 
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned popcount(std::uint32_t mask) {
-    return static_cast<unsigned>(Kokkos::Experimental::popcount_builtin(mask));
-  }
   /// Where the i-th lies. Each thread adds several neighbors: so those of neighboring threads lie in different banks.
   KOKKOS_FORCEINLINE_FUNCTION static int place(int i) { return i ^ (i >> 4 & 15); }
 

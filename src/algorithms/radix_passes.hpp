@@ -89,7 +89,6 @@ struct RadixRows {
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
     selection.begin(group, row);
-    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
     auto* const totals = selection.totals(group);
     auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(row)}, 1}; };
     bool const is_long = selection.lines_left(row) > selection.scratch.most_lines;
@@ -99,13 +98,13 @@ struct RadixRows {
         count_by_parts(group, selection, whole(), histogram,
                        [&](std::int64_t b, Count64 count) { totals[b] += count; });
         group.barrier();
-        selection.choose(group, state, totals, row, sums);
+        selection.choose(group, state, totals, row);
         continue;
       }
       clear(group, histogram, bins);
       selection.count_part(group, state, whole(), histogram);
       group.barrier();
-      selection.choose(group, state, histogram, row, sums);
+      selection.choose(group, state, histogram, row);
     }
     selection.gather_part(group, whole());
   }
@@ -151,13 +150,12 @@ struct RadixPass {
     auto& state = selection.scratch.row_states[piece.row];
     int const bins = selection.bins();
     auto* const histogram = group.template shared<unsigned>();
-    auto* const sums = group.template shared<std::int64_t>(sizeof(unsigned) * bins);
     Count64* const merged = selection.scratch.histograms + state.slot * bins;
     count_by_parts(group, selection, piece, histogram,
                    [&](std::int64_t b, Count64 count) { Kokkos::atomic_add(&merged[b], count); });
-    auto* const flag = reinterpret_cast<int*>(sums + team_size);
+    auto* const flag = group.template shared<int>(sizeof(unsigned) * bins);
     if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
-    selection.choose(group, state, merged, piece.row, sums);
+    selection.choose(group, state, merged, piece.row);
     each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
     if (group.rank() == 0) next.enlist(selection, piece.row);
   }

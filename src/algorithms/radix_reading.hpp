@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "../arrange.hpp"
 #include "../group.hpp"
@@ -15,12 +17,12 @@
 
 namespace ktopk::detail {
 
-/// The shared memory of a group: a histogram, the sums of slices with a flag, RadixLists, and the counts of rows that
-/// are too long for those of the histogram. Before the first pass a sample lies there.
-inline constexpr int radix_sums_bytes = (team_size + 2) * static_cast<int>(sizeof(std::int64_t));
+/// The shared memory of a group: a histogram, a flag, RadixLists, and the counts of rows that are too long for those of
+/// the histogram. Before the first pass a sample lies there.
+inline constexpr int radix_flag_bytes = 16;
 template <class CompositeKey>
 KOKKOS_FUNCTION constexpr int radix_totals_begin(int digit_bits) {
-  return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_sums_bytes +
+  return (static_cast<int>(sizeof(unsigned)) << digit_bits) + radix_flag_bytes +
          radix_lists_bytes<CompositeKey>;
 }
 template <class CompositeKey>
@@ -34,7 +36,8 @@ template <class Bits, class CompositeKey, bool OfKeys>
 struct RadixReading {
   RadixRow<CompositeKey>& state;
   std::int64_t row, selected_count;
-  RadixDigits<Bits, CompositeKey, OfKeys> digits;
+  using Digits = RadixDigits<Bits, CompositeKey, OfKeys>;
+  Digits digits;
   SelectedSink<Bits, CompositeKey> const& sink;
 
   /// Counts the digit of the composite keys of low .. high. Each thread of a team counts the outer bins for itself,
@@ -45,7 +48,7 @@ struct RadixReading {
                              unsigned* histogram) const {
     CompositeKey const low = state.low, span = state.high - low, base = state.base;
     int const shift = state.shift;
-    unsigned const last = static_cast<unsigned>(digits.bins() - 1);
+    unsigned const last = state.last;
     unsigned below = 0, above = 0;
     each_ahead(group, read, range, [&](CompositeKey composite) {
       if (!all && composite - low > span) return;  // one test, which few pass
@@ -61,55 +64,55 @@ struct RadixReading {
     if (above != 0) group.fetch_add(&histogram[last], above);
   }
 
-  /// Counts the digit of the composite keys in an interval. In the same read it writes those above the interval, which
-  /// are selected, and moves those in the interval to the buffer.
-  /// \param outside  whether to count the others, too, in the outer bins
+  /// Counts the digit of the composite keys of low .. high. In the same read it writes those above, which are selected,
+  /// and moves those of low .. high to the buffer.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void filter(Group const& group, Reader const& read, Range range,
-                              Bounds<CompositeKey> interval, bool outside, unsigned* histogram,
-                              RadixBuffer<CompositeKey> to) const {
-    CompositeKey const low = interval.least, high = interval.most, span = high - low;
-    CompositeKey const base = state.base;
-    int const shift = state.shift;
-    auto const last = static_cast<unsigned>(digits.bins() - 1);
-    unsigned above = 0, below = 0;
+                              unsigned* histogram, RadixBuffer<CompositeKey> to) const {
+    CompositeKey const low = state.low, high = state.high;
     list(
-        group, read, range,
-        [&](auto const& composites, std::uint32_t present) {
-          Listed listed{};
-          unrolled<radix_added_at_once<CompositeKey>>([&](auto j) {
-            listed.selected |= composites[j] > high ? 1u << j : 0u;
-            listed.others |= composites[j] - low <= span ? 1u << j : 0u;
-          });
-          listed.selected &= present;
-          listed.others &= present;
-          unrolled<radix_added_at_once<CompositeKey>>([&](auto j) {
-            if ((listed.others >> j & 1u) != 0)
-              group.fetch_add(&histogram[digits.digit_of(composites[j], base, shift, last)], 1u);
-          });
-          above += popcount(listed.selected);
-          below += popcount(present & ~(listed.selected | listed.others));
-          return listed;
+        group, read, range, [&](CompositeKey composite) { return composite > high; },
+        [&](CompositeKey composite) { return composite >= low; }, histogram, to);
+  }
+
+  /// The same for a bracket, and counts all other keys of the range in the outer bins. It looks at ordered bits alone,
+  /// which decide: a bracket has all keys of a rank or none.
+  template <class Group, class Reader>
+  KOKKOS_FUNCTION void bracket(Group const& group, Reader const& read, Range range,
+                               Bounds<CompositeKey> inside, unsigned* histogram,
+                               RadixBuffer<CompositeKey> to) const {
+    auto const& map = read.map;
+    Bits const low = map.ordered_bits_of(inside.least), high = map.ordered_bits_of(inside.most);
+    Lists<Group> const lists(*this, group, histogram, to);
+    unsigned above = 0, others = 0;
+    for_each_batch<Bits, added_at_once>(
+        group, read.keys, read.step, range,
+        [&](auto const& batch) {
+          constexpr int size = std::remove_cvref_t<decltype(batch)>::size;
+          Bits ranks[size];
+          unrolled<size>([&](auto j) { ranks[j] = map.rank(batch.keys[j]); });
+          ListedCounts const listed = lists.template add<size>(
+              [&](auto j) { return batch.holds(j) && ranks[j] > high; },
+              [&](auto j) { return batch.holds(j) && ranks[j] >= low; },
+              [&](auto j) {
+                return map.join(ranks[j], static_cast<std::uint64_t>(batch.position(j)));
+              });
+          above += listed.selected;
+          others += listed.others;
         },
-        to);
-    if (!outside) return;
-    group.fetch_add(&histogram[0], below);
-    group.fetch_add(&histogram[last], above);
+        [&] { lists.write_fuller(); });
+    lists.write_all();
+    unsigned const all = group.rank() == 0 ? static_cast<unsigned>(range.end - range.begin) : 0;
+    group.fetch_add(&histogram[0], all - above - others);
+    group.fetch_add(&histogram[state.last], above);
   }
 
   /// Writes every composite key from `low` upwards.
   template <class Group, class Reader>
   KOKKOS_FUNCTION void gather(Group const& group, Reader const& read, Range range) const {
     CompositeKey const threshold = state.low;
-    list(group, read, range,
-         [&](auto const& composites, std::uint32_t present) {
-           Listed listed{};
-           unrolled<radix_added_at_once<CompositeKey>>(
-               [&](auto j) { listed.selected |= composites[j] >= threshold ? 1u << j : 0u; });
-           listed.selected &= present;
-           return listed;
-         },
-         {});
+    auto const is_selected = [&](CompositeKey composite) { return composite >= threshold; };
+    list(group, read, range, is_selected, is_selected, nullptr, {});
   }
 
  private:
@@ -131,27 +134,68 @@ struct RadixReading {
         });
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned popcount(std::uint32_t mask) {
-    return static_cast<unsigned>(Kokkos::Experimental::popcount_builtin(mask));
-  }
+  static constexpr int added_at_once = radix_added_at_once<CompositeKey>;
 
-  /// Writes of a range what choose(composites, present) lists: selected keys to the sink, others to the buffer.
-  template <class Group, class Reader, class Choose>
+  /// Puts composite keys in the buffer, and counts their digits.
+  template <class Group>
+  struct PutInBuffer {
+    Group const& group;
+    RadixBuffer<CompositeKey> to;
+    CompositeKey base;
+    int shift;
+    unsigned last;
+    unsigned* histogram;
+    KOKKOS_FUNCTION void operator()(std::int64_t slot, CompositeKey composite) const {
+      if (slot < to.capacity) to.composites[slot] = composite;
+      group.fetch_add(&histogram[Digits::digit_of(composite, base, shift, last)], 1u);
+    }
+  };
+
+  /// What the group writes: selected keys to the sink, others to the buffer.
+  template <class Group>
+  class Lists {
+   public:
+    KOKKOS_FUNCTION Lists(RadixReading const& reading, Group const& group, unsigned* histogram,
+                          RadixBuffer<CompositeKey> to)
+        : m_held(group, group.template shared<std::byte>(sizeof(unsigned) * reading.digits.bins() +
+                                                         radix_flag_bytes)),
+          m_selected{{reading.sink, reading.row}, &reading.state.emitted, reading.selected_count},
+          m_others{
+              {group, to, reading.state.base, reading.state.shift, reading.state.last, histogram},
+              &reading.state.filled,
+              std::numeric_limits<std::int64_t>::max()} {}
+    template <int count, class IsSelected, class IsListed, class CompositeOf>
+    KOKKOS_FORCEINLINE_FUNCTION ListedCounts add(IsSelected const& is_selected,
+                                                 IsListed const& is_listed,
+                                                 CompositeOf const& composite_of) const {
+      return m_held.template add<count>(is_selected, is_listed, composite_of);
+    }
+    KOKKOS_FUNCTION void write_fuller() const { m_held.write_fuller(m_selected, m_others); }
+    KOKKOS_FUNCTION void write_all() const { m_held.write_all(m_selected, m_others); }
+
+   private:
+    RadixLists<CompositeKey, Group> m_held;
+    RadixOutput<PutSelected<Bits, CompositeKey>> m_selected;
+    RadixOutput<PutInBuffer<Group>> m_others;
+  };
+
+  /// Lists the composite keys of a range for which is_listed is true.
+  template <class Group, class Reader, class IsSelected, class IsListed>
   KOKKOS_FORCEINLINE_FUNCTION void list(Group const& group, Reader const& read, Range range,
-                                        Choose const& choose, RadixBuffer<CompositeKey> to) const {
-    RadixOutput<PutSelected<Bits, CompositeKey>> const selected{
-        {sink, row}, &state.emitted, selected_count};
-    RadixOutput<PutInList<CompositeKey>> const others{{to.composites}, &state.filled, to.capacity};
-    RadixLists<CompositeKey, Group> const lists(
-        group,
-        group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_sums_bytes));
-    each_composites<CompositeKey, radix_added_at_once<CompositeKey>>(
+                                        IsSelected const& is_selected, IsListed const& is_listed,
+                                        unsigned* histogram, RadixBuffer<CompositeKey> to) const {
+    Lists<Group> const lists(*this, group, histogram, to);
+    each_composites<CompositeKey, added_at_once>(
         group, range.end - range.begin, [&](std::int64_t i) { return read(range.begin + i); },
         [&](auto const& composites, std::uint32_t present) {
-          lists.add(composites, choose(composites, present));
+          auto const is_there = [&](auto j) { return (present >> j & 1u) != 0; };
+          lists.template add<added_at_once>(
+              [&](auto j) { return is_there(j) && is_selected(composites[j]); },
+              [&](auto j) { return is_there(j) && is_listed(composites[j]); },
+              [&](auto j) { return composites[j]; });
         },
-        [&] { lists.write_fuller(selected, others); });
-    lists.write_all(selected, others);
+        [&] { lists.write_fuller(); });
+    lists.write_all();
   }
 };
 

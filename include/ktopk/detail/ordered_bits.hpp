@@ -16,6 +16,15 @@
 
 namespace ktopk::detail {
 
+/// Numbers from `low` to `low` + `span`, modulo 2^width.
+template <class Bits>
+struct OrderedRange {
+  Bits low, span;
+  KTOPK_FUNCTION constexpr bool contains(Bits number) const {
+    return static_cast<Bits>(number - low) <= span;
+  }
+};
+
 /// Maps the bits of a key to its ordered bits, by masks alone: one compiled implementation serves every key type of its
 /// width.
 template <class Bits>
@@ -49,6 +58,21 @@ struct OrderedBitsMap {
     Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
     return magnitude == 0 || (one < other ? one <= ordered_key && ordered_key <= other
                                           : other <= ordered_key && ordered_key <= one);
+  }
+
+  /// The range that holds ordered(key) for all keys whose rank is `least` or greater, and for no others but zeros: a
+  /// test that is cheaper than to find the rank. Numbers lie between both kinds of NaN.
+  /// \param least  the rank of a key
+  KTOPK_FUNCTION constexpr OrderedRange<Bits> reaching(Bits least) const {
+    if (magnitude == 0) return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
+    Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
+    Bits const first = one < other ? one : other, last = one < other ? other : one;
+    Bits const zero = ordered(0), other_zero = ordered(minus_zero);
+    Bits low = least == zero && other_zero < zero ? other_zero : least;
+    if (low < first) low = first;
+    if (low > last) low = static_cast<Bits>(last + 1);
+    bool const nan_reaches = ordered_nan >= least;
+    return {low, static_cast<Bits>((nan_reaches ? first - 1 : last) - low)};
   }
 
   /// Whether a rank belongs to one key alone, so that key_of finds it. Those of NaN and of zero do not.

@@ -16,8 +16,8 @@
 namespace ktopk::detail {
 
 /// The state of the search in a row. A pass counts digits: the digit of a composite key is its distance above `base` in
-/// units of 2^shift; it is 0 below `base` and at most the last digit. So every bin is an interval of 2^shift composite
-/// keys, but for the two outer ones, which hold what is left on their sides.
+/// units of 2^shift; it is 0 below `base` and at most `last`. So every bin is an interval of 2^shift composite keys, but
+/// for the two outer ones, which hold what is left on their sides.
 template <class CompositeKey>
 struct RadixRow {
   CompositeKey low, high;  // the k-th composite key is one of low .. high
@@ -25,6 +25,7 @@ struct RadixRow {
   int shift;
   bool settled;        // every composite key from low on is selected
   bool in_buffer;      // what may still be selected is in the buffer; what is selected was written
+  std::uint16_t last;  // digit
   std::int64_t need;   // selected keys still to be found among low .. high
   std::int64_t left;   // how many composite keys those are
   std::int64_t slot;   // of the histogram that groups share
@@ -75,6 +76,7 @@ struct RadixDigits {
   KOKKOS_FUNCTION void next(RadixRow<CompositeKey>& state) const {
     int const bits = bit_width(state.high - state.low);
     state.base = state.low;
+    state.last = static_cast<std::uint16_t>(bins() - 1);
     bool const many_equal = by_blocks && state.left >= std::int64_t{1} << BlockBits;
     state.shift = next_low(bits, many_equal);
   }
@@ -95,7 +97,7 @@ struct RadixDigits {
   KOKKOS_FUNCTION void keep_bin(RadixRow<CompositeKey>& state, int bin) const {
     CompositeKey const from = state.base + (static_cast<CompositeKey>(bin) << state.shift);
     CompositeKey const span = (CompositeKey{1} << state.shift) - 1;
-    if (bin < bins() - 1 && state.high - from > span) state.high = from + span;
+    if (bin < state.last && state.high - from > span) state.high = from + span;
     if (bin > 0) state.low = from;
     next(state);
   }
@@ -115,6 +117,11 @@ struct RadixDigits {
     CompositeKey const bin = CompositeKey{1} << shift, least = least_expected;
     state.base = (least > bin ? least - bin : CompositeKey{0}) << bits_below_rank();
     state.shift = shift + bits_below_rank();
+  }
+
+  /// Ends the inner bins with the one that holds `most`.
+  KOKKOS_FUNCTION static void end_inner_bins(RadixRow<CompositeKey>& state, CompositeKey most) {
+    state.last = static_cast<std::uint16_t>(((most - state.base) >> state.shift) + 1);
   }
 
   /// Ends the search: the k-th is known.

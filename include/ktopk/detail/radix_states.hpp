@@ -176,7 +176,7 @@ struct RadixStates {
     bool const all = need == 0 || need >= size;
     CompositeKey const least = all ? CompositeKey{0} : bounds.least & ~places;
     Range const buffer_range = buffer_range_for(row, size);
-    state = {least, most | places, 0, 0, all, false, need, size, 0, buffer_range, 0, 0, 0};
+    state = {least, most | places, 0, 0, all, false, 0, need, size, 0, buffer_range, 0, 0, 0};
     digits().next(state);
   }
 
