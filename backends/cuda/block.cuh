@@ -239,8 +239,12 @@ __device__ void block_descend(Count const& count, Visit const& visit) {
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
   Sum above = inclusive - sum;
+  if constexpr (sizeof(Sum) == sizeof(unsigned)) {
+    above += warp_total(lane < warp ? warp_sums[lane] : 0);
+  } else {
 #pragma unroll
-  for (int w = 0; w < Threads / 32; ++w) above += w < warp ? warp_sums[w] : 0;
+    for (int w = 0; w < Threads / 32; ++w) above += w < warp ? warp_sums[w] : 0;
+  }
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     visit(Bins - 1 - (static_cast<int>(threadIdx.x) * each + i), above, counts[i]);
@@ -257,9 +261,7 @@ __device__ Place block_find(unsigned long long need, Count const& count) {
     if (above < need && need <= above + here) found = {bin, above, here};
   });
   __syncthreads();
-  Place const result = found;
-  __syncthreads();
-  return result;
+  return found;
 }
 
 /// Returns true in the block that is the last of `blocks` to arrive; it sees what the others wrote.
