@@ -210,6 +210,25 @@ __device__ void block_sort(CompositeKey* composites, int size) {
   __syncthreads();
 }
 
+/// Calls put(place, composite) for the best `need` of `count` composite keys, which all threads of the block must see.
+/// The place of a composite key is the number of better ones, which neighboring threads count together.
+template <int Threads, class CompositeKey, class Put>
+__device__ void block_rank(CompositeKey const* composites, int count, int need, Put const& put) {
+  int slices = 32;
+  while (slices > 1 && count * slices > Threads) slices /= 2;
+  for (int first = 0; first < count; first += Threads / slices) {
+    int const i = first + static_cast<int>(threadIdx.x) / slices;
+    int const slice = static_cast<int>(threadIdx.x) % slices;
+    CompositeKey const composite = i < count ? composites[i] : CompositeKey{0};
+    int better = 0;
+#pragma unroll 8
+    for (int j = slice; j < count; j += slices) better += composites[j] > composite;
+    for (int mask = slices / 2; mask > 0; mask /= 2)
+      better += __shfl_xor_sync(full_warp, better, mask);
+    if (i < count && slice == 0 && better < need) put(better, composite);
+  }
+}
+
 /// The place of the need-th best in a histogram whose highest bin holds the best.
 struct Place {
   int bin;
