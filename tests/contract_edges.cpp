@@ -81,6 +81,23 @@ TEMPLATE_LIST_TEST_CASE("a row of 2^16 keys, more or less one", "[contract][edge
   validation.close();
 }
 
+TEMPLATE_LIST_TEST_CASE("a row of 2^13 keys, more or less one, of which many are selected",
+                        "[contract][edges]", EdgeTypes) {
+  Validation validation;
+  auto const inputs = inputs_for<TestType>();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::int64_t const n = 8191 + static_cast<std::int64_t>(i) % 3;
+    hold_to_contract<TestType>({std::string(name(inputs[i])) + ", seed 6",
+                                make_keys<TestType>(inputs[i], 2 * n, 6),
+                                2,
+                                n,
+                                {1300, 2048, n - 1},
+                                draw_options<TestType>(2, i)},
+                               validation);
+  }
+  validation.close();
+}
+
 /// Tie rules matter where the threshold splits a run of equal keys.
 TEMPLATE_LIST_TEST_CASE("ties across the threshold", "[contract][edges]", EdgeTypes) {
   Validation validation;

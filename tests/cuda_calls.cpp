@@ -20,18 +20,18 @@ void check(cudaError_t error) {
   REQUIRE(error == cudaSuccess);
 }
 
-/// One for each kind of kernel: short rows; batches; rows that a cluster holds, with small and with large k; rows
-/// that a cluster reads twice, with small k and with k so large that the blocks share the finish; rows that the device
-/// holds, and that it reads by and by; one row for the whole device in several kernels; large k, in rows that the device
-/// holds and in others; and many rows with a warp each.
+/// One for each kind of kernel: short rows; batches; rows that a block holds; rows that a cluster holds, with small and
+/// with large k; rows that a cluster reads twice, with small k and with k so large that the blocks share the finish;
+/// rows that the device holds, and that it reads by and by; one row for the whole device in several kernels; large k, in
+/// rows that the device holds and in others; and many rows with a warp each.
 struct Size {
   std::int64_t rows, n, k;
 };
-constexpr Size sizes[] = {{300, 256, 32},       {40, 5000, 100},     {9, 60'000, 50},
-                          {3, 60'000, 2000},    {1, 50'000, 7},      {3, 700'000, 60},
-                          {2, 700'000, 2000},   {2, 300'000, 700},   {1, 3'000'000, 100},
-                          {1, 13'000'000, 100}, {2, 300'000, 9'000}, {2, 300'000, 80'000},
-                          {2400, 4101, 9}};
+constexpr Size sizes[] = {{300, 256, 32},       {300, 5000, 100},     {3, 9000, 2500},
+                          {9, 60'000, 50},      {3, 60'000, 2000},    {1, 50'000, 7},
+                          {3, 700'000, 60},     {2, 700'000, 2000},   {2, 300'000, 700},
+                          {1, 3'000'000, 100},  {1, 13'000'000, 100}, {2, 300'000, 9'000},
+                          {2, 300'000, 80'000}, {2400, 4101, 9}};
 
 /// A Plan with its keys and outputs, and a workspace between guards.
 template <class Layout>

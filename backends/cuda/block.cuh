@@ -210,6 +210,25 @@ __device__ void block_sort(CompositeKey* composites, int size) {
   __syncthreads();
 }
 
+/// Calls put(place, composite) for the best `need` of `count` composite keys, which all threads of the block must see.
+/// The place of a composite key is the number of better ones, which neighboring threads count together.
+template <int Threads, class CompositeKey, class Put>
+__device__ void block_rank(CompositeKey const* composites, int count, int need, Put const& put) {
+  int slices = 32;
+  while (slices > 1 && count * slices > Threads) slices /= 2;
+  for (int first = 0; first < count; first += Threads / slices) {
+    int const i = first + static_cast<int>(threadIdx.x) / slices;
+    int const slice = static_cast<int>(threadIdx.x) % slices;
+    CompositeKey const composite = i < count ? composites[i] : CompositeKey{0};
+    int better = 0;
+#pragma unroll 8
+    for (int j = slice; j < count; j += slices) better += composites[j] > composite;
+    for (int mask = slices / 2; mask > 0; mask /= 2)
+      better += __shfl_xor_sync(full_warp, better, mask);
+    if (i < count && slice == 0 && better < need) put(better, composite);
+  }
+}
+
 /// The place of the need-th best in a histogram whose highest bin holds the best.
 struct Place {
   int bin;
@@ -239,8 +258,12 @@ __device__ void block_descend(Count const& count, Visit const& visit) {
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
   Sum above = inclusive - sum;
+  if constexpr (sizeof(Sum) == sizeof(unsigned)) {
+    above += warp_total(lane < warp ? warp_sums[lane] : 0);
+  } else {
 #pragma unroll
-  for (int w = 0; w < Threads / 32; ++w) above += w < warp ? warp_sums[w] : 0;
+    for (int w = 0; w < Threads / 32; ++w) above += w < warp ? warp_sums[w] : 0;
+  }
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     visit(Bins - 1 - (static_cast<int>(threadIdx.x) * each + i), above, counts[i]);
@@ -257,9 +280,7 @@ __device__ Place block_find(unsigned long long need, Count const& count) {
     if (above < need && need <= above + here) found = {bin, above, here};
   });
   __syncthreads();
-  Place const result = found;
-  __syncthreads();
-  return result;
+  return found;
 }
 
 /// Returns true in the block that is the last of `blocks` to arrive; it sees what the others wrote.

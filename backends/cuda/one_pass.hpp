@@ -11,14 +11,15 @@
 #include "one_pass_batch_launch.hpp"
 #include "one_pass_cluster_launch.hpp"
 #include "one_pass_device_launch.hpp"
+#include "one_pass_held_launch.hpp"
 #include "one_pass_launch.hpp"
 #include "one_pass_layouts.hpp"
 #include "one_pass_warp_launch.hpp"
 
 // one_pass for Kokkos::Cuda. All blocks of the device share few long rows, in one kernel, or in several if rows are
 // very long. In a batch each row has a block or a cluster to itself; few rows of medium length stay in the registers of
-// a cluster, and each of many rows has a warp where k is small. Batches whose keys are not packed are mostly left to the
-// portable text.
+// a cluster, more rows of some thousand keys in those of a block where the output is not sorted, and each of many rows
+// has a warp where k is small. Batches whose keys are not packed are mostly left to the portable text.
 
 namespace ktopk::detail {
 
@@ -42,6 +43,8 @@ struct OnePass<Cuda> {
       cuda::one_pass_device(device, exec.cuda_stream(), problem, options, workspace);
     else if (cuda::one_pass_cluster_supports(device, problem.shape))
       cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
+    else if (cuda::one_pass_held_supports(device, problem.shape, options))
+      cuda::one_pass_held(device, exec.cuda_stream(), problem, options);
     else if (cuda::one_pass_warp_supports(device, problem.shape))
       cuda::one_pass_warp(device, exec.cuda_stream(), problem, options);
     else if (is_batch(problem.shape))

@@ -862,25 +862,14 @@ class RowSelection {
     }
   }
 
-  /// The same for the best `need` of `count` composite keys, in order, behind those above. The place of a composite key
-  /// is the number of better ones, which neighboring threads count together. All threads must see the composite keys.
+  /// The same for the best `need` of `count` composite keys, in order, behind those above. All threads must see the
+  /// composite keys.
   template <class Put>
   __device__ void rank_all(CompositeKey const* composites, int count,
                            Interval<CompositeKey> const& interval, Put const& put) const {
-    int slices = 32;
-    while (slices > 1 && count * slices > Threads) slices /= 2;
-    for (int first = 0; first < count; first += Threads / slices) {
-      int const i = first + static_cast<int>(threadIdx.x) / slices;
-      int const slice = static_cast<int>(threadIdx.x) % slices;
-      CompositeKey const composite = i < count ? composites[i] : CompositeKey{0};
-      int better = 0;
-#pragma unroll 8
-      for (int j = slice; j < count; j += slices) better += composites[j] > composite;
-      for (int mask = slices / 2; mask > 0; mask /= 2)
-        better += __shfl_xor_sync(full_warp, better, mask);
-      if (i < count && slice == 0 && better < interval.need)
-        put(interval.above + better, composite);
-    }
+    block_rank<Threads>(composites, count, interval.need, [&](int place, CompositeKey composite) {
+      put(interval.above + place, composite);
+    });
   }
 
   /// Stores the selected composite keys, best first, by their bins. Returns false if a bin is too crowded for that.
