@@ -75,14 +75,10 @@ struct OrderedBitsBetween {
 
   /// Copies ranks, unless the range is a single rank; returns false if they do not fit.
   bool read(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
-            Stored<Bits> const* keys, int count, bool few_reach) {
-    bool const filters = few_reach && range.span > 0;
-    for (int first = 0; first < count; first += filter_block) {
-      int const length = std::min(count - first, filter_block);
-      bool const fits = filters ? filter_block_in(loops, rank, keys + first, length)
-                                : read_block(loops, rank, keys + first, length);
-      if (!fits) return false;
-    }
+            Stored<Bits> const* keys, int count) {
+    for (int first = 0; first < count; first += filter_block)
+      if (!read_block(loops, rank, keys + first, std::min(count - first, filter_block)))
+        return false;
     return true;
   }
 
@@ -97,19 +93,6 @@ struct OrderedBitsBetween {
   Bits* const ranks = m_memory.get();
 
  private:
-  bool filter_block_in(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
-                       Stored<Bits> const* keys, int length) {
-    std::uint16_t hits[filter_block + 1];
-    int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
-    if (found > capacity - within) return false;
-    for (int h = 0; h < found; ++h) {
-      Bits const here = rank(keys[hits[h]]);
-      ranks[within] = here;
-      within += range.has(here);
-      above += !range.has(here);
-    }
-    return true;
-  }
   bool read_block(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
                   Stored<Bits> const* keys, int length) {
     alignas(64) Bits block[filter_block];
@@ -139,7 +122,7 @@ bool find_pivot_in(OrderedBitsRange<Bits> const& range, HostLoops<Bits> const& l
                    OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
                    Pivot<Bits>& pivot) {
   OrderedBitsBetween<Bits> between(range, count);
-  if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
+  if (!between.read(loops, rank, keys, count)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
   // If all in the range are selected, pivot_of might return a rank below it.
