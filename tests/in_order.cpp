@@ -224,7 +224,7 @@ TEMPLATE_LIST_TEST_CASE("a threshold by strided maxima rejects none of the k bes
       auto const map = ktopk::detail::make_composite_key_map<CompositeKey>(
           make_ordered_bits_map<TestType>({}), count, ties);
       auto const threshold_of = [&](std::vector<Bits> const& keys, int begin) {
-        return threshold_by_classes(loops, keys.data(), 1, map, begin, count, k);
+        return threshold_by_maxima(loops, keys.data(), 1, map, begin, count, k);
       };
       auto const uniform = bits_in<TestType>(Input::uniform, count);
       CHECK(threshold_of(uniform, first) != 0);

@@ -116,17 +116,13 @@ struct KeyScan {
     });
   }
 
-  /// Adds only the digits of the ranks in `range`. If there are many, it computes all digits of a block together.
+  /// Adds only the digits of the ranks in `range`.
   void count_digits_in(std::int64_t begin, std::int64_t end, OrderedBitsDigits<Bits> const& digit,
                        OrderedBitsRange<Bits> range, unsigned* histogram) const {
     DigitCounter counter(histogram, digit.last + 1);
     std::uint16_t hits[filter_block + 1], digits[filter_block + 1];
     blocks(begin, end, [&](Stored<Bits> const* from, std::int64_t, int count) {
       int const found = loops.filter(from, count, map.rank, range, hits);
-      if (found < count / 8) {
-        for (int h = 0; h < found; ++h) ++histogram[digit(map.rank(from[hits[h]]))];
-        return;
-      }
       loops.digits(from, count, map.rank, digit, digits);
       for (int h = 0; h < found; ++h) digits[h] = digits[hits[h]];
       counter.add(digits, found);
@@ -236,48 +232,17 @@ struct ListScan {
 
   static constexpr bool by_loops = sizeof(CompositeKey) == sizeof(CompositeKey64);
 
-  /// Adds the digits of composite keys to `histogram`. As long as most have the first digit or the last, as they have
-  /// if the digit was aimed, it examines only the others one by one.
+  /// Adds the digits of composite keys to `histogram`.
   void count_digits(std::int64_t begin, std::int64_t end,
                     OrderedBitsDigits<CompositeKey> const& digit, unsigned* histogram) const {
-    unsigned const last = digit.last;
-    DigitCounter counter(histogram, last + 1);
-    std::uint16_t found[filter_block + 1];
-    CompositeKey const width = CompositeKey{last} << digit.shift, upper = digit.base + width;
-    CompositeKey const inner = digit.base + (CompositeKey{1} << digit.shift);
-    bool aimed = width >> digit.shift == last && upper > digit.base;
+    DigitCounter counter(histogram, digit.last + 1);
+    std::uint16_t digits[filter_block + 1];
     blocks(begin, end, [&](CompositeKey const* from, int count) {
-      if (aimed) {
-        int const others = filter(from, count, inner, upper - inner - 1, found);
-        int const higher = reaching(from, count, upper);
-        for (int h = 0; h < others; ++h) ++histogram[digit(from[found[h]])];
-        histogram[last] += static_cast<unsigned>(higher);
-        histogram[0] += static_cast<unsigned>(count - others - higher);
-        aimed = others < count / 2;
-        return;
-      }
       if constexpr (by_loops)
-        loops.digits(from, count, {}, digit, found);
+        loops.digits(from, count, {}, digit, digits);
       else
-        for (int i = 0; i < count; ++i) found[i] = static_cast<std::uint16_t>(digit(from[i]));
-      counter.add(found, count);
-    });
-  }
-
-  /// Calls body(found, count) for each block, with the composite keys that reach `least`. About half of them may, so
-  /// each is copied without a branch.
-  template <class Body>
-  void pack_reaching(std::int64_t begin, std::int64_t end, CompositeKey least,
-                     Body const& body) const {
-    ThreadArray<CompositeKey> const memory(filter_block);
-    CompositeKey* const found = memory.get();
-    blocks(begin, end, [&](CompositeKey const* from, int count) {
-      int held = 0;
-      for (int i = 0; i < count; ++i) {
-        found[held] = from[i];
-        held += from[i] >= least;
-      }
-      if (held > 0) body(found, held);
+        for (int i = 0; i < count; ++i) digits[i] = static_cast<std::uint16_t>(digit(from[i]));
+      counter.add(digits, count);
     });
   }
 
@@ -310,16 +275,6 @@ struct ListScan {
         hits[found] = static_cast<std::uint16_t>(i);
         found += from[i] - least <= span;
       }
-      return found;
-    }
-  }
-
-  int reaching(CompositeKey const* from, int count, CompositeKey least) const {
-    if constexpr (by_loops) {
-      return loops.reaching(from, count, least);
-    } else {
-      int found = 0;
-      for (int i = 0; i < count; ++i) found += from[i] >= least;
       return found;
     }
   }
@@ -380,36 +335,25 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
   std::uint16_t hits[streams * filter_block + 1];
   std::int64_t const apart =
       step == 1 && loops.by_streams ? (end - begin) / (streams * filter_block) * filter_block : 0;
-  auto const by_blocks = [&](std::int64_t first, std::int64_t last) {
-    for_each_block_reaching(
-        loops, keys, step, map, first, last, long_block, threshold,
-        [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t block) {
-          body(found, [&](int h) {
-            return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
-          });
-        });
-  };
-  bool crowded = false;
   for (std::int64_t first = begin; first < begin + apart; first += filter_block) {
-    std::int64_t const last = first + (streams - 1) * apart;
-    CompositeKey const reached = threshold();
-    auto const from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
+    std::int64_t const end_of_last = first + (streams - 1) * apart + filter_block;
     Bits least;
-    // Among equal keys, those of one end of the row may reach it alone.
-    if (crowded && !map.is_one_rank_to_reach(reached, from, to + filter_block)) {
-      for (std::int64_t block = first; block <= last; block += apart)
-        by_blocks(block, block + filter_block);
-    } else if (map.rank_to_reach(reached, from, to + filter_block, least)) {
-      int const found =
-          loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
-      crowded = found > filter_block;
-      body(found, [&](int h) {
-        std::int64_t const at = first + hits[h] / filter_block * apart + hits[h] % filter_block;
-        return map(keys[at], static_cast<std::uint64_t>(at));
-      });
-    }
+    if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
+                           static_cast<std::uint64_t>(end_of_last), least))
+      continue;
+    int const found = loops.filter_streams(keys + first, apart, map.rank, ranks_from(least), hits);
+    body(found, [&](int h) {
+      std::int64_t const at = first + hits[h] / filter_block * apart + hits[h] % filter_block;
+      return map(keys[at], static_cast<std::uint64_t>(at));
+    });
   }
-  by_blocks(begin + streams * apart, end);
+  for_each_block_reaching(
+      loops, keys, step, map, begin + streams * apart, end, long_block, threshold,
+      [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t block) {
+        body(found, [&](int h) {
+          return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
+        });
+      });
 }
 
 /// Calls visit(composite) for the keys at from[hits[0]], from[hits[1]] ... from the better end on, where `from` is
@@ -443,16 +387,16 @@ void visit_best_end_first(HostLoops<Bits> const& loops,
 /// Returns a composite key that k of the keys of begin .. end - 1 reach; or 0 if it costs more than it saves: for a
 /// short range, or if the keys may be in order, so that those of one end reject the others.
 template <class Bits, class CompositeKey>
-CompositeKey threshold_by_classes(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
-                                  std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
-                                  std::int64_t begin, std::int64_t end, int k) {
-  StridedMaxima const classes(k);
-  std::int64_t const count = end - begin, least = StridedMaxima::most_in_class * classes.count;
-  if (step != 1 || count < least || !classes.serve(least)) return 0;
+CompositeKey threshold_by_maxima(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                                 std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
+                                 std::int64_t begin, std::int64_t end, int k) {
+  StridedMaxima const maxima(k);
+  std::int64_t const count = end - begin, least = StridedMaxima::most_in_class * maxima.count;
+  if (step != 1 || count < least || !maxima.serve(least)) return 0;
   if (may_be_in_order(map.rank, keys + begin, count)) return 0;
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   int const length = static_cast<int>(std::min(count, most));
-  return static_cast<CompositeKey>(classes.kth(loops, map.rank, keys + begin, length).rank)
+  return static_cast<CompositeKey>(maxima.kth(loops, map.rank, keys + begin, length).rank)
          << map.position_bits;
 }
 
@@ -465,7 +409,7 @@ void for_each_reaching_best_end_first(HostLoops<Bits> const& loops, Stored<Bits>
                                       CompositeKeyMap<Bits, CompositeKey> const& map,
                                       std::int64_t begin, std::int64_t end, int block, int k,
                                       Threshold const& at_least, Visit const& visit) {
-  CompositeKey const known = threshold_by_classes(loops, keys, step, map, begin, end, k);
+  CompositeKey const known = threshold_by_maxima(loops, keys, step, map, begin, end, k);
   auto const threshold = [&] { return std::max(known, at_least()); };
   auto const visit_blocks = [&](std::int64_t first, std::int64_t last, int length) {
     for_each_block_reaching(
