@@ -4,7 +4,7 @@
 #include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/thread_lists.hpp>
 
-#include "best_of_parts.hpp"
+#include "heap_parts.hpp"
 #include "scan.hpp"
 
 namespace ktopk::detail {

@@ -11,8 +11,8 @@
 #include "sort.hpp"
 #include "store_selected.hpp"
 
-// For an implementation in which a thread finds the k best of its part of a row. If a row is one part, they are its
-// selected keys. Otherwise they go to the row's list, from which one thread selects.
+// A thread finds the k best of its part of a row. If a row is one part, they are its selected keys. Otherwise they go to
+// the row's list, from which one thread selects.
 
 namespace ktopk::detail::host {
 
