@@ -5,7 +5,7 @@
 #include <ktopk/detail/thread_lists.hpp>
 
 #include "heap_parts.hpp"
-#include "scan.hpp"
+#include "heap_scan.hpp"
 
 namespace ktopk::detail {
 namespace host {

@@ -7,8 +7,8 @@
 
 #include "bulk_sink.hpp"
 #include "launch.hpp"
+#include "radix_scan.hpp"
 #include "rows_in_cache.hpp"
-#include "scan.hpp"
 
 // Radix selection on hosts, for radix itself and for the rows that one_pass finishes or cannot prove.
 
