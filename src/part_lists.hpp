@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/row_parts.hpp>
 
 #include "algorithms/radix.hpp"
 #include "arrange.hpp"
@@ -11,20 +11,6 @@
 // selected keys. Otherwise the row's list gets them, and an exact selection selects from the list.
 
 namespace ktopk::detail {
-
-/// A group's part of a row.
-struct RowPart {
-  std::int64_t row;
-  Range range;
-  std::int64_t wanted;  // how many of the part can be selected keys
-  std::int64_t first;   // where in the list they go
-  KOKKOS_FUNCTION std::int64_t length() const { return range.end - range.begin; }
-  /// Counts one read of the part.
-  KOKKOS_FUNCTION void tally_read() const {
-    tally(Count::keys_read, length());
-    tally(Count::passes, range.begin == 0 ? 1 : 0);
-  }
-};
 
 template <class Bits, class CompositeKey>
 struct PartLists {
@@ -39,16 +25,12 @@ struct PartLists {
                               : sink.problem.length(row);
   }
   KOKKOS_FUNCTION std::int64_t stride() const { return parts * sink.problem.shape.k; }
-  /// How many composite keys each part of a row gives; only the last part can be shorter than the others.
-  KOKKOS_FUNCTION std::int64_t wanted(std::int64_t row, std::int64_t length) const {
-    std::int64_t const k = sink.problem.selected_count(row);
-    return length < k ? length : k;
+  KOKKOS_FUNCTION RowParts of_row(std::int64_t row) const {
+    return {length(row), sink.problem.selected_count(row), parts};
   }
   KOKKOS_FUNCTION RowPart part(std::int64_t group) const {
-    std::int64_t const row = group / parts, part = group % parts, n = length(row);
-    Range const range = part_of(n, part, parts);
-    std::int64_t const before = part * wanted(row, part_of(n, 0, parts).end);
-    return {row, range, wanted(row, range.end - range.begin), row * stride() + before};
+    std::int64_t const row = group / parts;
+    return of_row(row).part(row, group % parts, row * stride());
   }
   KOKKOS_FUNCTION void put(RowPart const& part, std::int64_t slot, CompositeKey composite) const {
     if (parts == 1)
@@ -58,10 +40,7 @@ struct PartLists {
   }
   /// Validates the list of a row, which is complete now.
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    std::int64_t const n = length(row), part = part_of(n, 0, parts).end;
-    std::int64_t const whole = part > 0 ? n / part : 0;
-    std::int64_t const kept = whole * wanted(row, part) + wanted(row, n - whole * part);
-    validations[row] = {static_cast<Count64>(kept), true};
+    validations[row] = {static_cast<Count64>(of_row(row).listed()), true};
   }
 };
 

@@ -7,7 +7,7 @@
 
 #include "backends/host/bulk_sink.hpp"
 #include "backends/host/in_order.hpp"
-#include "backends/host/scan.hpp"
+#include "backends/host/radix_scan.hpp"
 
 // Whether an optimizer may reorder accesses to keys that are read and written as another type. Each function first
 // accesses memory as the caller does, then as the library does; its result shows the order of the two. None may be

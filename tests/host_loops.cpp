@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
+#include "backends/host/heap_scan.hpp"
 #include "backends/host/prefilter.hpp"
-#include "backends/host/scan.hpp"
 #include "backends/host/shares.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"

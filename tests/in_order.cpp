@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "backends/host/scan.hpp"
+#include "backends/host/heap_scan.hpp"
 #include "backends/host/strided_maxima.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
@@ -141,7 +141,7 @@ TEMPLATE_LIST_TEST_CASE("a row in order wins by its end and by ties", "[in_order
   CHECK(wrong == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", "[in_order]",
+TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the strided maxima", "[in_order]",
                         Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
@@ -149,12 +149,12 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the best of classes", 
     auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int k : {1, 2, 63, 64, 65, 200, StridedMaxima::most_k}) {
-        StridedMaxima const classes(k);
-        for (int count : {4 * classes.count, 4 * classes.count + 77, 64 * classes.count + 99}) {
+        StridedMaxima const maxima(k);
+        for (int count : {4 * maxima.count, 4 * maxima.count + 77, 64 * maxima.count + 99}) {
           auto const keys = bits_in<TestType>(input, count);
           auto const ranks = ranks_of(map, keys);
           for (auto const& loops : all_host_loops<Bits>()) {
-            Bits const least = classes.kth(loops, map, keys.data(), count).rank;
+            Bits const least = maxima.kth(loops, map, keys.data(), count).rank;
             wrong += std::count_if(ranks.begin(), ranks.end(),
                                    [=](Bits rank) { return rank >= least; }) < k;
           }
@@ -172,11 +172,11 @@ int wrong_promises(bits_of<T> common, bits_of<T> other) {
   for (Options const& options : orders())
     for (int k : {2, 64, StridedMaxima::most_k}) {
       auto const map = make_ordered_bits_map<T>(options);
-      StridedMaxima const classes(k);
-      std::vector<Bits> keys(static_cast<std::size_t>(8 * classes.count), common);
+      StridedMaxima const maxima(k);
+      std::vector<Bits> keys(static_cast<std::size_t>(8 * maxima.count), common);
       keys[100] = other;
       for (auto const& loops : all_host_loops<Bits>()) {
-        Bits const least = classes.kth(loops, map, keys.data(), static_cast<int>(keys.size())).rank;
+        Bits const least = maxima.kth(loops, map, keys.data(), static_cast<int>(keys.size())).rank;
         wrong += std::count_if(keys.begin(), keys.end(),
                                [&](Bits key) { return map(key) >= least; }) < k;
       }
@@ -195,7 +195,7 @@ TEMPLATE_TEST_CASE("classes of NaNs of one sign, or of minus zeros, promise no m
     }
 }
 
-TEST_CASE("few more keys than are wanted reach the best of classes", "[in_order]") {
+TEST_CASE("few more keys than are wanted reach the strided maxima", "[in_order]") {
   auto const map = make_ordered_bits_map<float>({});
   for (Input input : {Input::uniform, Input::ascending, Input::descending, Input::normal})
     for (int k : {1, 32, 64, 100, StridedMaxima::most_k}) {
@@ -224,7 +224,7 @@ TEMPLATE_LIST_TEST_CASE("a threshold by strided maxima rejects none of the k bes
       auto const map = ktopk::detail::make_composite_key_map<CompositeKey>(
           make_ordered_bits_map<TestType>({}), count, ties);
       auto const threshold_of = [&](std::vector<Bits> const& keys, int begin) {
-        return threshold_by_classes(loops, keys.data(), 1, map, begin, count, k);
+        return threshold_by_maxima(loops, keys.data(), 1, map, begin, count, k);
       };
       auto const uniform = bits_in<TestType>(Input::uniform, count);
       CHECK(threshold_of(uniform, first) != 0);

@@ -32,23 +32,20 @@ class Appender {
     m_holds += wanted;
     if (m_holds == most_held) flush();
   }
-  /// Adds those of composite(0) .. composite(count - 1) that reach `least`; returns the best of all.
+  /// Adds those of composite(0) .. composite(count - 1) that reach `least`.
   template <class MakeComposite>
-  CompositeKey add_reaching(int count, CompositeKey least, MakeComposite const& composite) {
+  void add_reaching(int count, CompositeKey least, MakeComposite const& composite) {
     constexpr int stride = most_held / 2;
-    CompositeKey best = 0;
     for (int first = 0; first < count; first += stride) {
       if (m_holds > most_held - stride) flush();
       int const end = first + stride < count ? first + stride : count;
       int holds = m_holds;  // a copy that no store can change stays in a register
       for (int i = first; i < end; ++i) {
         CompositeKey const next = m_held[holds] = composite(i);
-        best = next > best ? next : best;
         holds += next >= least;
       }
       m_holds = holds;
     }
-    return best;
   }
   void flush() {
     if (m_holds == 0) return;

@@ -31,15 +31,6 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline typename Lanes<Bits>::Vector load_lane
   return lanes;
 }
 
-template <class Vector>
-KTOPK_VBMI2 [[gnu::always_inline]] inline Vector lesser(Vector const& a, Vector const& b) {
-  return a < b ? a : b;
-}
-template <class Vector>
-KTOPK_VBMI2 [[gnu::always_inline]] inline Vector greater(Vector const& a, Vector const& b) {
-  return a > b ? a : b;
-}
-
 /// Returns a mask: bit j is set if bit j of `lanes` is set and lane j of `a` is at most that of `b`.
 template <class Bits>
 KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
@@ -54,83 +45,6 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t at_most(
   if constexpr (sizeof(Bits) == 8)
     return _mm512_mask_cmple_epu64_mask(static_cast<__mmask8>(lanes), x, y);
 }
-
-/// Returns a mask: bit j is set if the rank of keys[j] is in the range. It does what OrderedBitsMap does, on a vector.
-template <class Bits>
-KTOPK_VBMI2 [[gnu::always_inline]] inline std::uint64_t lanes_in_range(
-    Stored<Bits> const* keys, OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
-  using Vector = typename Lanes<Bits>::Vector;
-  using Signed = typename Lanes<Bits>::Signed;
-  Vector const key = load_lanes<Bits>(keys), zero{};
-  Vector const plain = key == zero + map.minus_zero ? zero : key;
-  Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
-                                                    (std::numeric_limits<Bits>::digits - 1));
-  Vector const ordered = plain ^ ((sign_fill & map.negative) ^ map.always);
-  Vector const rank =
-      (key & map.magnitude) > zero + map.infinity ? zero + map.ordered_nan : ordered;
-  return at_most<Bits>(rank - range.least, zero + range.span);
-}
-
-/// A prefilter for vectors of keys.
-template <class Bits, bool by_ends>
-class PrefilterLanes {
- public:
-  using Vector = typename Lanes<Bits>::Vector;
-  static constexpr int count = Lanes<Bits>::count;
-
-  explicit PrefilterLanes(Prefilter<Bits> const& prefilter) : m_prefilter(prefilter) {}
-
-  KTOPK_VBMI2 [[gnu::always_inline]] bool is_exact() const { return m_prefilter.is_exact(); }
-  /// Whether one of 64 keys may pass.
-  KTOPK_VBMI2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
-    if constexpr (by_ends) return reaches_an_end(keys);
-    return is_any_within(keys);
-  }
-  /// Returns a mask: bit j is set if keys[j] passes.
-  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Stored<Bits> const* keys) const {
-    Vector const key = load_lanes<Bits>(keys);
-    if constexpr (!by_ends) return within(key - m_prefilter.first());
-    return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
-  }
-
- private:
-  using Signed = typename Lanes<Bits>::Signed;
-
-  /// Maxima and comparisons take turns: a core has one unit for each.
-  KTOPK_VBMI2 [[gnu::always_inline]] bool reaches_an_end(Stored<Bits> const* keys) const {
-    Signed highest = Signed{} + std::numeric_limits<std::make_signed_t<Bits>>::min();
-    std::uint64_t lower = every_lane;
-    for (int j = 0; j < 64; j += count) {
-      Vector const key = load_lanes<Bits>(keys + j);
-      highest = greater(highest, reinterpret_cast<Signed>(key));
-      lower = at_most<Bits>(key, below_unsigned(), lower);
-    }
-    return (from_signed(reinterpret_cast<Vector>(highest)) | (lower ^ every_lane)) != 0;
-  }
-  KTOPK_VBMI2 [[gnu::always_inline]] bool is_any_within(Stored<Bits> const* keys) const {
-    Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
-    for (int j = 0; j < 64; j += count)
-      nearest = lesser(nearest, load_lanes<Bits>(keys + j) - m_prefilter.first());
-    return within(nearest) != 0;
-  }
-
-  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
-    return at_most<Bits>(distance, Vector{} + m_prefilter.span());
-  }
-  /// Compares as unsigned numbers what the least signed one is added to.
-  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t from_signed(Vector const& key) const {
-    constexpr Bits least = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
-    auto const from = static_cast<Bits>(static_cast<Bits>(m_prefilter.from_signed()) ^ least);
-    return at_most<Bits>(Vector{} + from, key ^ least);
-  }
-  /// The end by unsigned order is never the first of all numbers.
-  KTOPK_VBMI2 [[gnu::always_inline]] Vector below_unsigned() const {
-    return Vector{} + static_cast<Bits>(m_prefilter.from_unsigned() - 1);
-  }
-
-  static constexpr std::uint64_t every_lane = ~std::uint64_t{0} >> (64 - count);
-  Prefilter<Bits> m_prefilter;
-};
 
 /// Appends place + j for every bit j that is set; returns how many places there are then.
 KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, int place,
@@ -151,24 +65,80 @@ KTOPK_VBMI2 [[gnu::always_inline]] inline int append_places(std::uint64_t mask, 
 /// It may store beyond the last hit, but not beyond as many places as it examined keys.
 template <class Bits, bool by_ends>
 struct Vbmi2Chunk {
+  using Vector = typename Lanes<Bits>::Vector;
+  using Signed = typename Lanes<Bits>::Signed;
+  static constexpr int lanes = Lanes<Bits>::count;
   static constexpr int size = 64;
+
   OrderedBitsMap<Bits> map;
   OrderedBitsRange<Bits> range;
-  PrefilterLanes<Bits, by_ends> prefilter;
-
-  Vbmi2Chunk(OrderedBitsMap<Bits> const& rank, OrderedBitsRange<Bits> ranks,
-             Prefilter<Bits> const& prefilter_)
-      : map(rank), range(ranks), prefilter(prefilter_) {}
+  Prefilter<Bits> prefilter;
 
   KTOPK_VBMI2 [[gnu::always_inline]] int add(Stored<Bits> const* keys, int place,
                                              std::uint16_t* hits, int found) const {
-    if (!prefilter.passes_any(keys)) return found;
+    if (!passes_any(keys)) return found;
     std::uint64_t mask = 0;
-    for (int j = 0; j < size; j += Lanes<Bits>::count)
-      mask |= (prefilter.is_exact() ? prefilter.passing(keys + j)
-                                    : lanes_in_range(keys + j, map, range))
-              << j;
+    for (int j = 0; j < size; j += lanes)
+      mask |= (prefilter.is_exact() ? passing(keys + j) : in_range(keys + j)) << j;
     return append_places(mask, place, hits, found);
+  }
+
+ private:
+  static constexpr std::uint64_t every_lane = ~std::uint64_t{0} >> (64 - lanes);
+
+  /// Whether one of 64 keys may pass.
+  KTOPK_VBMI2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
+    if constexpr (by_ends) return reaches_an_end(keys);
+    Vector nearest = Vector{} + std::numeric_limits<Bits>::max();
+    for (int j = 0; j < size; j += lanes) {
+      Vector const distance = load_lanes<Bits>(keys + j) - prefilter.first();
+      nearest = distance < nearest ? distance : nearest;
+    }
+    return within(nearest) != 0;
+  }
+  /// Maxima and comparisons take turns: a core has one unit for each.
+  KTOPK_VBMI2 [[gnu::always_inline]] bool reaches_an_end(Stored<Bits> const* keys) const {
+    Signed highest = Signed{} + std::numeric_limits<std::make_signed_t<Bits>>::min();
+    std::uint64_t lower = every_lane;
+    for (int j = 0; j < size; j += lanes) {
+      Vector const key = load_lanes<Bits>(keys + j);
+      auto const number = reinterpret_cast<Signed>(key);
+      highest = highest > number ? highest : number;
+      lower = at_most<Bits>(key, below_unsigned(), lower);
+    }
+    return (from_signed(reinterpret_cast<Vector>(highest)) | (lower ^ every_lane)) != 0;
+  }
+
+  /// Returns a mask: bit j is set if keys[j] passes the prefilter.
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t passing(Stored<Bits> const* keys) const {
+    Vector const key = load_lanes<Bits>(keys);
+    if constexpr (!by_ends) return within(key - prefilter.first());
+    return from_signed(key) | (at_most<Bits>(key, below_unsigned()) ^ every_lane);
+  }
+  /// Returns a mask: bit j is set if the rank of keys[j] is in the range. It does what OrderedBitsMap does, on a vector.
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t in_range(Stored<Bits> const* keys) const {
+    Vector const key = load_lanes<Bits>(keys), zero{};
+    Vector const plain = key == zero + map.minus_zero ? zero : key;
+    Vector const sign_fill = reinterpret_cast<Vector>(reinterpret_cast<Signed>(plain) >>
+                                                      (std::numeric_limits<Bits>::digits - 1));
+    Vector const ordered = plain ^ ((sign_fill & map.negative) ^ map.always);
+    Vector const rank =
+        (key & map.magnitude) > zero + map.infinity ? zero + map.ordered_nan : ordered;
+    return at_most<Bits>(rank - range.least, zero + range.span);
+  }
+
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t within(Vector const& distance) const {
+    return at_most<Bits>(distance, Vector{} + prefilter.span());
+  }
+  /// Compares as unsigned numbers what the least signed one is added to.
+  KTOPK_VBMI2 [[gnu::always_inline]] std::uint64_t from_signed(Vector const& key) const {
+    constexpr Bits least = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
+    auto const from = static_cast<Bits>(static_cast<Bits>(prefilter.from_signed()) ^ least);
+    return at_most<Bits>(Vector{} + from, key ^ least);
+  }
+  /// The end by unsigned order is never the first of all numbers.
+  KTOPK_VBMI2 [[gnu::always_inline]] Vector below_unsigned() const {
+    return Vector{} + static_cast<Bits>(prefilter.from_unsigned() - 1);
   }
 };
 

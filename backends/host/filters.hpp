@@ -65,62 +65,64 @@ struct PlainChunk {
   }
 };
 
-// The filters of HostLoops for one kind of processor.
-#define KTOPK_FILTERS(suffix, attribute, Chunk)                                                   \
-  template <bool fetches, bool by_ends, class Bits>                                               \
-  attribute int filter_chunks_##suffix(Stored<Bits> const* keys, int count,                       \
-                                       Chunk<Bits, by_ends> chunk, std::uint16_t* hits) {         \
-    constexpr int size = chunk.size;                                                              \
-    int found = 0, i = 0;                                                                         \
-    for (; i + size <= count; i += size) {                                                        \
-      if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                   \
-      found = chunk.add(keys + i, i, hits, found);                                                \
-    }                                                                                             \
-    for (; i < count; ++i) {                                                                      \
-      hits[found] = static_cast<std::uint16_t>(i);                                                \
-      found += chunk.range.has(chunk.map(keys[i]));                                               \
-    }                                                                                             \
-    return found;                                                                                 \
-  }                                                                                               \
-  template <bool by_ends, class Bits>                                                             \
-  attribute int filter_chunks_of_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,   \
-                                                  Chunk<Bits, by_ends> chunk,                     \
-                                                  std::uint16_t* hits) {                          \
-    constexpr int size = chunk.size;                                                              \
-    int found = 0;                                                                                \
-    for (int i = 0; i < filter_block; i += size)                                                  \
-      for (int s = 0; s < streams; ++s) {                                                         \
-        Stored<Bits> const* const from = keys + s * apart + i;                                    \
-        found = chunk.add(from, s * filter_block + i, hits, found);                               \
-      }                                                                                           \
-    return found;                                                                                 \
-  }                                                                                               \
-  template <bool fetches, class Bits>                                                             \
-  int filter_##suffix(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,      \
-                      OrderedBitsRange<Bits> range, std::uint16_t* hits) {                        \
-    Prefilter<Bits> const prefilter(rank, range);                                                 \
-    if (prefilter.by_ends())                                                                      \
-      return filter_chunks_##suffix<fetches, true, Bits>(keys, count, {rank, range, prefilter},   \
-                                                         hits);                                   \
-    return filter_chunks_##suffix<fetches, false, Bits>(keys, count, {rank, range, prefilter},    \
-                                                        hits);                                    \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  int filter_streams_##suffix(Stored<Bits> const* keys, std::int64_t apart,                       \
-                              OrderedBitsMap<Bits> const& rank, OrderedBitsRange<Bits> range,     \
-                              std::uint16_t* hits) {                                              \
-    Prefilter<Bits> const prefilter(rank, range);                                                 \
-    if (prefilter.by_ends())                                                                      \
-      return filter_chunks_of_streams_##suffix<true, Bits>(keys, apart, {rank, range, prefilter}, \
-                                                           hits);                                 \
-    return filter_chunks_of_streams_##suffix<false, Bits>(keys, apart, {rank, range, prefilter},  \
-                                                          hits);                                  \
-  }                                                                                               \
-  template <class Bits>                                                                           \
-  void set_filters_##suffix(HostLoops<Bits>& loops) {                                             \
-    bool const fetches = gains_by_fetching();                                                     \
-    loops.filter = fetches ? filter_##suffix<true, Bits> : filter_##suffix<false, Bits>;          \
-    loops.filter_streams = filter_streams_##suffix<Bits>;                                         \
-  }
+/// The filters of HostLoops for one kind of processor, with a prefilter of a known kind.
+#define KTOPK_HOST_FILTERS(Filters, attribute, ChunkOf)                                          \
+  struct Filters {                                                                               \
+    template <class Bits, bool by_ends>                                                          \
+    using Chunk = ChunkOf<Bits, by_ends>;                                                        \
+    template <bool fetches, class Bits, bool by_ends>                                            \
+    attribute static int filter(Stored<Bits> const* keys, int count, Chunk<Bits, by_ends> chunk, \
+                                std::uint16_t* hits) {                                           \
+      constexpr int size = chunk.size;                                                           \
+      int found = 0, i = 0;                                                                      \
+      for (; i + size <= count; i += size) {                                                     \
+        if constexpr (fetches) fetch_ahead<Bits, size>(keys + i);                                \
+        found = chunk.add(keys + i, i, hits, found);                                             \
+      }                                                                                          \
+      for (; i < count; ++i) {                                                                   \
+        hits[found] = static_cast<std::uint16_t>(i);                                             \
+        found += chunk.range.has(chunk.map(keys[i]));                                            \
+      }                                                                                          \
+      return found;                                                                              \
+    }                                                                                            \
+    template <class Bits, bool by_ends>                                                          \
+    attribute static int filter_streams(Stored<Bits> const* keys, std::int64_t apart,            \
+                                        Chunk<Bits, by_ends> chunk, std::uint16_t* hits) {       \
+      constexpr int size = chunk.size;                                                           \
+      int found = 0;                                                                             \
+      for (int i = 0; i < filter_block; i += size)                                               \
+        for (int s = 0; s < streams; ++s) {                                                      \
+          Stored<Bits> const* const from = keys + s * apart + i;                                 \
+          found = chunk.add(from, s * filter_block + i, hits, found);                            \
+        }                                                                                        \
+      return found;                                                                              \
+    }                                                                                            \
+  };
+
+/// Calls filter(chunk) with the kind of chunk that suits the range.
+template <class Filters, class Bits, class Filter>
+int with_chunk(OrderedBitsMap<Bits> const& rank, OrderedBitsRange<Bits> range,
+               Filter const& filter) {
+  Prefilter<Bits> const prefilter(rank, range);
+  if (prefilter.by_ends())
+    return filter(typename Filters::template Chunk<Bits, true>{rank, range, prefilter});
+  return filter(typename Filters::template Chunk<Bits, false>{rank, range, prefilter});
+}
+
+template <class Filters, bool fetches, class Bits>
+int filter(Stored<Bits> const* keys, int count, OrderedBitsMap<Bits> const& rank,
+           OrderedBitsRange<Bits> range, std::uint16_t* hits) {
+  return with_chunk<Filters>(rank, range, [=](auto const& chunk) {
+    return Filters::template filter<fetches, Bits>(keys, count, chunk, hits);
+  });
+}
+
+template <class Filters, class Bits>
+int filter_streams(Stored<Bits> const* keys, std::int64_t apart, OrderedBitsMap<Bits> const& rank,
+                   OrderedBitsRange<Bits> range, std::uint16_t* hits) {
+  return with_chunk<Filters>(rank, range, [=](auto const& chunk) {
+    return Filters::template filter_streams<Bits>(keys, apart, chunk, hits);
+  });
+}
 
 }  // namespace ktopk::detail

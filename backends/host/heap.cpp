@@ -4,8 +4,8 @@
 #include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/thread_lists.hpp>
 
-#include "best_of_parts.hpp"
-#include "scan.hpp"
+#include "heap_parts.hpp"
+#include "heap_scan.hpp"
 
 namespace ktopk::detail {
 namespace host {
@@ -81,7 +81,7 @@ void Heap<Host>::run(Exec const& exec, Problem<Bits> const& problem, Options con
     host::SelectByHeap<Bits, CompositeKey> const select{pick_host_loops<Bits>()};
     std::int64_t const rows = problem.shape.rows;
     host::launch("ktopk::host::heap::parts", exec, rows * lists.parts, [=](std::int64_t index) {
-      host::RowPart const part = lists.part(index);
+      RowPart const part = lists.part(index);
       if (part.wanted > 0) select(lists, part);
       lists.close(part);
     });

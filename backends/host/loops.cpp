@@ -188,107 +188,69 @@ template <bool Late, class IsIt>
   return place;
 }
 
-/// The greatest number_of(key), the block of keys first .. end - 1 that holds it, and the greatest other_of(key).
-template <class Number, class Other>
-struct BestBlock {
-  Number most = std::numeric_limits<Number>::min();
-  Other other = std::numeric_limits<Other>::min();
+/// The greatest of some ranks, the block of keys first .. end - 1 that holds it, and the least of the ranks.
+template <class Bits>
+struct BestBlock : Extremes<Bits> {
   int first = 0, end = 0;
 };
 
-// The best of a block is cheap to find, and only one block is examined again for its place. What follows the best of
-// all numbers need not be read, unless the caller asks for the others.
-template <bool Late, bool AsksOthers, class Bits, class NumberOf, class OtherOf>
-[[gnu::always_inline]] inline auto find_best_block(Stored<Bits> const* keys, int count,
-                                                   bool from_memory, NumberOf const& number_of,
-                                                   OtherOf const& other_of) {
-  using Number = decltype(number_of(*keys));
-  using Block = BestBlock<Number, decltype(other_of(*keys))>;
+// The best of a block is cheap to find, and only one block is examined again for its place.
+template <bool Late, class Bits, class OrderedBitsOf>
+[[gnu::always_inline]] inline BestBlock<Bits> find_best_block(
+    Stored<Bits> const* keys, int count, bool from_memory, OrderedBitsOf const& ordered_bits_of) {
   constexpr int size = 512;
   bool const fetches = from_memory && gains_by_fetching_blocks();
-  auto const greater = [](auto a, auto b) { return a > b ? a : b; };
-  Block best;
+  BestBlock<Bits> best;
   for (int first = 0; first < count; first += size) {
     int const end = count - first < size ? count : first + size;
     if (fetches) fetch_ahead<Bits, size>(keys + first);
-    Block here;
+    Extremes<Bits> here;
     for (int i = first; i < end; ++i) {
-      here.most = greater(here.most, number_of(keys[i]));
-      here.other = greater(here.other, other_of(keys[i]));
+      Bits const rank = ordered_bits_of(keys[i]);
+      here.most = rank > here.most ? rank : here.most;
+      here.least = rank < here.least ? rank : here.least;
     }
     bool const is_better = Late ? here.most >= best.most : here.most > best.most;
     best.most = is_better ? here.most : best.most;
     best.first = is_better ? first : best.first;
-    best.other = greater(best.other, here.other);
-    constexpr Number best_of_all = std::numeric_limits<Number>::max();
-    if (!Late && !AsksOthers && best.most == best_of_all) break;
+    best.least = here.least < best.least ? here.least : best.least;
   }
   best.end = count - best.first < size ? count : best.first + size;
   return best;
 }
 
-/// The place of the first or last key of a block for which is_best(key); there must be one.
-template <bool Late, class Bits, class Block, class IsBest>
-[[gnu::always_inline]] inline int place_in(Block const& block, Stored<Bits> const* keys,
-                                           IsBest const& is_best) {
+/// The place of the first or last key of a block with its greatest rank.
+template <bool Late, class Bits, class OrderedBitsOf>
+[[gnu::always_inline]] inline int place_in(BestBlock<Bits> const& block, Stored<Bits> const* keys,
+                                           OrderedBitsOf const& ordered_bits_of) {
   Stored<Bits> const* const from = keys + block.first;
-  return block.first +
-         place_of<Late>(block.end - block.first, [&](int i) { return is_best(from[i]); });
+  return block.first + place_of<Late>(block.end - block.first, [&](int i) {
+           return ordered_bits_of(from[i]) == block.most;
+         });
 }
 
 /// The place of the best of all keys by ordered_bits_of(key).
 template <bool Late, class Bits, class OrderedBitsOf>
 [[gnu::always_inline]] inline int best_by(Stored<Bits> const* keys, int count, bool from_memory,
                                           OrderedBitsOf const& ordered_bits_of) {
-  auto const best = find_best_block<Late, false, Bits>(keys, count, from_memory, ordered_bits_of,
-                                                       [](Bits) { return Bits{0}; });
-  return place_in<Late, Bits>(best, keys,
-                              [&](Bits key) { return ordered_bits_of(key) == best.most; });
+  auto const best = find_best_block<Late, Bits>(keys, count, from_memory, ordered_bits_of);
+  return place_in<Late, Bits>(best, keys, ordered_bits_of);
 }
 
-/// The place of the best floating-point number, by its bits as a signed and as an unsigned number alone. It is the one
-/// of the better sign that is farthest from zero, or the nearest if three keys that it looks at first have the other
-/// sign. Returns -1 if there may be NaN, if zeros of both signs may be the best, or if a key has a sign that those
-/// three lack.
+/// The place of the best floating-point number by bits that have no regard to NaN and to the sign of zero; -1 if there is
+/// NaN, or if a zero is the best.
 template <bool Late, class Bits>
 [[gnu::always_inline]] inline int best_number(Stored<Bits> const* keys, int count, bool from_memory,
                                               OrderedBitsMap<Bits> const& map) {
-  using Signed = std::make_signed_t<Bits>;
-  Bits const sign = map.minus_zero, infinity = map.infinity;
-  Bits const minus_infinity = static_cast<Bits>(sign | infinity);
-  auto const plus_infinity = static_cast<Signed>(infinity);
-  auto const as_signed = [](Bits key) { return static_cast<Signed>(key); };
-  auto const as_unsigned = [](Bits key) { return key; };
-  auto const complement = [](Bits key) { return static_cast<Bits>(~key); };
-  auto const is = [](Bits wanted) { return [wanted](Bits key) { return key == wanted; }; };
-
-  bool const largest = map.ordered(0) > map.ordered(sign);
-  Bits const first = keys[0], middle = keys[count / 2], last = keys[count - 1];
-  if (largest && (first & middle & last & sign) == 0) {
-    auto const best =
-        find_best_block<Late, true, Bits>(keys, count, from_memory, as_signed, as_unsigned);
-    bool const are_numbers = best.most <= plus_infinity && best.other <= minus_infinity;
-    bool const is_one_zero = best.most > 0 || best.other == 0;
-    return are_numbers && is_one_zero
-               ? place_in<Late, Bits>(best, keys, is(static_cast<Bits>(best.most)))
-               : -1;
-  }
-  if (!largest && ((first | middle | last) & sign) != 0) {
-    auto const best =
-        find_best_block<Late, true, Bits>(keys, count, from_memory, as_unsigned, as_signed);
-    bool const are_numbers = best.most <= minus_infinity && best.other <= plus_infinity;
-    return are_numbers && best.most > sign ? place_in<Late, Bits>(best, keys, is(best.most)) : -1;
-  }
-  auto const best =
-      find_best_block<Late, true, Bits>(keys, count, from_memory, complement, as_unsigned);
-  Bits const nearest = complement(best.most), farthest = best.other;
-  bool const are_numbers = static_cast<Bits>(farthest & map.magnitude) <= infinity;
-  bool const have_one_sign = static_cast<Bits>((nearest ^ farthest) & sign) == 0;
-  return are_numbers && have_one_sign ? place_in<Late, Bits>(best, keys, is(nearest)) : -1;
+  auto const ordered = [&](Bits key) { return map.ordered(key); };
+  auto const best = find_best_block<Late, Bits>(keys, count, from_memory, ordered);
+  bool const are_numbers = map.is_number(best.least) && map.is_number(best.most);
+  bool const is_zero = (map.key_of(best.most) & map.magnitude) == 0;
+  return are_numbers && !is_zero ? place_in<Late, Bits>(best, keys, ordered) : -1;
 }
 
 template <bool Late, class Bits>
-[[gnu::always_inline]] inline int best_plain(Stored<Bits> const* keys, int count,
+[[gnu::always_inline]] inline int best_place(Stored<Bits> const* keys, int count,
                                              OrderedBitsMap<Bits> const& rank, bool from_memory) {
   OrderedBitsMap<Bits> const map = rank;
   if (map.is_flip())
@@ -298,6 +260,14 @@ template <bool Late, class Bits>
   return place >= 0
              ? place
              : best_by<Late, Bits>(keys, count, from_memory, [&](Bits key) { return map(key); });
+}
+
+template <class Bits>
+[[gnu::always_inline]] inline int best_plain(Stored<Bits> const* keys, int count,
+                                             OrderedBitsMap<Bits> const& rank, bool late,
+                                             bool from_memory) {
+  return late ? best_place<true>(keys, count, rank, from_memory)
+              : best_place<false>(keys, count, rank, from_memory);
 }
 
 /// Whether is_wrong(here, next) for any two neighbors. It reads little if some are found early.
@@ -393,90 +363,36 @@ template <class Bits>
     strided_maxima_by<Bits>(keys, count, [&](Bits key) { return map(key); }, classes, best);
 }
 
-#define KTOPK_HOST_LOOPS(suffix, attribute)                                                     \
-  template <class Bits>                                                                         \
-  attribute void digits_##suffix(Stored<Bits> const* keys, int count,                           \
-                                 OrderedBitsMap<Bits> const& rank,                              \
-                                 OrderedBitsDigits<Bits> const& digit, std::uint16_t* digits) { \
-    digits_plain(keys, count, rank, digit, digits);                                             \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute void ranks_##suffix(Stored<Bits> const* keys, int count,                            \
-                                OrderedBitsMap<Bits> const& rank, Bits* ranks) {                \
-    ranks_plain(keys, count, rank, ranks);                                                      \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute Reached<Bits> kth_##suffix(Bits const* ranks, int count, int k) {                   \
-    return kth_plain(ranks, count, k);                                                          \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute void slots_##suffix(Bits const* ranks, int count, Bits* slots) {                    \
-    slots_plain(ranks, count, slots);                                                           \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute int reaching_##suffix(Bits const* ranks, int count, Bits least) {                   \
-    return reaching_plain(ranks, count, least);                                                 \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute int best_##suffix(Stored<Bits> const* keys, int count,                              \
-                              OrderedBitsMap<Bits> const& rank, bool late, bool from_memory) {  \
-    return late ? best_plain<true>(keys, count, rank, from_memory)                              \
-                : best_plain<false>(keys, count, rank, from_memory);                            \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute Monotonicity monotonicity_##suffix(Stored<Bits> const* keys, int count,             \
-                                               OrderedBitsMap<Bits> const& rank) {              \
-    return monotonicity_plain(keys, count, rank);                                               \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  attribute void strided_maxima_##suffix(Stored<Bits> const* keys, int count,                   \
-                                         OrderedBitsMap<Bits> const& rank, int classes,         \
-                                         Bits* best) {                                          \
-    strided_maxima_plain(keys, count, rank, classes, best);                                     \
-  }                                                                                             \
-  template <class Bits>                                                                         \
-  HostLoops<Bits> loops_##suffix() {                                                            \
-    HostLoops<Bits> loops{nullptr,                                                              \
-                          nullptr,                                                              \
-                          digits_##suffix<Bits>,                                                \
-                          ranks_##suffix<Bits>,                                                 \
-                          kth_##suffix<Bits>,                                                   \
-                          slots_##suffix<Bits>,                                                 \
-                          reaching_##suffix<Bits>,                                              \
-                          best_##suffix<Bits>,                                                  \
-                          monotonicity_##suffix<Bits>,                                          \
-                          strided_maxima_##suffix<Bits>,                                        \
-                          gains_by_streams()};                                                  \
-    set_filters_##suffix(loops);                                                                \
-    return loops;                                                                               \
-  }
-
-KTOPK_FILTERS(portable, , PlainChunk)
+KTOPK_HOST_FILTERS(BaselineFilters, , PlainChunk)
 #if defined(KTOPK_HOST_TARGETS)
-KTOPK_FILTERS(avx2, KTOPK_AVX2, Avx2Chunk)
-KTOPK_FILTERS(avx512, KTOPK_AVX512, PlainChunk)
-KTOPK_FILTERS(vbmi2, KTOPK_VBMI2, Vbmi2Chunk)
+KTOPK_HOST_FILTERS(Avx2Filters, KTOPK_AVX2, Avx2Chunk)
+KTOPK_HOST_FILTERS(Avx512Filters, KTOPK_AVX512, PlainChunk)
+KTOPK_HOST_FILTERS(Vbmi2Filters, KTOPK_VBMI2, Vbmi2Chunk)
 #endif
-KTOPK_FOR_EACH_HOST_TARGET(KTOPK_HOST_LOOPS)
-#undef KTOPK_HOST_LOOPS
-#undef KTOPK_FILTERS
+#undef KTOPK_HOST_FILTERS
 
-#if defined(KTOPK_HOST_TARGETS)
-template <class Bits>
-HostLoops<Bits> loops_vbmi2() {
-  HostLoops<Bits> loops = loops_avx512<Bits>();
-  set_filters_vbmi2(loops);
-  return loops;
+template <class Target, class Filters, class Bits>
+HostLoops<Bits> loops_for() {
+  return {gains_by_fetching() ? filter<Filters, true, Bits> : filter<Filters, false, Bits>,
+          filter_streams<Filters, Bits>,
+          Target::template run<digits_plain<Bits>>,
+          Target::template run<ranks_plain<Bits>>,
+          Target::template run<kth_plain<Bits>>,
+          Target::template run<slots_plain<Bits>>,
+          Target::template run<reaching_plain<Bits>>,
+          Target::template run<best_plain<Bits>>,
+          Target::template run<monotonicity_plain<Bits>>,
+          Target::template run<strided_maxima_plain<Bits>>,
+          gains_by_streams()};
 }
-#endif
 
 template <class Bits>
 std::vector<HostLoops<Bits>> all_host_loops() {
-  std::vector<HostLoops<Bits>> all{loops_portable<Bits>()};
+  std::vector<HostLoops<Bits>> all{loops_for<BaselineTarget, BaselineFilters, Bits>()};
 #if defined(KTOPK_HOST_TARGETS)
-  if (runs_avx2()) all.push_back(loops_avx2<Bits>());
-  if (runs_avx512()) all.push_back(loops_avx512<Bits>());
-  if (runs_vbmi2()) all.push_back(loops_vbmi2<Bits>());
+  if (runs_avx2()) all.push_back(loops_for<Avx2Target, Avx2Filters, Bits>());
+  if (runs_avx512()) all.push_back(loops_for<Avx512Target, Avx512Filters, Bits>());
+  if (runs_vbmi2()) all.push_back(loops_for<Avx512Target, Vbmi2Filters, Bits>());
 #endif
   return all;
 }
@@ -484,9 +400,11 @@ std::vector<HostLoops<Bits>> all_host_loops() {
 template <class Bits>
 HostLoops<Bits> pick_host_loops() {
 #if defined(KTOPK_HOST_TARGETS)
-  if (runs_vbmi2()) return loops_vbmi2<Bits>();
+  if (runs_vbmi2()) return loops_for<Avx512Target, Vbmi2Filters, Bits>();
+  if (runs_avx512()) return loops_for<Avx512Target, Avx512Filters, Bits>();
+  if (runs_avx2()) return loops_for<Avx2Target, Avx2Filters, Bits>();
 #endif
-  return KTOPK_FASTEST_ON_HOST(loops, Bits)();
+  return loops_for<BaselineTarget, BaselineFilters, Bits>();
 }
 
 #if !defined(KTOPK_HEADER_ONLY)

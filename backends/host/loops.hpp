@@ -22,10 +22,10 @@ inline constexpr int streams = 4;
 inline constexpr int long_block = streams * filter_block;
 
 /// The first of the places begin .. end - 1 for which is_before(place) is false, or `end`.
-template <class IsBefore>
-int first_place_behind(int begin, int end, IsBefore const& is_before) {
+template <class Place, class IsBefore>
+Place first_place_behind(Place begin, Place end, IsBefore const& is_before) {
   while (begin < end) {
-    int const middle = begin + (end - begin) / 2;
+    Place const middle = begin + (end - begin) / 2;
     if (is_before(middle))
       begin = middle + 1;
     else

@@ -150,11 +150,11 @@ void share_all(Exec const& exec, Problem<Bits> const& problem,
   OnePassLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
   host::keep_reaching(exec, problem, map, work);
   BulkSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
-  host::radix_select(exec,
-                     ListSource<Bits, CompositeKey>{problem, work.kept.composites,
-                                                    work.kept.capacity, work.kept.validations, map,
-                                                    work.kept.thresholds, work.kept.best_ranks},
-                     work.finish, sink);
+  host::radix_select(
+      exec,
+      ListSource<Bits, CompositeKey>{problem, work.kept.composites, work.kept.capacity,
+                                     work.kept.validations, work.kept.thresholds},
+      work.finish, sink);
   host::fall_back(
       exec,
       KeySource<Bits, CompositeKey>{problem, map, work.kept.validations, pick_host_loops<Bits>()},

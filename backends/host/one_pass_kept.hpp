@@ -21,20 +21,17 @@ struct Kept {
   Kept(WorkspaceLayout& layout, std::int64_t rows, OnePassPlan const& plan)
       : capacity(plan.capacity),
         thresholds(layout.take<CompositeKey>(rows)),
-        best_ranks(layout.take<Count64>(rows)),
         validations(layout.take<RowValidation>(rows)),
         composites(layout.take<CompositeKey>(rows * plan.capacity)) {}
 
   void begin(std::int64_t row, CompositeKey threshold) const {
     thresholds[row] = threshold;
-    best_ranks[row] = 0;
     validations[row] = {0, false};
   }
   CompositeKey* row_composites(std::int64_t row) const { return composites + row * capacity; }
 
   std::int64_t capacity;
   CompositeKey* thresholds;
-  Count64* best_ranks;  // no key's rank is above its row's, where some were kept
   RowValidation* validations;
   CompositeKey* composites;
 };
@@ -62,20 +59,9 @@ struct KeepReaching {
     Range const range = part_of(problem.shape.n, index % parts, parts);
     Appender<CompositeKey> out({kept.row_composites(row)}, &kept.validations[row].kept,
                                kept.capacity);
-    CompositeKey const best = keep_blocks(row, range, out);
-    out.flush();
-    tally(Count::keys_read, range.end - range.begin);
-    if (best >= kept.thresholds[row])
-      Kokkos::atomic_max(&kept.best_ranks[row], static_cast<Count64>(map.ordered_bits_of(best)));
-  }
-
- private:
-  /// Returns the best of the kept ones.
-  CompositeKey keep_blocks(std::int64_t row, Range range, Appender<CompositeKey>& list) const {
     CompositeKey const threshold = kept.thresholds[row];
-    CompositeKey best = 0;
     auto const add = [&](int found, auto const& composite) {
-      best = std::max(best, list.add_reaching(found, threshold, composite));
+      out.add_reaching(found, threshold, composite);
     };
     for_each_side_of_ties(map, threshold, range.begin, range.end,
                           [&](std::int64_t begin, std::int64_t end) {
@@ -83,7 +69,8 @@ struct KeepReaching {
                                 loops, problem.row_keys(row), problem.key_step, map, begin, end,
                                 [&] { return threshold; }, add);
                           });
-    return best;
+    out.flush();
+    tally(Count::keys_read, range.end - range.begin);
   }
 };
 

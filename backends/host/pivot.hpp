@@ -10,7 +10,8 @@
 #include "thread_memory.hpp"
 
 // The pivot of a row that fits a host's caches: the rank that separates its selected keys from the others. A sample
-// leaves a part of the row, and radix with digits of two bits, which SIMD counts, finds the pivot in it.
+// leaves a part of the row, and radix with digits of two bits, which SIMD counts, finds the pivot in it. If more keys
+// than are wanted have its rank, a TieSplitter takes some of them.
 
 namespace ktopk::detail {
 
@@ -32,6 +33,56 @@ Pivot<Bits> pivot_of(HostLoops<Bits> const& loops, Bits const* ranks, int count,
                         : 0;
   return {reached.rank, surplus, reached.count - above};
 }
+
+/// Finds the selected keys: all keys better than `ties`, and the first or the last of those whose ranks are in `ties`.
+template <class Bits>
+class TieSplitter {
+ public:
+  /// \param surplus  how many of `ties` are not selected; none if it is not above 0
+  /// \param wanted   how many of `ties` are selected
+  TieSplitter(OrderedBitsRange<Bits> const& ties, int surplus, int wanted, bool last_wins)
+      : m_ties(ties), m_last_wins(last_wins), m_ahead(last_wins ? surplus : wanted) {
+    if (surplus > 0) return;
+    m_last_wins = true;
+    m_ahead = 0;
+  }
+
+  /// Filters as HostLoops::filter does, the keys that follow those of the previous call.
+  int filter(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+             Stored<Bits> const* from, int count, std::uint16_t* hits) {
+    int found = 0;
+    auto const append = [&](int begin, int end, bool with_ties) {
+      found = append_hits(loops, rank, from, begin, end, with_ties, hits, found);
+    };
+    int at = 0;
+    if (m_ahead > 0) {
+      int const ties = loops.filter(from, count, rank, m_ties, hits);
+      at = ties > m_ahead ? hits[m_ahead] : count;
+      m_ahead -= std::min(ties, m_ahead);
+      append(0, at, !m_last_wins);
+    }
+    append(at, count, m_last_wins);
+    return found;
+  }
+
+ private:
+  int append_hits(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
+                  Stored<Bits> const* from, int begin, int end, bool with_ties, std::uint16_t* hits,
+                  int found) const {
+    auto const above = static_cast<Bits>(m_ties.least + m_ties.span + 1);
+    if (begin == end || (!with_ties && above == 0)) return found;
+    int const more = loops.filter(from + begin, end - begin, rank,
+                                  ranks_from(with_ties ? m_ties.least : above), hits + found);
+    if (begin > 0)
+      for (int h = found; h < found + more; ++h)
+        hits[h] = static_cast<std::uint16_t>(hits[h] + begin);
+    return found + more;
+  }
+
+  OrderedBitsRange<Bits> m_ties;
+  bool m_last_wins;
+  int m_ahead;  // ties that come before those of the other sort
+};
 
 /// A sample of a row's keys, with one place from each interval. The k-th best of the row should lie between its order
 /// statistics `first` and `last`.
@@ -75,14 +126,10 @@ struct OrderedBitsBetween {
 
   /// Copies ranks, unless the range is a single rank; returns false if they do not fit.
   bool read(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
-            Stored<Bits> const* keys, int count, bool few_reach) {
-    bool const filters = few_reach && range.span > 0;
-    for (int first = 0; first < count; first += filter_block) {
-      int const length = std::min(count - first, filter_block);
-      bool const fits = filters ? filter_block_in(loops, rank, keys + first, length)
-                                : read_block(loops, rank, keys + first, length);
-      if (!fits) return false;
-    }
+            Stored<Bits> const* keys, int count) {
+    for (int first = 0; first < count; first += filter_block)
+      if (!read_block(loops, rank, keys + first, std::min(count - first, filter_block)))
+        return false;
     return true;
   }
 
@@ -97,19 +144,6 @@ struct OrderedBitsBetween {
   Bits* const ranks = m_memory.get();
 
  private:
-  bool filter_block_in(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
-                       Stored<Bits> const* keys, int length) {
-    std::uint16_t hits[filter_block + 1];
-    int const found = loops.filter(keys, length, rank, ranks_from(range.least), hits);
-    if (found > capacity - within) return false;
-    for (int h = 0; h < found; ++h) {
-      Bits const here = rank(keys[hits[h]]);
-      ranks[within] = here;
-      within += range.has(here);
-      above += !range.has(here);
-    }
-    return true;
-  }
   bool read_block(HostLoops<Bits> const& loops, OrderedBitsMap<Bits> const& rank,
                   Stored<Bits> const* keys, int length) {
     alignas(64) Bits block[filter_block];
@@ -139,7 +173,7 @@ bool find_pivot_in(OrderedBitsRange<Bits> const& range, HostLoops<Bits> const& l
                    OrderedBitsMap<Bits> const& rank, Stored<Bits> const* keys, int count, int k,
                    Pivot<Bits>& pivot) {
   OrderedBitsBetween<Bits> between(range, count);
-  if (!between.read(loops, rank, keys, count, k <= count / 8)) return false;
+  if (!between.read(loops, rank, keys, count)) return false;
   int const wanted = k - between.above;
   if (wanted <= 0 || wanted > between.within) return false;
   // If all in the range are selected, pivot_of might return a rank below it.

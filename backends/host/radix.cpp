@@ -76,8 +76,7 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   }
 
   /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
-  template <class Count>
-  void choose(RadixRow<CompositeKey>& state, Count const* histogram, bool filtered,
+  void choose(RadixRow<CompositeKey>& state, Count64 const* histogram, bool filtered,
               std::int64_t row) const {
     std::int64_t above = 0;
     int bin = bins() - 1;
@@ -109,31 +108,18 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
 
   /// Selects from a row in the cache of this thread; returns false if the row is too long or need not be tried.
   bool select_in_cache(std::int64_t row) const {
-    std::int64_t const size = source.active(row) ? source.size(row) : 0;
-    auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
     if constexpr (of_keys) {
+      std::int64_t const size = source.active(row) ? source.size(row) : 0;
+      auto const k = static_cast<int>(size > 0 ? source.wanted(row) : 0);
       if (size > scratch.longest_in_cache) return false;
       return k == 0 ||
              RowsInCache<Bits, CompositeKey>{sink, source.loops, Sorted::no}.put(row, size, k);
-    } else {
-      constexpr std::int64_t longest_list = 8192;
-      if (size > longest_list) return false;
-      if (k > 0) select_in_list(row, static_cast<int>(size), k);
-      return true;
     }
+    return false;
   }
 
  private:
   using ListReader = typename ListSource<std::uint8_t, CompositeKey>::Reader;
-
-  void select_in_list(std::int64_t row, int size, int k) const {
-    ThreadArray<CompositeKey> const memory(size);
-    CompositeKey* const composites = memory.get();
-    std::copy_n(source.reader(row).composites, size, composites);
-    keep_best(composites, size, k);
-    sink.put_composite_keys(row, 0, composites, k);
-    tally(Count::passes, 1);
-  }
 
   RadixReading<Bits, CompositeKey, of_keys> reading(RadixRow<CompositeKey>& state,
                                                     std::int64_t row) const {

@@ -57,15 +57,8 @@ struct RadixRows {
     std::int64_t const rows = selection.scratch.rows, all_groups = selection.scratch.row_groups;
     if (groups == all_groups) return rows;
     std::int64_t const keys = keys_before(rows) / all_groups * groups;
-    std::int64_t low = 0, high = rows;
-    while (low < high) {
-      std::int64_t const middle = (low + high) / 2;
-      if (keys_before(middle) < keys)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
+    return first_place_behind(std::int64_t{0}, rows,
+                              [&](std::int64_t row) { return keys_before(row) < keys; });
   }
   /// How many keys take as long as an empty row.
   std::int64_t keys_before(std::int64_t row) const {
@@ -103,21 +96,15 @@ struct RadixRows {
     ThreadArray<unsigned> const memory(bins);
     unsigned* const histogram = memory.get();
     selection.begin(row);
-    bool const is_long = selection.lines_left(row) > selection.scratch.most_lines;
-    ThreadArray<Count64> const totals(is_long ? bins : 0);
+    ThreadArray<Count64> const memory_of_totals(bins);
+    Count64* const totals = memory_of_totals.get();
     auto const whole = [&] { return RadixPiece{row, {0, selection.lines_left(row)}, 1}; };
     while (!state.settled) {
       bool const filtered = selection.filters(state, row);
-      if (is_long) {
-        std::fill_n(totals.get(), bins, Count64{0});
-        count_by_parts(selection, whole(), histogram,
-                       [&](int b, Count64 count) { totals.get()[b] += count; });
-        selection.choose(state, totals.get(), filtered, row);
-        continue;
-      }
-      std::fill_n(histogram, bins, 0u);
-      selection.count_part(state, whole(), histogram);
-      selection.choose(state, histogram, filtered, row);
+      std::fill_n(totals, bins, Count64{0});
+      count_by_parts(selection, whole(), histogram,
+                     [&](int b, Count64 count) { totals[b] += count; });
+      selection.choose(state, totals, filtered, row);
     }
     selection.gather_part(whole());
   }

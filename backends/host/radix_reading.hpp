@@ -73,17 +73,13 @@ struct RadixReading {
   /// Writes every composite key from `low` upwards.
   template <class Reader>
   void gather(Reader const& read, Range range) const {
-    if constexpr (Reader::reads_keys) {
-      CompositeKey const threshold = state.low;
-      Appender<CompositeKey, PutMany<Bits, CompositeKey>> selected({sink, row}, &state.emitted,
-                                                                   wanted);
-      visit_reaching(read, range, threshold, [&](CompositeKey composite) {
-        selected.add_if(composite >= threshold, composite);
-      });
-      selected.flush();
-    } else {
-      gather_list(read.scan(), range);
-    }
+    CompositeKey const threshold = state.low;
+    Appender<CompositeKey, PutMany<Bits, CompositeKey>> selected({sink, row}, &state.emitted,
+                                                                 wanted);
+    visit_reaching(read, range, threshold, [&](CompositeKey composite) {
+      selected.add_if(composite >= threshold, composite);
+    });
+    selected.flush();
   }
 
  private:
@@ -144,13 +140,6 @@ struct RadixReading {
           sink.put_hits(row, slots_for(found), from, hits, found, first...);
           tally(Count::flushes, 1);
         });
-  }
-
-  void gather_list(ListScan<CompositeKey> const& scan, Range range) const {
-    scan.pack_reaching(range.begin, range.end, state.low, [&](CompositeKey const* best, int found) {
-      sink.put_composite_keys(row, slots_for(found), best, found);
-      tally(Count::flushes, 1);
-    });
   }
 
   std::int64_t slots_for(int found) const {

@@ -7,8 +7,8 @@
 
 #include "bulk_sink.hpp"
 #include "launch.hpp"
+#include "radix_scan.hpp"
 #include "rows_in_cache.hpp"
-#include "scan.hpp"
 
 // Radix selection on hosts, for radix itself and for the rows that one_pass finishes or cannot prove.
 
@@ -36,16 +36,13 @@ struct KeySource : RowsOfKeys<Bits, CompositeKey> {
   }
 };
 
-/// Lists whose least and best are known from the read that filled them.
+/// Lists whose least are known: the threshold of the read that filled them.
 template <class Bits, class CompositeKey>
 struct ListSource : RowsOfCompositeKeys<Bits, CompositeKey> {
-  CompositeKeyMap<Bits, CompositeKey> map;
   CompositeKey const* least;  // of each row
-  Count64 const* best_ranks;  // no key of the row is better
 
   KOKKOS_FUNCTION Bounds<CompositeKey> bounds(std::int64_t row) const {
-    CompositeKey const most = static_cast<CompositeKey>(best_ranks[row]) << map.position_bits;
-    return {least[row], most | static_cast<CompositeKey>(map.position_mask)};
+    return {least[row], ~CompositeKey{0}};
   }
 
   struct Reader {

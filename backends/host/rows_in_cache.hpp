@@ -12,6 +12,7 @@
 #include "launch.hpp"
 #include "pivot.hpp"
 #include "scan.hpp"
+#include "store_selected.hpp"
 #include "strided_maxima.hpp"
 
 // Rows that fit the caches of one thread, which finds the selected keys of a row before it turns to the next.
@@ -104,8 +105,7 @@ struct RowsInCache {
     Problem<Bits> const& problem = sink.problem;
     auto const k = static_cast<int>(problem.selected_count(row));
     if (k > 0) put(row, problem.shape.n, k);
-    if (problem.counts) problem.counts.store(row, k);
-    for (std::int64_t slot = k; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
+    host::complete_row(problem, row, k);
   }
 
   /// Puts the k > 0 best keys of a row of `count`, in any order unless the row is short. Returns false if it does not
@@ -130,7 +130,7 @@ struct RowsInCache {
  private:
   static constexpr int few_share = 8;  // an eighth of a row is few selected keys
   static constexpr int tie_block = 256;
-  static constexpr int most_by_classes = 64;  // beyond it a sample gives a better threshold
+  static constexpr int most_by_maxima = 64;  // beyond it a sample gives a better threshold
 
   bool last_wins() const { return sink.map.flip == 0; }
 
@@ -190,10 +190,10 @@ struct RowsInCache {
     Bits least() const { return static_cast<Bits>(is_shared ? rank + 1 : rank); }
     bool may_be_reached() const { return !is_shared || least() != 0; }
   };
-  OrderedBitsThreshold threshold_by_classes(StridedMaxima const& classes, Stored<Bits> const* keys,
-                                            int count) const {
-    auto const [rank, like] = classes.kth(loops, sink.map.rank, keys, count);
-    return {rank, like > classes.k + classes.count / 16};
+  OrderedBitsThreshold threshold_by_maxima(StridedMaxima const& maxima, Stored<Bits> const* keys,
+                                           int count) const {
+    auto const [rank, like] = maxima.kth(loops, sink.map.rank, keys, count);
+    return {rank, like > maxima.k + maxima.count / 16};
   }
   OrderedBitsThreshold threshold_by(Samples const& samples, Stored<Bits> const* keys) const {
     ThreadArray<Bits> const memory(samples.count);
@@ -205,9 +205,9 @@ struct RowsInCache {
 
   /// Finds few keys by one read; returns false if one read does not find them.
   bool select_few(Stored<Bits> const* keys, int count, int k, Found& found) const {
-    StridedMaxima const classes(k);
-    if (k <= most_by_classes && classes.serve(count))
-      return add_reaching(threshold_by_classes(classes, keys, count), keys, count, k, found);
+    StridedMaxima const maxima(k);
+    if (k <= most_by_maxima && maxima.serve(count))
+      return add_reaching(threshold_by_maxima(maxima, keys, count), keys, count, k, found);
     if (!Samples::are_worth_it(count)) return false;
     Samples const samples(count, k, keys_of_few_per_sample);
     OrderedBitsThreshold const threshold = threshold_by(samples, keys);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// The processors for which host loops are compiled. KTOPK_FOR_EACH_HOST_TARGET(X) expands to X(suffix, attribute) for
-// each of them; KTOPK_FASTEST_ON_HOST(function, Bits) is then the function_suffix<Bits> that this processor runs
-// fastest.
+// The processors for which host loops are compiled: the oldest of the architecture, and newer ones by an attribute.
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
 #define KTOPK_HOST_TARGETS 1
@@ -16,16 +14,24 @@
 #define KTOPK_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,bmi" KTOPK_WHOLE_VECTORS)]]
 #define KTOPK_VBMI2 \
   [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,popcnt" KTOPK_WHOLE_VECTORS)]]
-#define KTOPK_FOR_EACH_HOST_TARGET(X) \
-  X(portable, )                       \
-  X(avx2, KTOPK_AVX2)                 \
-  X(avx512, KTOPK_AVX512)
-#define KTOPK_FASTEST_ON_HOST(function, Bits) \
-  (runs_avx512() ? function##_avx512<Bits>    \
-   : runs_avx2() ? function##_avx2<Bits>      \
-                 : function##_portable<Bits>)
+#endif
+
+/// A processor to compile for: run<loop> is the inline function `loop`. A template cannot have the attribute as its
+/// parameter.
+#define KTOPK_HOST_TARGET(Target, attribute)               \
+  struct Target {                                          \
+    template <auto loop, class Result, class... Arguments> \
+    attribute static Result run(Arguments... arguments) {  \
+      return loop(arguments...);                           \
+    }                                                      \
+  };
 
 namespace ktopk::detail {
+
+KTOPK_HOST_TARGET(BaselineTarget, )
+#if defined(KTOPK_HOST_TARGETS)
+KTOPK_HOST_TARGET(Avx2Target, KTOPK_AVX2)
+KTOPK_HOST_TARGET(Avx512Target, KTOPK_AVX512)
 
 inline bool runs_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
 inline bool runs_avx512() {
@@ -48,16 +54,23 @@ inline bool gains_by_fetching_blocks() { return !__builtin_cpu_is("amd"); }
 /// nothing prefetches the first lines of a stream. \see perf/results/host-xeon-streams.json
 inline bool gains_by_streams() { return !gains_by_fetching(); }
 
-}  // namespace ktopk::detail
 #else
-#define KTOPK_FOR_EACH_HOST_TARGET(X) X(portable, )
-#define KTOPK_FASTEST_ON_HOST(function, Bits) function##_portable<Bits>
-
-namespace ktopk::detail {
 
 inline bool gains_by_fetching() { return true; }
 inline bool gains_by_fetching_blocks() { return true; }
 inline bool gains_by_streams() { return false; }
+#endif
+
+/// Returns body(Target{}) for the target whose loops this processor runs fastest.
+template <class Body>
+auto with_fastest_target(Body const& body) {
+#if defined(KTOPK_HOST_TARGETS)
+  if (runs_avx512()) return body(Avx512Target{});
+  if (runs_avx2()) return body(Avx2Target{});
+#endif
+  return body(BaselineTarget{});
+}
 
 }  // namespace ktopk::detail
-#endif
+
+#undef KTOPK_HOST_TARGET

@@ -35,23 +35,13 @@ template <int streams, int ahead>
   return best;
 }
 
-// With wider vectors a core has more loads in flight.
-#define KTOPK_READ_WAYS(suffix, attribute)                                           \
-  template <int streams, int ahead>                                                  \
-  attribute unsigned char read_##suffix(unsigned char const* bytes, std::size_t n) { \
-    return largest_byte<streams, ahead>(bytes, n);                                   \
-  }                                                                                  \
-  template <class Byte>                                                              \
-  std::array<HostRead, 4> read_ways_##suffix() {                                     \
-    return {read_##suffix<1, 8192>, read_##suffix<4, 0>, read_##suffix<4, 8192>,     \
-            read_##suffix<8, 0>};                                                    \
-  }
-KTOPK_FOR_EACH_HOST_TARGET(KTOPK_READ_WAYS)
-#undef KTOPK_READ_WAYS
-
 std::array<HostRead, 4> host_read_ways() {
-  using namespace ktopk::detail;
-  return KTOPK_FASTEST_ON_HOST(read_ways, unsigned char)();
+  // With wider vectors a core has more loads in flight.
+  return detail::with_fastest_target([](auto target) -> std::array<HostRead, 4> {
+    using Target = decltype(target);
+    return {Target::template run<largest_byte<1, 8192>>, Target::template run<largest_byte<4, 0>>,
+            Target::template run<largest_byte<4, 8192>>, Target::template run<largest_byte<8, 0>>};
+  });
 }
 
 }  // namespace ktopk::perf

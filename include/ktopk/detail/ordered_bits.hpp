@@ -162,12 +162,6 @@ struct CompositeKeyMap {
     ++least;
     return true;
   }
-  /// Whether the rank to reach is the same for every position from `begin` to `end` - 1.
-  KTOPK_FUNCTION constexpr bool is_one_rank_to_reach(CompositeKey threshold, std::uint64_t begin,
-                                                     std::uint64_t end) const {
-    Bits const rank = ordered_bits_of(threshold);
-    return (join(rank, begin) >= threshold) == (join(rank, end - 1) >= threshold);
-  }
   /// The position that separates the keys that tie with `threshold`: either those before it reach it, or the others.
   KTOPK_FUNCTION constexpr std::uint64_t tie_boundary(CompositeKey threshold) const {
     return position(threshold) + (flip != 0 ? 1 : 0);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <ktopk/detail/counters.hpp>
+#include <ktopk/detail/row_parts.hpp>
 #include <ktopk/detail/selected.hpp>
 
 #include "bulk_sink.hpp"
@@ -11,24 +11,10 @@
 #include "sort.hpp"
 #include "store_selected.hpp"
 
-// For an implementation in which a thread finds the k best of its part of a row. If a row is one part, they are its
-// selected keys. Otherwise they go to the row's list, from which one thread selects.
+// A thread finds the k best of its part of a row. If a row is one part, they are its selected keys. Otherwise they go to
+// the row's list, from which one thread selects.
 
 namespace ktopk::detail::host {
-
-/// A thread's part of a row.
-struct RowPart {
-  std::int64_t row;
-  Range range;
-  std::int64_t wanted;  // how many of the part can be selected
-  std::int64_t first;   // where in the list they go
-
-  /// Counts one read of the part.
-  void tally_read() const {
-    tally(Count::keys_read, range.end - range.begin);
-    tally(Count::passes, range.begin == 0 ? 1 : 0);
-  }
-};
 
 template <class Bits, class CompositeKey>
 struct PartLists {
@@ -38,10 +24,8 @@ struct PartLists {
   CompositeKey* list;
 
   RowPart part(std::int64_t index) const {
-    std::int64_t const row = index / parts, part = index % parts, n = sink.problem.length(row);
-    Range const range = part_of(n, part, parts);
-    std::int64_t const before = part * wanted(row, part_of(n, 0, parts).end);
-    return {row, range, wanted(row, range.end - range.begin), row * stride() + before};
+    std::int64_t const row = index / parts;
+    return of_row(row).part(row, index % parts, row * stride());
   }
 
   /// Whether the best of a part come in the order of the output.
@@ -63,7 +47,7 @@ struct PartLists {
     std::int64_t const k = sink.problem.selected_count(row);
     CompositeKey* const composites = list + row * stride();
     if (k > 0) {
-      keep_best(composites, static_cast<int>(listed(row)), static_cast<int>(k));
+      keep_best(composites, static_cast<int>(of_row(row).listed()), static_cast<int>(k));
       if (sorted == Sorted::yes) sort_alone(composites, ThreadArray<CompositeKey>(k).get(), k);
       sink.put_composite_keys(row, 0, composites, static_cast<int>(k));
     }
@@ -72,14 +56,8 @@ struct PartLists {
 
  private:
   std::int64_t stride() const { return parts * sink.problem.shape.k; }
-  /// How many composite keys each part of a row gives; only the last part can be shorter than the others.
-  std::int64_t wanted(std::int64_t row, std::int64_t length) const {
-    return std::min(length, sink.problem.selected_count(row));
-  }
-  std::int64_t listed(std::int64_t row) const {
-    std::int64_t const n = sink.problem.length(row), part = part_of(n, 0, parts).end;
-    std::int64_t const whole = part > 0 ? n / part : 0;
-    return whole * wanted(row, part) + wanted(row, n - whole * part);
+  RowParts of_row(std::int64_t row) const {
+    return {sink.problem.length(row), sink.problem.selected_count(row), parts};
   }
 };
 
