@@ -41,10 +41,10 @@ struct OnePass<Cuda> {
     int const device = exec.cuda_device();
     if (cuda::one_pass_device_supports(device, problem.shape))
       cuda::one_pass_device(device, exec.cuda_stream(), problem, options, workspace);
-    else if (cuda::one_pass_cluster_supports(device, problem.shape))
-      cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
     else if (cuda::one_pass_held_supports(device, problem.shape, options))
       cuda::one_pass_held(device, exec.cuda_stream(), problem, options);
+    else if (cuda::one_pass_cluster_supports(device, problem.shape))
+      cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
     else if (cuda::one_pass_warp_supports(device, problem.shape))
       cuda::one_pass_warp(device, exec.cuda_stream(), problem, options);
     else if (is_batch(problem.shape))
