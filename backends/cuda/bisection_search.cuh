@@ -205,8 +205,9 @@ class RowSearch {
           low = read.min(low, exists(j) ? best[j] : read.none());
       }
       if (size == quarter)
-        next = second_of_four(read, best[0], best[quarter], best[2 * quarter],
-                              best[3 * quarter < chunks ? 3 * quarter : 0]);
+        next = second_of_four(
+            read, best[0], best[quarter], best[2 * quarter],
+            3 * quarter < chunks ? best[3 * quarter % chunks] : read.min(best[0], best[quarter]));
 #pragma unroll
       for (int j = 0; j + size < chunks; j += 2 * size) best[j] = read.max(best[j], best[j + size]);
     }
@@ -218,11 +219,13 @@ class RowSearch {
       high = read.max(high, shuffle_xor(high, mask));
       next = read.max(next, shuffle_xor(next, mask));
     }
-    bool const stretched = read.is_stretched(low, high, next);
-    return Bracket<T>{low, stretched ? low + (next - low) * 4 : high, high};
+    bool const stretched = read.is_stretched(low, high, next), tied = next == high && low < high;
+    T const end = stretched ? low + (next - low) * 4 : high;
+    return Bracket<T>{low, end, high, end, stretched || tied};
   }
 
-  /// The second of the best keys of a lane's four quarters: the best key if the first is an outlier.
+  /// The second of the best keys of a lane's four quarters: the best key if the first is an outlier. Where there are only
+  /// three, the last is none that is better than both of the first.
   template <class Reader, class T>
   __device__ __forceinline__ static T second_of_four(Reader const& read, T a, T b, T c, T d) {
     return read.max(read.min(read.max(a, b), read.max(c, d)),
@@ -261,6 +264,8 @@ class RowSearch {
     Bracket<float> bracket =
         smallest ? find_bracket(FloatReader<true>{}) : find_bracket(FloatReader<false>{});
     if (m_k == 0) bracket = {0, 1, INFINITY};
+    float const sign = smallest ? -1 : 1;
+    if (__any_sync(full_warp, bracket.probes)) take_probe(bracket, sign);
     bool const nan_first = m_work.map.rank.ordered_nan != 0;
     bool const is_nan = bracket.low != bracket.low && nan_first;
     bool const known = bracket.low == bracket.high || is_nan;
@@ -271,7 +276,6 @@ class RowSearch {
                                : bracket.high == bracket.high ? LinearScale::most
                                : nan_first                    ? nan_code
                                                               : 0;
-    float const sign = smallest ? -1 : 1;
     if (__any_sync(full_warp, special)) {
       Bracket<float> const inner = finite_bracket(sign);
       if (special) bracket = inside(bracket, inner);
@@ -291,12 +295,33 @@ class RowSearch {
     m_linear = true;
   }
 
+  /// Begins the bracket at the probe if k keys reach that: many equal the best key, or what seemed outliers are many.
+  __device__ __forceinline__ void take_probe(Bracket<float>& bracket, float sign) const {
+    float const minus_probe =
+        0.0f - bracket.probe;  // of a zero +0, to which -0 adds up to no negative number
+    unsigned below = 0;
+#pragma unroll 4
+    for (int j = 0; j < chunks; ++j) {
+      Chunk<Bits> const chunk = load_chunk(m_row + place_of(j));
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        below += __float_as_uint(fmaf(__uint_as_float(chunk.keys[i]), sign, minus_probe)) >> 31;
+    }
+#pragma unroll
+    for (int mask = 1; mask < Lanes; mask *= 2) below += shuffle_xor(below, mask);
+    if (bracket.probes && length - static_cast<int>(below) >= m_k) {
+      bracket.low = bracket.probe;
+      bracket.high = bracket.best;
+    }
+  }
+
   /// If the k-th key is known, or is one of those outside of the bracket, the interval becomes the keys that equal it.
   __device__ __forceinline__ void cut_off_ends(bool known, unsigned first_cut, bool nan_first) {
     unsigned const at = known ? nan_code : first_cut;
     if (!__any_sync(full_warp, at != 0)) return;
     part(at != 0 ? twice(at) : middle());
-    m_equal = known || (at == 1 && nan_first && m_high.pair == twice(1));
+    m_equal = (at == nan_code && m_low.pair == twice(nan_code)) ||
+              (at == 1 && nan_first && m_high.pair == twice(1));
   }
 
   /// NaNs get a code of their own. If the k-th key is known, the keys that reach it get the greatest code.
