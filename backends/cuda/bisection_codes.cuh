@@ -14,8 +14,8 @@ inline constexpr unsigned greatest_code = 0x7bfe;
 template <class T>
 struct Bracket {
   T low, high, best;
-  T probe{};            // a number inside, worth a count of the keys that reach it
-  bool probes = false;  // whether there is one: keys equal the best one, or are outliers
+  bool probes = false;  // whether a count of the keys that reach `high` is worth it: keys equal the
+                        // best one, or are outliers
 };
 
 // ---- readers: they turn chunks into numbers that compare as the keys do

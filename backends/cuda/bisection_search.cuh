@@ -221,7 +221,7 @@ class RowSearch {
     }
     bool const stretched = read.is_stretched(low, high, next), tied = next == high && low < high;
     T const end = stretched ? low + (next - low) * 4 : high;
-    return Bracket<T>{low, end, high, end, stretched || tied};
+    return Bracket<T>{low, end, high, stretched || tied};
   }
 
   /// The second of the best keys of a lane's four quarters: the best key if the first is an outlier. Where there are only
@@ -295,22 +295,22 @@ class RowSearch {
     m_linear = true;
   }
 
-  /// Begins the bracket at the probe if k keys reach that: many equal the best key, or what seemed outliers are many.
+  /// Begins the bracket at its high end if k keys reach that: many equal the best key, or what seemed outliers are many.
   __device__ __forceinline__ void take_probe(Bracket<float>& bracket, float sign) const {
-    float const minus_probe =
-        0.0f - bracket.probe;  // of a zero +0, to which -0 adds up to no negative number
+    float const minus_high =
+        0.0f - bracket.high;  // of a zero +0, to which -0 adds up to no negative number
     unsigned below = 0;
 #pragma unroll 4
     for (int j = 0; j < chunks; ++j) {
       Chunk<Bits> const chunk = load_chunk(m_row + place_of(j));
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        below += __float_as_uint(fmaf(__uint_as_float(chunk.keys[i]), sign, minus_probe)) >> 31;
+        below += __float_as_uint(fmaf(__uint_as_float(chunk.keys[i]), sign, minus_high)) >> 31;
     }
 #pragma unroll
     for (int mask = 1; mask < Lanes; mask *= 2) below += shuffle_xor(below, mask);
     if (bracket.probes && length - static_cast<int>(below) >= m_k) {
-      bracket.low = bracket.probe;
+      bracket.low = bracket.high;
       bracket.high = bracket.best;
     }
   }

@@ -184,7 +184,7 @@ class HeldRow {
       greatest = better(greatest, of_vector);
       least = of_vector < least ? of_vector : least;
     }
-    best = bound = warp_greatest(better(greatest, m_end));
+    best = warp_greatest(better(greatest, m_end));
     if (m_k > vectors * Threads) {
       bound = 0;
     } else if (m_k > warps * held_tuning.repeats) {
