@@ -584,6 +584,9 @@ class RowSelection {
     if (rank.magnitude == 0 || rank.ordered_nan == 0) return stream<BitsTest<Bits, false>>();
     if constexpr (sizeof(Bits) == 4)
       if (QuickTest<Bits>::best_infinity(rank) == rank.infinity) return stream<FloatTest<Bits>>();
+    if constexpr (sizeof(Bits) == 2 && has_pair_tests)
+      if (QuickTest<Bits>::best_infinity(rank) == rank.infinity)
+        return is_bfloat16(rank) ? stream<PairTest<__nv_bfloat162>>() : stream<PairTest<__half2>>();
     stream<BitsTest<Bits, true>>();
   }
 
@@ -646,18 +649,41 @@ class RowSelection {
     auto const vector = Vector<Bits>::of(found().words[from + lane]);
     int const place = found().places[from + lane];
     unsigned const passed = lane < size ? passing<NanWins>(tests, vector, place) : 0;
-    unsigned all[width], total = 0;
+    auto const at = static_cast<unsigned>(notes().head + place * width);
+    if constexpr (width > 4)
+      return keep_by_turns(reinterpret_cast<Stored<Bits> const*>(&found().words[from + lane]),
+                           passed, at);
+    else
+      return keep_by_places(vector, passed, at);
+  }
+
+  /// Keeps the keys of a lane's vector that have a bit in `passed`. Of many keys in a vector few have: each turn keeps one
+  /// of each lane.
+  __device__ bool keep_by_turns(Stored<Bits> const* keys, unsigned passed, unsigned at) const {
+    unsigned slot = 0;
+    if (!claim_kept(warp_total(static_cast<unsigned>(__popc(passed))), slot)) return false;
+    unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
+    for (unsigned left = passed; unsigned const all = __ballot_sync(full_warp, left != 0);
+         left &= left - 1) {
+      auto const i = static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1);
+      if (left != 0)
+        kept()[slot + static_cast<unsigned>(__popc(all & lower))] = raw(keys[i], at + i);
+      slot += static_cast<unsigned>(__popc(all));
+    }
+    __syncwarp();
+    return true;
+  }
+
+  /// The same for vectors of few keys, which stay in registers.
+  __device__ bool keep_by_places(Vector<Bits> const& vector, unsigned passed, unsigned at) const {
+    unsigned all[width], total = 0, slot = 0;
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       all[i] = __ballot_sync(full_warp, (passed >> i & 1) != 0);
       total += static_cast<unsigned>(__popc(all[i]));
     }
-    unsigned slot = 0;
-    if (lane == 0) slot = atomicAdd(&count(), total);
-    slot = __shfl_sync(full_warp, slot, 0);
-    if (slot + total > static_cast<unsigned>(m_batch.capacity)) return false;
-    unsigned const lower = (1u << lane) - 1;
-    unsigned const at = static_cast<unsigned>(notes().head + place * width);
+    if (!claim_kept(total, slot)) return false;
+    unsigned const lower = (1u << (threadIdx.x % 32)) - 1;
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       if ((passed >> i & 1) != 0)
@@ -667,6 +693,13 @@ class RowSelection {
     }
     __syncwarp();
     return true;
+  }
+
+  /// Claims slots of the list for `total` keys of a warp. Returns false if it cannot hold them.
+  __device__ bool claim_kept(unsigned total, unsigned& slot) const {
+    if (threadIdx.x % 32 == 0) slot = atomicAdd(&count(), total);
+    slot = __shfl_sync(full_warp, slot, 0);
+    return slot + total <= static_cast<unsigned>(m_batch.capacity);
   }
 
   /// A bit for each key of a vector that reaches the threshold.

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <limits>
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <ktopk/detail/ordered_bits.hpp>
 
 // How a row is read once: by loads of 16 bytes, several in flight, and with a quick test for keys that may reach a
@@ -248,6 +251,41 @@ struct FloatTest {
     return passes;
   }
 };
+
+/// The same for floats of 16 bits, two at a time.
+template <class Pair>
+struct PairTest {
+  static constexpr bool nan_wins = true;
+  Pair least;
+
+  __device__ PairTest(OrderedBitsMap<std::uint16_t> const& rank,
+                      QuickTest<std::uint16_t> const& quick) {
+    unsigned const key = quick.least <= rank.ordered(rank.infinity)
+                             ? static_cast<unsigned>(quick.least ^ quick.flip)
+                             : rank.infinity;
+    least = pair_of(key << 16 | key);
+  }
+  __device__ bool operator()(Vector<std::uint16_t> const& vector) const {
+    unsigned passing = 0;
+#pragma unroll
+    for (unsigned const word : vector.word) passing |= __hgeu2_mask(pair_of(word), least);
+    return passing != 0;
+  }
+
+ private:
+  __device__ static Pair pair_of(unsigned word) { return *reinterpret_cast<Pair const*>(&word); }
+};
+
+#if __CUDA_ARCH__ >= 900
+inline constexpr bool has_pair_tests = true;
+#else
+inline constexpr bool has_pair_tests = false;  // those of bfloat16 are emulated
+#endif
+
+/// Whether floats of 16 bits are bfloat16, not IEEE's.
+__device__ inline bool is_bfloat16(OrderedBitsMap<std::uint16_t> const& rank) {
+  return rank.infinity == 0x7f80;
+}
 
 /// Which positions of a row win a tie with the threshold.
 template <class CompositeKey>
