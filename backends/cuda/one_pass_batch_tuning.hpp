@@ -54,8 +54,8 @@ constexpr int sample_rounds(std::int64_t n, int threads) {
   return static_cast<int>(std::clamp<std::int64_t>(rounds, 1, t.most_rounds));
 }
 
-/// How many composite keys can be kept: 5 standard deviations more than are expected to reach the threshold, and the
-/// width of a bin.
+/// How many composite keys can be kept: 5 standard deviations more than are expected to reach the threshold, by the square
+/// root of a Poisson variable, whose deviation is always 1/2, and the width of a bin.
 inline int kept_capacity(std::int64_t n, std::int64_t k, int threads) {
   double const groups = static_cast<double>(threads) * sample_neighbors;
   double const ratio = static_cast<double>(n) / (groups * sample_rounds(n, threads));
@@ -65,7 +65,7 @@ inline int kept_capacity(std::int64_t n, std::int64_t k, int threads) {
   if (share > one_pass_batch_tuning.most_order)
     return static_cast<int>(std::min<std::int64_t>(n, 1 << 20));
   double const kept = -groups * std::log1p(-share) * ratio;
-  double const room = kept * (1.07 + 5 / std::sqrt(order)) + 64;
+  double const room = kept * (1.07 + 5 / std::sqrt(order) + 6 / order) + 64;
   return static_cast<int>(std::min(room, static_cast<double>(n)));
 }
 
