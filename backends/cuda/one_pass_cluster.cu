@@ -69,7 +69,7 @@ bool has_threshold(Shape const& shape, int parts) {
       groups * -std::expm1(-static_cast<double>(shape.k) / (parts * batches * groups));
   double const order = selected + 4 * std::sqrt(selected) + 4;
   double const kept = -groups * std::log1p(-order / groups) * batches;
-  return order <= cluster_tuning.most_order * groups && kept <= cluster_tuning.inbox / 2;
+  return order <= cluster_tuning.most_order * groups && kept <= cluster_tuning.expected;
 }
 
 int capacity_of_cluster(Shape const& shape) {

@@ -48,8 +48,8 @@ struct Deal {
   static constexpr unsigned threads = cluster_tuning.threads, line = 8;
   Bits const* keys;
   unsigned head, vectors;
-  unsigned first;        // the thread's first vector
-  unsigned round, step;  // from one batch to the next, and from one vector of a batch to the next
+  unsigned first;       // the thread's first vector
+  unsigned next, step;  // from one batch to the next, and from one vector of a batch to the next
   int batches;
 
   __device__ Deal(Bits const* row_keys, std::int64_t n, unsigned part, unsigned parts) {
@@ -57,16 +57,18 @@ struct Deal {
     keys = row.keys;
     head = static_cast<unsigned>(row.head);
     vectors = static_cast<unsigned>(row.vectors);
-    first = (threadIdx.x / line * parts + part) * line + threadIdx.x % line;
-    round = parts * threads;
+    unsigned const round = parts * threads;
     int const shift = highest_bit(round * Vectors);
     static_assert((threads * Vectors & (threads * Vectors - 1)) == 0);
     batches = static_cast<int>((vectors + round * Vectors - 1) >> shift);
     step = round * static_cast<unsigned>(batches);
+    next = parts * line;
+    first = threadIdx.x / line * next * static_cast<unsigned>(batches) + part * line +
+            threadIdx.x % line;
   }
-  /// The place of vector v of a batch. Every batch, so also the first, has vectors from all over the row.
+  /// The place of vector v of a batch. Batches take turns line by line, so that each has its share of any part of the row.
   __device__ unsigned place(int batch, int v) const {
-    return first + static_cast<unsigned>(v) * step + static_cast<unsigned>(batch) * round;
+    return first + static_cast<unsigned>(v) * step + static_cast<unsigned>(batch) * next;
   }
 };
 
@@ -320,7 +322,7 @@ class ClusterSelection {
                [&](Held const& held, int batch) { keep<NanWins>(deal, held, batch, filter); });
   }
 
-  using Filter = VectorFilter<Bits, CompositeKey>;
+  using Filter = VectorFilter<Bits, CompositeKey, false>;
 
   /// Notes where the keys are that pass.
   template <bool NanWins>

@@ -12,7 +12,8 @@ struct OnePassClusterTuning {
   int least_parts = 4;        ///< blocks that share a row
   int least_part = 2048;      ///< keys that are worth a block
   float most_order = 0.75f;   ///< share of the samples; with a larger order there is no threshold
-  int inbox = 2048;           ///< the most composite keys that a block sorts
+  int inbox = 4096;           ///< the most composite keys that a block sorts
+  int expected = 1024;        ///< of them, in rows whose best keys are not neighbors
   int crowded_bin = 64;       ///< if a bin has more composite keys, a network sorts
 
   friend constexpr bool operator==(OnePassClusterTuning const&,
