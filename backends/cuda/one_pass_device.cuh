@@ -376,7 +376,7 @@ class DeviceSelection {
     if (part() == 0) keep_ends(deal);
   }
 
-  using Filter = VectorFilter<Bits, CompositeKey>;
+  using Filter = VectorFilter<Bits, CompositeKey, sizeof(Bits) == 1>;
 
   /// Notes where the keys are that pass.
   template <bool NanWins>

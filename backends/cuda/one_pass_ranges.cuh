@@ -62,7 +62,8 @@ struct Output {
 };
 
 /// A filter that passes all keys that reach the threshold, and few others.
-template <class Bits, class CompositeKey>
+/// \tparam LooksFirst  whether a vector is first tested as a whole: of long rows most have no key that passes
+template <class Bits, class CompositeKey, bool LooksFirst>
 struct VectorFilter {
   static constexpr int width = Vector<Bits>::size;
   OrderedBitsMap<Bits> const& rank;
@@ -71,11 +72,15 @@ struct VectorFilter {
   bool low_wins;
   Bits most_without_tie;  // as infinity, where no tie is won; above it is a NaN that passes
   bool has_better;        // keys than the threshold's
+  QuickTest<Bits> quick, quick_with_tie;
 
   /// \param head  keys before the first vector
   __device__ VectorFilter(CompositeKeyMap<Bits, CompositeKey> const& map, CompositeKey threshold,
                           unsigned head)
-      : rank(map.rank), low_wins(map.flip != 0) {
+      : rank(map.rank),
+        low_wins(map.flip != 0),
+        quick(map.rank, static_cast<Bits>(map.ordered_bits_of(threshold) + 1)),
+        quick_with_tie(map.rank, map.ordered_bits_of(threshold)) {
     Bits const tie = map.ordered_bits_of(threshold);
     most_without_tie = tie == rank.ordered_nan ? std::numeric_limits<Bits>::max() : rank.infinity;
     least_with_tie = with_minus_zero(tie);
@@ -93,6 +98,7 @@ struct VectorFilter {
   template <bool NanWins>
   __device__ unsigned passing(Vector<Bits> const& vector, unsigned place) const {
     bool const with_tie = (place < cut) == low_wins;
+    if (LooksFirst && !may_pass<NanWins>(vector, with_tie)) return 0;
     Bits const bound = with_tie ? least_with_tie : least;
     Bits const most = with_tie ? rank.infinity : most_without_tie;
     unsigned bits = 0;
@@ -104,6 +110,15 @@ struct VectorFilter {
       bits |= static_cast<unsigned>(passes) << i;
     }
     return with_tie || has_better ? bits : 0;
+  }
+
+ private:
+  template <bool NanWins>
+  __device__ bool may_pass(Vector<Bits> const& vector, bool with_tie) const {
+    QuickTest<Bits> test = quick;
+    test.flip = with_tie ? quick_with_tie.flip : quick.flip;
+    test.least = with_tie ? quick_with_tie.least : quick.least;
+    return (with_tie || has_better) && BitsTest<Bits, NanWins>(rank, test)(vector);
   }
 };
 
