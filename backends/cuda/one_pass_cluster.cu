@@ -72,13 +72,14 @@ bool has_threshold(Shape const& shape, int parts) {
   return order <= cluster_tuning.most_order * groups && kept <= cluster_tuning.expected;
 }
 
+template <class CompositeKey>
 int capacity_of_cluster(Shape const& shape) {
-  return std::max(cluster_tuning.inbox, capacity_of(shape, cluster_tuning.threads));
+  return std::max(cluster_inbox<CompositeKey>, capacity_of(shape, cluster_tuning.threads));
 }
 
 template <class CompositeKey>
 bool has_room(Shape const& shape) {
-  int const composites = capacity_of_cluster(shape) + cluster_tuning.inbox;
+  int const composites = capacity_of_cluster<CompositeKey>(shape) + cluster_inbox<CompositeKey>;
   return shared_bytes<CompositeKey>(cluster_tuning.threads, 1, composites,
                                     ordered_of(shape, Sorted::yes)) <= room_for(200);
 }
@@ -105,14 +106,14 @@ void one_pass_cluster(int device, cudaStream_t stream, Problem<Bits> const& prob
       problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties),
       forced_threshold, options.sorted};
   batch.parts = parts_of(shape, device);
-  batch.capacity = capacity_of_cluster(shape);
+  batch.capacity = capacity_of_cluster<CompositeKey>(shape);
   batch.ordered = ordered_of(shape, options.sorted);
   constexpr int few = vectors_of<Bits>(cluster_tuning.bytes_of_short),
                 many = vectors_of<Bits>(cluster_tuning.bytes_in_flight);
   launch(device, stream,
          is_short(shape, batch.parts) ? select_in_clusters<Bits, CompositeKey, few>
                                       : select_in_clusters<Bits, CompositeKey, many>,
-         cluster_tuning.threads, shape.rows, batch, cluster_tuning.inbox);
+         cluster_tuning.threads, shape.rows, batch, cluster_inbox<CompositeKey>);
 }
 
 #define KTOPK_INSTANTIATE(Bits) \

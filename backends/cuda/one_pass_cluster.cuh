@@ -142,7 +142,7 @@ class ClusterSelection {
   /// The composite keys that a block receives, in a part for each sender.
   __device__ CompositeKey* inbox() const { return list() + m_batch.capacity; }
   __device__ unsigned slots() const {
-    return static_cast<unsigned>(cluster_tuning.inbox) / parts();
+    return static_cast<unsigned>(cluster_inbox<CompositeKey>) / parts();
   }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }

@@ -12,7 +12,7 @@ struct OnePassClusterTuning {
   int least_parts = 4;        ///< blocks that share a row
   int least_part = 2048;      ///< keys that are worth a block
   float most_order = 0.75f;   ///< share of the samples; with a larger order there is no threshold
-  int inbox = 4096;           ///< the most composite keys that a block sorts
+  int inbox_bytes = 32768;    ///< for the most composite keys that a block sorts
   int expected = 1024;        ///< of them, in rows whose best keys are not neighbors
   int crowded_bin = 64;       ///< if a bin has more composite keys, a network sorts
 
@@ -21,5 +21,10 @@ struct OnePassClusterTuning {
 };
 
 inline constexpr OnePassClusterTuning one_pass_cluster_tuning{};
+
+/// The most composite keys that a block sorts.
+template <class CompositeKey>
+inline constexpr int cluster_inbox =
+    one_pass_cluster_tuning.inbox_bytes / static_cast<int>(sizeof(CompositeKey));
 
 }  // namespace ktopk::detail::cuda
