@@ -88,7 +88,7 @@ TEST_CASE("few long rows with gaps between their keys are not for one_pass", "[c
 }
 
 TEST_CASE("long batches with gaps between their keys are left to the portable choice", "[choose]") {
-  Shape shape = make_shape<float>(64, 1 << 17, 32);
+  Shape shape = make_shape<float>(1024, 1 << 17, 32);
   shape.packed = false;
   TunedAlgorithms const all{.one_pass = true, .bisection = true, .radix = true};
   CHECK(cuda::is_for_portable_one_pass(shape));
@@ -97,6 +97,28 @@ TEST_CASE("long batches with gaps between their keys are left to the portable ch
   CHECK(choose(gpu, shape, all) == Algorithm::radix);
   shape.ragged = true;
   CHECK_FALSE(cuda::is_for_portable_one_pass(shape));
+}
+
+TEST_CASE("few rows with gaps between their keys are for the tuned one_pass", "[choose]") {
+  Shape shape = make_shape<float>(100, 1 << 17, 2048);
+  shape.packed = false;
+  CHECK_FALSE(cuda::is_for_portable_one_pass(shape));
+  shape.k = 4096;
+  CHECK(cuda::is_for_portable_one_pass(shape));
+  shape = make_shape<float>(100, 1 << 18, 32);
+  shape.packed = false;
+  CHECK(cuda::is_for_portable_one_pass(shape));
+  shape = make_shape<float>(200, 1 << 15, 64);
+  shape.packed = false;
+  CHECK_FALSE(cuda::is_for_portable_one_pass(shape));
+}
+
+TEST_CASE("many rows of some thousand keys with gaps are for one_pass", "[choose]") {
+  TunedAlgorithms const all{.one_pass = true, .bisection = true, .radix = true};
+  Shape shape = make_shape<float>(4096, 4096, 64);
+  CHECK(choose(gpu, shape, all) == Algorithm::bisection);
+  shape.packed = false;
+  CHECK(choose(gpu, shape, all) == Algorithm::one_pass);
 }
 
 TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not", "[choose]") {

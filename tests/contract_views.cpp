@@ -151,6 +151,20 @@ TEST_CASE("one Plan and one workspace serve every layout", "[contract][views]") 
   validation.close();
 }
 
+/// On a GPU one_pass reads neighboring rows together. A warp finishes a row of many, blocks in turn those of few.
+TEMPLATE_LIST_TEST_CASE("one_pass of many rows in every layout", "[contract][views]", Widths) {
+  Validation validation;
+  for_each_space([&](auto const& exec) {
+    for (Input input : {Input::uniform, Input::few_values})
+      for (auto [rows, n, k] :
+           {std::tuple(1030, 700, 9), std::tuple(33, 5000, 600), std::tuple(21, 20'001, 40)})
+        ask_in_one_workspace(exec,
+                             uniform_question(make_keys<TestType>(input, rows * n, 29), rows, n, k),
+                             Algorithm::one_pass, validation);
+  });
+  validation.close();
+}
+
 TEST_CASE("rows and columns of a matrix as Views of rank 1, keys const", "[contract][views]") {
   Validation validation;
   auto const keys = make_keys<float>(Input::few_values, 1500, 13);

@@ -42,35 +42,49 @@ int ordered_of(Shape const& shape, Sorted sorted) {
   return std::max(round_up_to_power_of_two(shape.k), static_cast<int>(shape.k) + tuning.boundary);
 }
 
-/// \param groups  of one row each, or of several interleaved rows
-/// \param inbox  how many composite keys a block receives besides those that it keeps
-template <class Bits, class CompositeKey>
-void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, CompositeKey>), int threads,
-            std::int64_t groups, Batch<Bits, CompositeKey> const& batch, int inbox = 0) {
-  std::size_t const bytes =
-      shared_bytes<CompositeKey>(threads, batch.lists, batch.capacity + inbox, batch.ordered);
+/// The blocks of a launch, and what each of them has.
+struct Blocks {
+  int threads;
+  std::int64_t groups;  // of rows; each has `parts` blocks
+  int parts;
+  std::size_t bytes;  // of shared memory
+};
+
+template <class Argument>
+void launch(int device, cudaStream_t stream, void (*kernel)(Argument), Blocks const& blocks,
+            Argument const& argument) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
+                             static_cast<int>(blocks.bytes)),
         "shared memory");
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(batch.parts), 1, 1};
-  if (batch.parts > 8)
+  cluster.val.clusterDim = {static_cast<unsigned>(blocks.parts), 1, 1};
+  if (blocks.parts > 8)
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
           "cluster");
-  std::int64_t const by_threads = tuning.blocks * tuning.threads / threads;
-  auto const by_memory = static_cast<std::int64_t>(most_shared_bytes() / (bytes + fixed_bytes));
+  std::int64_t const by_threads = tuning.blocks * tuning.threads / blocks.threads;
+  auto const by_memory =
+      static_cast<std::int64_t>(most_shared_bytes() / (blocks.bytes + fixed_bytes));
   std::int64_t const resident =
       processors(device) * std::max<std::int64_t>(1, std::min(by_threads, by_memory));
-  std::int64_t const most = std::max<std::int64_t>(1, resident / batch.parts);
+  std::int64_t const most = std::max<std::int64_t>(1, resident / blocks.parts);
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(std::min(groups, most) * batch.parts));
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = bytes;
+  config.gridDim = dim3(static_cast<unsigned>(std::min(blocks.groups, most) * blocks.parts));
+  config.blockDim = dim3(static_cast<unsigned>(blocks.threads));
+  config.dynamicSmemBytes = blocks.bytes;
   config.stream = stream;
   config.attrs = &cluster;
-  config.numAttrs = batch.parts > 1 ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, batch), "launch");
+  config.numAttrs = blocks.parts > 1 ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, argument), "launch");
+}
+
+/// \param inbox  how many composite keys a block receives besides those that it keeps
+template <class Bits, class CompositeKey>
+void launch(int device, cudaStream_t stream, void (*kernel)(Batch<Bits, CompositeKey>), int threads,
+            std::int64_t rows, Batch<Bits, CompositeKey> const& batch, int inbox = 0) {
+  std::size_t const bytes =
+      shared_bytes<CompositeKey>(threads, batch.lists, batch.capacity + inbox, batch.ordered);
+  launch(device, stream, kernel, Blocks{threads, rows, batch.parts, bytes}, batch);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace ktopk::detail::cuda {
 
 enum class Rows { any, uniform, ragged };
-enum class Keys { any, packed };
+enum class Keys { any, packed, apart };
 
 /// A set of shapes, the algorithm that is fastest for them, and the measurement.
 struct ChoiceLine {
@@ -34,9 +34,10 @@ struct ChoiceLine {
   constexpr bool fits(Shape const& shape) const {
     std::int64_t const n = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
     bool const rows_fit = rows == Rows::any || shape.ragged == (rows == Rows::ragged);
-    return rows_fit && (keys == Keys::any || shape.packed) && least_n <= n && n <= most_n &&
-           least_rows <= shape.rows && shape.rows <= most_rows && least_k <= shape.k &&
-           shape.k <= most_k && shape.k <= n / (least_n_per_k > 0 ? least_n_per_k : 1);
+    bool const keys_fit = keys == Keys::any || shape.packed == (keys == Keys::packed);
+    return rows_fit && keys_fit && least_n <= n && n <= most_n && least_rows <= shape.rows &&
+           shape.rows <= most_rows && least_k <= shape.k && shape.k <= most_k &&
+           shape.k <= n / (least_n_per_k > 0 ? least_n_per_k : 1);
   }
 };
 
@@ -44,6 +45,15 @@ struct ChoiceLine {
 inline constexpr std::int64_t long_row = 1 << 20;
 
 inline constexpr ChoiceLine choice[] = {
+    {.algorithm = Algorithm::one_pass,
+     .least_n = 2049,
+     .most_n = 4096,
+     .least_rows = 1024,
+     .most_k = 128,
+     .least_n_per_k = 32,
+     .rows = Rows::uniform,
+     .keys = Keys::apart,
+     .measured = "h200-layout-left.json"},
     {.algorithm = Algorithm::bisection,
      .measured = "h100-bisection.json, h200-targets.json, h100-ragged.json"},
     {.algorithm = Algorithm::radix,

@@ -10,6 +10,7 @@
 
 #include "one_pass_batch_launch.hpp"
 #include "one_pass_cluster_launch.hpp"
+#include "one_pass_columns_launch.hpp"
 #include "one_pass_device_launch.hpp"
 #include "one_pass_held_launch.hpp"
 #include "one_pass_launch.hpp"
@@ -47,6 +48,9 @@ struct OnePass<Cuda> {
       cuda::one_pass_cluster(device, exec.cuda_stream(), problem, options);
     else if (cuda::one_pass_warp_supports(device, problem.shape))
       cuda::one_pass_warp(device, exec.cuda_stream(), problem, options);
+    else if (is_batch(problem.shape) &&
+             cuda::one_pass_columns(device, exec.cuda_stream(), problem, options))
+      return;
     else if (is_batch(problem.shape))
       cuda::one_pass_batch(device, exec.cuda_stream(), problem, options);
     else

@@ -3,7 +3,6 @@
 
 #include "batch_launch.cuh"
 #include "key_widths.hpp"
-#include "one_pass_interleaved.cuh"
 
 namespace ktopk::detail::cuda {
 
@@ -78,18 +77,6 @@ __global__ void __launch_bounds__(Threads, blocks_of(Threads, Vectors))
     cluster_sync();  // the first block's shared memory must exist until all blocks are done with it
 }
 
-template <class Bits, class CompositeKey, bool Clustered>
-__global__ void __launch_bounds__(tuning.threads, tuning.blocks)
-    select_interleaved(__grid_constant__ Batch<Bits, CompositeKey> const batch) {
-  InterleavedSelection<Bits, CompositeKey, tuning.threads, Clustered> const selection(batch);
-  int const parts = Clustered ? batch.parts : 1;
-  std::int64_t const groups = (batch.problem.shape.rows + batch.lists - 1) / batch.lists;
-  for (std::int64_t group = blockIdx.x / parts; group < groups; group += gridDim.x / parts) {
-    selection.run(group);
-    if constexpr (Clustered) cluster_sync();
-  }
-}
-
 // ---- host side
 
 /// The length of the rows, or the mean if they differ.
@@ -97,7 +84,7 @@ std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
 }
 
-/// How many blocks share a row of `length` keys, or a group of such rows.
+/// How many blocks share a row of `length` keys.
 int parts_of(std::int64_t rows, std::int64_t length, int device) {
   if (!has_clusters(device)) return 1;
   std::int64_t const blocks =
@@ -132,21 +119,6 @@ int threads_of(Shape const& shape, Sorted sorted, int parts, int processors) {
   return wide ? tuning.wide_threads : tuning.threads;
 }
 
-/// How many neighboring rows are read together: rows whose keys lie side by side, as many as have lists in shared
-/// memory. The ends of their tiles, which may be behind the ends of the rows, must be positions of 31 bits too.
-template <class Bits, class CompositeKey>
-int lists_of(Batch<Bits, CompositeKey> const& batch) {
-  Shape const& shape = batch.problem.shape;
-  constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max() - (1 << 18);
-  if (shape.packed || shape.ragged || batch.problem.key_row != 1 || shape.n > longest) return 1;
-  int lists = tuning.most_lists;
-  while (lists > 1 && (lists / 2 >= shape.rows ||
-                       shared_bytes<CompositeKey>(tuning.threads, lists, batch.capacity,
-                                                  batch.ordered) > room_for(200)))
-    lists /= 2;
-  return lists;
-}
-
 template <class Bits, class CompositeKey>
 void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options const& options,
          std::int64_t left_out = -1) {
@@ -164,16 +136,6 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
     launch(device, stream, select_rows<Bits, CompositeKey, tuning.threads, true, Strided, Vectors>,
            tuning.threads, shape.rows, batch);
   };
-  batch.capacity = capacity_of(shape, tuning.threads);
-  batch.lists = lists_of(batch);
-  if (batch.lists > 1) {
-    std::int64_t const groups = (shape.rows + batch.lists - 1) / batch.lists;
-    batch.parts = parts_of(groups, shape.n * batch.lists, device);
-    return launch(device, stream,
-                  batch.parts == 1 ? select_interleaved<Bits, CompositeKey, false>
-                                   : select_interleaved<Bits, CompositeKey, true>,
-                  tuning.threads, groups, batch);
-  }
   if (left_out < 0) batch.parts = parts_of(shape.rows, length_of(shape), device);
   int const threads =
       threads_of<CompositeKey>(shape, options.sorted, batch.parts, processors(device));

@@ -25,7 +25,6 @@ struct OnePassBatchTuning {
   int least_shared = 1024;    ///< from this k on the blocks of a cluster share the finish
   int boundary = 128;         ///< composite keys, up to which each is ranked against all others
   int crowded = 256;          ///< composite keys of a bin, above which a network sorts instead
-  int most_lists = 8;         ///< interleaved rows that a block reads together
   int most_parts = 16;        ///< blocks that share a row: sm_90's largest cluster
   int least_part = 2048;      ///< keys that are worth a block
   int long_row = 1 << 19;     ///< keys of a row that is shared even if blocks share multiprocessors

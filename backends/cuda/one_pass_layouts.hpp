@@ -5,12 +5,14 @@
 
 namespace ktopk::detail::cuda {
 
-/// Whether the portable one_pass serves. It reads rows that are not packed, as in LayoutLeft, in the order of memory.
-/// It takes 0.27 to 0.8 times as long as the tuned one if rows are few or long, up to 1.26 times for 1024 or more rows
-/// of 2^14 keys.
-/// \see perf/results/h100-layout-left.json
+/// Whether the portable one_pass serves. It reads whole lines of rows that are not packed, as in LayoutLeft, in a kernel
+/// of its own, and is faster than the tuned one where these are many and long. Where much is kept of a row, the tuned one
+/// may gather it key by key. Rows of more than 2^17 keys were not compared.
+/// \see perf/results/h200-layout-left.json
 constexpr bool is_for_portable_one_pass(Shape const& shape) {
-  return !shape.packed && !shape.ragged && shape.rows >= 8 && shape.n >= 1 << 14;
+  if (shape.packed || shape.ragged || shape.rows < 8 || shape.n < 1 << 14) return false;
+  return shape.n > 1 << 17 || shape.rows > (shape.n > 1 << 15 ? 128 : 256) ||
+         shape.k * shape.key_bytes > 8192;
 }
 
 }  // namespace ktopk::detail::cuda
