@@ -94,9 +94,9 @@ class LaneSearch {
   KOKKOS_FORCEINLINE_FUNCTION bool is_ranked() const { return m_is_ranked; }
   KOKKOS_FORCEINLINE_FUNCTION int least_place() const { return m_least_place; }
 
-  /// If the k-th key is in the lowest quarter of an interval whose low end is not counted, that end is counted next.
+  /// If the k-th key is in the lowest eighth of an interval whose low end is not counted, that end is counted next.
   KOKKOS_FORCEINLINE_FUNCTION Bits threshold() const {
-    return m_step == 2 && m_is_estimate ? m_in.low : m_bisector.middle(m_in, m_step);
+    return m_step == 3 && m_is_estimate ? m_in.low : m_bisector.middle(m_in, m_step);
   }
   KOKKOS_FUNCTION int place() const {
     return m_least_place + (m_most_place - m_least_place) / 2 + 1;
