@@ -33,23 +33,31 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
 /// Bisection holds rows of up to so many keys in registers.
 inline constexpr std::int64_t longest_held = 8192;
 
+/// Whether a device has a single packed row, of which one_pass reads few keys but would sort many.
+/// \see perf/results/h200-portable-one-row.json
+inline bool is_for_portable_radix(Device const& device, Shape const& shape) {
+  return !device.host && shape.rows == 1 && shape.packed && shape.n <= std::int64_t{1} << 22 &&
+         shape.k > 16384;
+}
+
 /// Of the portable implementations one_pass reads a row once; for more selected keys radix does; bisection holds short
 /// rows in registers.
 /// \see perf/results/h200-portable.json, h100-ragged.json
-inline Algorithm choose_portable(Shape const& shape) {
+inline Algorithm choose_portable(Device const& device, Shape const& shape) {
   if (shape.ragged)
     return bisection_serves_ragged(shape)  ? Algorithm::bisection
            : one_pass_serves_ragged(shape) ? Algorithm::one_pass
                                            : Algorithm::radix;
   constexpr std::int64_t few = 16;
   if (shape.n <= longest_held) return Algorithm::bisection;
-  return one_pass_serves(shape) && shape.k <= shape.n / few ? Algorithm::one_pass
-                                                            : Algorithm::radix;
+  bool const is_for_one_pass = one_pass_serves(shape) && shape.k <= shape.n / few;
+  return is_for_one_pass && !is_for_portable_radix(device, shape) ? Algorithm::one_pass
+                                                                  : Algorithm::radix;
 }
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,
                               TunedAlgorithms const& tuned) {
-  return choose_tuned(device, shape, tuned).value_or(choose_portable(shape));
+  return choose_tuned(device, shape, tuned).value_or(choose_portable(device, shape));
 }
 
 inline bool serves_any(TunedAlgorithms const& tuned) {

@@ -28,14 +28,14 @@ class ForceLanes {
   ForceLanes& operator=(ForceLanes const&) = delete;
 };
 
-/// The result of a count: the sum over a group's lanes, and whether any group of the team is still open.
+/// The result of a count: the sum over a group's lanes, and the bits of the states of all groups of the team.
 struct LaneTotal {
   int sum;
-  bool any_open;
+  unsigned states;
 };
 
 template <class T>
-struct LaneExtremes {
+struct alignas(2 * sizeof(T)) LaneExtremes {
   T least, greatest;
 };
 
@@ -53,28 +53,68 @@ struct LaneLayout {
   KOKKOS_FUNCTION int team_bytes() const { return 2 * flag_bytes() + groups * group_bytes(); }
 };
 
-/// The keys of a host's lane that pass a test.
-template <class Test>
-struct PassingOfLone {
+/// Those of the keys that a host's lane holds which reach a threshold.
+template <class Key>
+struct ReachingOfLone {
+  Key const* keys;
   int held;
-  Test test;
+  Key threshold;
+
+  KOKKOS_FUNCTION bool has(int j) const { return keys[j] >= threshold; }
   KOKKOS_FUNCTION int count() const {
-    int passing = 0;
-    for (int j = 0; j < held; ++j) passing += test(j) ? 1 : 0;
-    return passing;
+    int reaching = 0;
+    for (int j = 0; j < held; ++j) reaching += has(j) ? 1 : 0;
+    return reaching;
   }
   template <class Body>
   KOKKOS_FUNCTION void each(Body const& body) const {
     for (int j = 0; j < held; ++j)
-      if (test(j)) body(j);
+      if (has(j)) body(j);
   }
 };
 
-/// The keys of a device's lane that pass a test: a mask, which takes fewer instructions than a sum.
+/// The keys of one set that are not in another and pass a test.
+template <class Key, class Test>
+struct RestOfLone {
+  ReachingOfLone<Key> all, without;
+  Test test;
+
+  KOKKOS_FUNCTION bool has(int j) const {
+    return all.has(j) && !(j < without.held && without.has(j)) && test(j);
+  }
+  KOKKOS_FUNCTION int count() const {
+    int rest = 0;
+    for (int j = 0; j < all.held; ++j) rest += has(j) ? 1 : 0;
+    return rest;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void each(Body const& body) const {
+    for (int j = 0; j < all.held; ++j)
+      if (has(j)) body(j);
+  }
+};
+
+/// Those keys of a set that have the numbers begin .. end - 1 in it.
+template <class Keys>
+struct SliceOfLone {
+  Keys keys;
+  int begin, end;
+  template <class Body>
+  KOKKOS_FUNCTION void each(Body const& body) const {
+    int number = 0;
+    keys.each([&](int j) {
+      if (number >= begin && number < end) body(j);
+      ++number;
+    });
+  }
+};
+
+/// Some of the keys that a device's lane holds: a mask, which takes fewer instructions than a sum.
 template <int Most>
-struct PassingKeys {
+struct KeyMask {
   static_assert(Most <= 32);
   std::uint32_t mask;
+
   KOKKOS_FORCEINLINE_FUNCTION int count() const {
     return Kokkos::Experimental::popcount_builtin(mask);
   }
@@ -99,11 +139,24 @@ class LoneLane : public ThreadGroup {
   KOKKOS_FUNCTION static void each_held(int count, Body const& body) {
     for (int j = 0; j < count; ++j) body(j);
   }
-  template <int Most, class Test>
-  KOKKOS_FUNCTION static auto passing(int count, Test const& test) {
-    return PassingOfLone<Test>{count, test};
+  /// Those of the first `count` keys that reach a threshold.
+  template <int Most, class Key>
+  KOKKOS_FUNCTION static ReachingOfLone<Key> reaching(Key const* keys, int count, Key threshold) {
+    return {keys, count, threshold};
   }
-  KOKKOS_FUNCTION LaneTotal sum(int here, bool is_open) { return {here, is_open}; }
+  /// The keys of one set that are not in another and pass a test.
+  template <class Key, class Test>
+  KOKKOS_FUNCTION static auto rest(ReachingOfLone<Key> const& all,
+                                   ReachingOfLone<Key> const& without, Test const& test) {
+    return RestOfLone<Key, Test>{all, without, test};
+  }
+  template <class Keys>
+  KOKKOS_FUNCTION static auto slice(Keys const& keys, int begin, int end) {
+    return SliceOfLone<Keys>{keys, begin, end};
+  }
+  KOKKOS_FUNCTION int lane_bits() const { return 0; }
+  KOKKOS_FUNCTION bool is_alone() const { return true; }
+  KOKKOS_FUNCTION LaneTotal sum(int here, unsigned state) { return {here, state}; }
   template <class T>
   KOKKOS_FUNCTION LaneExtremes<T> extremes(LaneExtremes<T> here) const {
     return here;
@@ -151,28 +204,57 @@ class LaneGroup {
 #endif
     for (int j = 0; j < Most; ++j) body(j);
   }
-  /// Those of the first `count` keys that pass a test, which may be called for all.
-  template <int Most, class Test>
-  KOKKOS_FORCEINLINE_FUNCTION static PassingKeys<Most> passing(int count, Test const& test) {
+  /// Those of the first `count` keys that reach a threshold.
+  template <int Most, class Key>
+  KOKKOS_FORCEINLINE_FUNCTION static KeyMask<Most> reaching(Key const* keys, int count,
+                                                            Key threshold) {
     std::uint32_t mask = 0;
-    each_held<Most>(count, [&](int j) { mask |= static_cast<std::uint32_t>(test(j)) << j; });
+    each_held<Most>(count,
+                    [&](int j) { mask |= static_cast<std::uint32_t>(keys[j] >= threshold) << j; });
     return {count == 0 ? 0u : mask & (~std::uint32_t{0} >> (32 - count))};
   }
+  /// The keys of one set that are not in another and pass a test.
+  template <int Most, class Test>
+  KOKKOS_FORCEINLINE_FUNCTION static KeyMask<Most> rest(KeyMask<Most> all, KeyMask<Most> without,
+                                                        Test const& test) {
+    std::uint32_t mask = all.mask & ~without.mask;
+    if (!test.passes_all())
+      each_held<Most>(Most, [&](int j) {
+        if (!test(j)) mask &= ~(std::uint32_t{1} << j);
+      });
+    return {mask};
+  }
+  /// Those keys of a set that have the numbers begin .. end - 1 in it; mostly, these are all.
+  template <int Most>
+  KOKKOS_FORCEINLINE_FUNCTION static KeyMask<Most> slice(KeyMask<Most> keys, int begin, int end) {
+    std::uint32_t from = keys.mask;
+    for (int i = 0; i < begin && from != 0; ++i) from &= from - 1;
+    if (end >= keys.count()) return {from};
+    std::uint32_t behind = keys.mask;
+    for (int i = 0; i < end && behind != 0; ++i) behind &= behind - 1;
+    return {from & ~behind};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int lane_bits() const {
+    return Kokkos::Experimental::popcount_builtin(static_cast<unsigned>(m_layout.lanes - 1));
+  }
+  /// Whether the team has no other group.
+  KOKKOS_FORCEINLINE_FUNCTION bool is_alone() const { return m_layout.groups == 1; }
 
   /// Adds numbers whose sum is below 2^16. It uses two buffers by turns: a slow lane may still read the previous one.
-  KOKKOS_FORCEINLINE_FUNCTION LaneTotal sum(int here, bool is_open) {
+  /// \param state  of the group, below 2^8
+  KOKKOS_FORCEINLINE_FUNCTION LaneTotal sum(int here, unsigned state) {
     m_turn = 1 - m_turn;
     std::byte* const flags = m_flags + m_turn * m_layout.flag_bytes();
     std::uint16_t* const counts = m_counts + m_turn * m_layout.count_slots();
-    if (m_rank == 0) flags[m_number] = static_cast<std::byte>(is_open);
+    if (m_rank == 0) flags[m_number] = static_cast<std::byte>(state);
     counts[m_rank] = static_cast<std::uint16_t>(here);
     barrier();
-    if (m_layout.lanes <= few) return {sum_of(counts, m_layout.count_slots()), is_any(flags)};
+    if (m_layout.lanes <= few) return {sum_of(counts, m_layout.count_slots()), union_of(flags)};
     if (m_rank < 16)
       m_partial[m_rank] = static_cast<std::uint16_t>(
           sum_of(counts + m_rank * (m_layout.lanes / 16), m_layout.lanes / 16));
     barrier();
-    return {sum_of(m_partial, 16), is_any(flags)};
+    return {sum_of(m_partial, 16), union_of(flags)};
   }
 
   /// Uses the group's own memory, two T for each lane.
@@ -229,7 +311,7 @@ class LaneGroup {
     }
     return static_cast<int>((sum & 0xffffu) + (sum >> 16));
   }
-  KOKKOS_FORCEINLINE_FUNCTION bool is_any(std::byte const* flags) const {
+  KOKKOS_FORCEINLINE_FUNCTION unsigned union_of(std::byte const* flags) const {
     std::uint32_t any = 0;
 #if defined(KOKKOS_ENABLE_PRAGMA_UNROLL)
 #pragma unroll 1
@@ -238,7 +320,8 @@ class LaneGroup {
       Words const words = *reinterpret_cast<Words const*>(flags + i);
       any |= words.at[0] | words.at[1] | words.at[2] | words.at[3];
     }
-    return any != 0;
+    any |= any >> 16;
+    return (any | any >> 8) & 0xffu;
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static LaneExtremes<T> extremes_of(LaneExtremes<T> const* all,

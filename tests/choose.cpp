@@ -25,7 +25,8 @@ TEST_CASE(
         Shape shape = make_shape<float>(rows, n, 1);
         shape.packed = packed;
         CAPTURE(rows, n, packed);
-        for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, n / 16}) {
+        bool const is_for_radix = rows == 1 && packed && n == 1 << 20;
+        for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, is_for_radix ? 16384 : n / 16}) {
           shape.k = k;
           CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
         }
@@ -39,6 +40,23 @@ TEST_CASE(
   CHECK(choose(gpu, ragged, {}) == Algorithm::radix);
   ragged.rows = 1 << 16;
   CHECK(choose(gpu, ragged, {}) == Algorithm::bisection);
+}
+
+TEST_CASE("many selected keys of a packed row of a GPU are left to the portable radix",
+          "[choose]") {
+  for (std::int64_t n : {1 << 19, 1 << 20, 1 << 22, 1 << 23}) {
+    Shape shape = make_shape<float>(1, n, 16384);
+    CAPTURE(n);
+    CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
+    shape.k = 16385;
+    CHECK(choose(gpu, shape, {}) == (n <= 1 << 22 ? Algorithm::radix : Algorithm::one_pass));
+    CHECK(choose(host, shape, {}) == Algorithm::one_pass);
+    shape.packed = false;
+    CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
+    shape.packed = true;
+    shape.rows = 2;
+    CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
+  }
 }
 
 TEST_CASE("where a tuned one_pass serves, it is chosen for small k", "[choose]") {
