@@ -113,7 +113,7 @@ class LaneSearch {
     ++m_step;
     if (is_interval_found()) leave_interval();
   }
-  /// Before places are counted. It is known by now that keys below the interval are not needed.
+  /// Before places are counted: the low end of a bracket may never have been counted.
   KOKKOS_FORCEINLINE_FUNCTION void set_reaching(Keys const& keys) { m_reaching = keys; }
   KOKKOS_FUNCTION void take_place(int place, int reaching) {
     if (reaching >= m_k - m_in.above)
@@ -142,7 +142,7 @@ class LaneSearch {
   int m_least_place = 0;
   int m_most_place;
   int m_candidates;
-  bool m_is_estimate;  // more keys are said to reach the interval than do
+  bool m_is_estimate;  // the interval may say that more keys reach it than do
   int m_step = 0;
   bool m_is_ranked = false;
   State m_state = open;
@@ -183,7 +183,7 @@ class HeldRow {
         m_count(count_of(n)) {}
 
   KOKKOS_FORCEINLINE_FUNCTION void read(KeyLoads loads) {
-    Stored<Bits> const* const keys = m_sink.problem.row_keys(m_group.index());
+    Stored<Bits> const* const keys = m_sink.problem.row_keys(row());
     if (loads == KeyLoads::chunks)
       read_chunks(keys);
     else
@@ -226,7 +226,7 @@ class HeldRow {
     unsigned const before = m_group.before(here);
     int const sure = search.is_ranked() ? in.above : k;
     auto const most = static_cast<int>(m_sink.problem.shape.k);
-    auto const sink = sink_of_row(m_sink, m_group.index());
+    auto const sink = sink_of_row(m_sink, row());
     for (int first = 0; first < most; first += memory.part) {
       int const ties = search.is_ranked() ? memory.part : in.above - first;
       int const end = search.is_ranked() ? memory.part + memory.candidates : memory.part;
@@ -248,6 +248,8 @@ class HeldRow {
   static constexpr int most_groups = 8;
   static constexpr int place_bits = 32;  // of a listed key
 
+  /// A group without a row must read no offset of one.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t row() const { return m_n > 0 ? m_group.index() : 0; }
   /// How many keys of the row this lane holds.
   KOKKOS_FORCEINLINE_FUNCTION int count_of(int n) const {
     int const rest = (n & (m_stride - 1)) - m_first;
