@@ -66,31 +66,47 @@ struct ReachingOfLone {
     for (int j = 0; j < held; ++j) reaching += has(j) ? 1 : 0;
     return reaching;
   }
+  /// Most blocks of a row have no selected key; to see that takes a vector instruction or two.
   template <class Body>
   KOKKOS_FUNCTION void each(Body const& body) const {
-    for (int j = 0; j < held; ++j)
+    int j = 0;
+    for (; j + block <= held; j += block)
+      if (any_of_block(j)) each_between(j, j + block, body);
+    each_between(j, held, body);
+  }
+
+ private:
+  static constexpr int block = 32;
+
+  KOKKOS_FUNCTION bool any_of_block(int first) const {
+    unsigned any = 0;
+    for (int j = 0; j < block; ++j) any |= has(first + j) ? 1u : 0u;
+    return any != 0;
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void each_between(int begin, int end, Body const& body) const {
+    for (int j = begin; j < end; ++j)
       if (has(j)) body(j);
   }
 };
 
-/// The keys of one set that are not in another and pass a test.
+/// The keys of one set that are not in another, which is a part of it, and pass a test.
 template <class Key, class Test>
 struct RestOfLone {
   ReachingOfLone<Key> all, without;
   Test test;
 
-  KOKKOS_FUNCTION bool has(int j) const {
-    return all.has(j) && !(j < without.held && without.has(j)) && test(j);
-  }
   KOKKOS_FUNCTION int count() const {
+    if (test.passes_all()) return all.count() - without.count();
     int rest = 0;
-    for (int j = 0; j < all.held; ++j) rest += has(j) ? 1 : 0;
+    each([&](int) { ++rest; });
     return rest;
   }
   template <class Body>
   KOKKOS_FUNCTION void each(Body const& body) const {
-    for (int j = 0; j < all.held; ++j)
-      if (has(j)) body(j);
+    all.each([&](int j) {
+      if (!(j < without.held && without.has(j)) && test(j)) body(j);
+    });
   }
 };
 
@@ -144,7 +160,7 @@ class LoneLane : public ThreadGroup {
   KOKKOS_FUNCTION static ReachingOfLone<Key> reaching(Key const* keys, int count, Key threshold) {
     return {keys, count, threshold};
   }
-  /// The keys of one set that are not in another and pass a test.
+  /// The keys of one set that are not in another, which is a part of it, and pass a test.
   template <class Key, class Test>
   KOKKOS_FUNCTION static auto rest(ReachingOfLone<Key> const& all,
                                    ReachingOfLone<Key> const& without, Test const& test) {
@@ -213,7 +229,7 @@ class LaneGroup {
                     [&](int j) { mask |= static_cast<std::uint32_t>(keys[j] >= threshold) << j; });
     return {count == 0 ? 0u : mask & (~std::uint32_t{0} >> (32 - count))};
   }
-  /// The keys of one set that are not in another and pass a test.
+  /// The keys of one set that are not in another, which is a part of it, and pass a test.
   template <int Most, class Test>
   KOKKOS_FORCEINLINE_FUNCTION static KeyMask<Most> rest(KeyMask<Most> all, KeyMask<Most> without,
                                                         Test const& test) {

@@ -292,19 +292,19 @@ class HeldRow {
   /// not exist become zero.
   KOKKOS_FORCEINLINE_FUNCTION void rank() {
     auto const& rank = m_sink.map.rank;
-    bool has_minus_zero = false;
+    unsigned minus_zeros = 0;
     Held least = std::numeric_limits<Held>::max(), most = 0;
     each([&](int j) {
       auto const key = static_cast<Bits>(m_held[j]);
       Held const bits = rank.ordered(key);
-      has_minus_zero = has_minus_zero || key == rank.minus_zero;
+      minus_zeros |= key == rank.minus_zero ? 1u : 0u;
       least = lesser(least, bits);
       most = greater(most, bits);
       m_held[j] = bits;
     });
     bool const are_numbers =
         rank.is_number(static_cast<Bits>(least)) && rank.is_number(static_cast<Bits>(most));
-    if (!rank.is_flip() && (has_minus_zero || !are_numbers))
+    if (!rank.is_flip() && (minus_zeros != 0 || !are_numbers))
       each([&](int j) { m_held[j] = rank(rank.key_of(static_cast<Bits>(m_held[j]))); });
     if (m_count < Most) each([&](int j) { m_held[j] = j < m_count ? m_held[j] : 0; });
   }
