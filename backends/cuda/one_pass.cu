@@ -280,9 +280,7 @@ __device__ void stream_row(Work<Bits, CompositeKey> const& w, AlignedRow<Bits> c
   for (std::int64_t first = blockIdx.x * size; first < row.vectors; first += gridDim.x * size) {
     bool const tie = ties.in(row.head + first * width, row.head + (first + size) * width);
     if (!tie && ties_only) continue;
-    QuickTest<Bits> quick = test;
-    quick.flip = tie ? tie_test.flip : test.flip;
-    quick.least = tie ? tie_test.least : test.least;
+    auto const quick = QuickTest<Bits>::either(tie, tie_test, test);
     RowTile<Bits> tile;
     tile.load(row.keys, first, row.vectors);
     unsigned const hits = tile.template hits<NanWins>(quick, nan_test);

@@ -86,8 +86,7 @@ struct ColumnTest {
   /// One of two tests, without a branch.
   __device__ static ColumnTest either(bool first, ColumnTest const& a, ColumnTest const& b) {
     ColumnTest chosen = b;
-    chosen.quick.flip = first ? a.quick.flip : b.quick.flip;
-    chosen.quick.least = first ? a.quick.least : b.quick.least;
+    chosen.quick = QuickTest<Bits>::either(first, a.quick, b.quick);
     chosen.nan_passes = first ? a.nan_passes : b.nan_passes;
     return chosen;
   }
@@ -132,7 +131,7 @@ struct RowTies {
 template <class Bits, class CompositeKey, bool Clustered, int Threads>
 class ColumnStream {
  public:
-  /// \param list  list(r) has room for `share` composite keys of row r
+  /// \param list  list(r) can hold `share` composite keys of row r
   template <class List>
   __device__ ColumnStream(Columns<Bits, CompositeKey> const& columns, Group<Clustered> const& group,
                           List const& list)

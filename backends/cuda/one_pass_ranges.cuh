@@ -115,9 +115,7 @@ struct VectorFilter {
  private:
   template <bool NanWins>
   __device__ bool may_pass(Vector<Bits> const& vector, bool with_tie) const {
-    QuickTest<Bits> test = quick;
-    test.flip = with_tie ? quick_with_tie.flip : quick.flip;
-    test.least = with_tie ? quick_with_tie.least : quick.least;
+    auto const test = QuickTest<Bits>::either(with_tie, quick_with_tie, quick);
     return (with_tie || has_better) && BitsTest<Bits, NanWins>(rank, test)(vector);
   }
 };

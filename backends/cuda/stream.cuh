@@ -154,6 +154,14 @@ struct QuickTest {
     flip = static_cast<Bits>(rank.key_of(least) ^ least);
   }
 
+  /// One of two tests, without a branch.
+  __device__ static QuickTest either(bool first, QuickTest const& a, QuickTest const& b) {
+    QuickTest chosen = b;
+    chosen.flip = first ? a.flip : b.flip;
+    chosen.least = first ? a.least : b.least;
+    return chosen;
+  }
+
   __device__ static Bits best_infinity(OrderedBitsMap<Bits> const& rank) {
     Bits const sign = static_cast<Bits>(rank.magnitude + 1);
     bool const largest = (rank.always & sign) != 0;
@@ -202,10 +210,7 @@ struct ThresholdTest {
     return low_wins ? first < cut : first + size > cut;
   }
   __device__ QuickTest<Bits> quick(bool ties) const {
-    QuickTest<Bits> chosen = without;
-    chosen.flip = ties ? with_ties.flip : without.flip;
-    chosen.least = ties ? with_ties.least : without.least;
-    return chosen;
+    return QuickTest<Bits>::either(ties, with_ties, without);
   }
   /// A bit for each key that passes; what passes may miss the threshold still.
   template <bool NanWins>
