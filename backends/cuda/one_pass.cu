@@ -550,8 +550,9 @@ std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Shape const& s
   w.boundary = layout.take<CompositeKey>(shape.rows * boundary_composites<CompositeKey>);
   bool const sorted = options.sorted == Sorted::yes;
   w.selected = sorted ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
-  w.spare =
-      sorted && needs_merges(shape.k) ? layout.take<CompositeKey>(shape.rows * shape.k) : nullptr;
+  w.spare = sorted && needs_merges<CompositeKey>(shape.k)
+                ? layout.take<CompositeKey>(shape.rows * shape.k)
+                : nullptr;
   return layout.bytes();
 }
 

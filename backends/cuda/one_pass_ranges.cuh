@@ -9,13 +9,13 @@
 #include <ktopk/problem.hpp>
 
 #include "block.cuh"
+#include "block_order.cuh"
 #include "mail.cuh"
 #include "stream.cuh"
 #include "warp.cuh"
 
 // Shared by the kernels in which several blocks select from a row and each orders a range of the composite keys: one
-// search for the threshold and for the pivots between the ranges, a filter for keys in registers, and the sort of a
-// range.
+// search for the threshold and for the pivots between the ranges, and a filter for keys in registers.
 
 namespace ktopk::detail::cuda {
 
@@ -251,24 +251,24 @@ struct FoundBin {
 template <class CompositeKey, int Threads, int MostOwners>
 struct RangeNotes {
   CompositeKey limits[MostOwners];  // the pivots in descending order, then the threshold
-  CompositeKey extremes[2][32];
-  unsigned warp_sums[32];
-  unsigned histogram[Threads];
   unsigned found_bin, found_above, found_here;
   FoundBin found[2];
 };
 
 /// The steps of a block; all its threads call them.
 template <class CompositeKey, int Threads, int MostOwners>
-class Ranges {
+class Ranges : public BlockOrder<CompositeKey, Threads> {
+  using Order = BlockOrder<CompositeKey, Threads>;
+  using Order::bin_bits, Order::lane, Order::scratch, Order::warp, Order::warps;
+
  public:
   using Notes = RangeNotes<CompositeKey, Threads, MostOwners>;
+  using Order::sum_before;
 
   __device__ static Notes& notes() {
     __shared__ Notes shared;
     return shared;
   }
-  __device__ static void clear() { notes().histogram[threadIdx.x] = 0; }
 
   /// The least and the greatest of the threads' ranks.
   template <class OrderedBits>
@@ -277,13 +277,13 @@ class Ranges {
     OrderedBits const greatest = warp_greatest(greatest_of_mine);
     OrderedBits const least = warp_least(least_of_mine);
     if (lane() == 0) {
-      notes().extremes[0][warp()] = greatest;
-      notes().extremes[1][warp()] = least;
+      scratch().extremes[0][warp()] = greatest;
+      scratch().extremes[1][warp()] = least;
     }
     __syncthreads();
     int const from = lane() % warps;
-    return {warp_least(static_cast<OrderedBits>(notes().extremes[1][from])),
-            warp_greatest(static_cast<OrderedBits>(notes().extremes[0][from])), 0, false, false};
+    return {warp_least(static_cast<OrderedBits>(scratch().extremes[1][from])),
+            warp_greatest(static_cast<OrderedBits>(scratch().extremes[0][from])), 0, false, false};
   }
 
   /// All composite keys that may be the order-th best sample or better.
@@ -303,7 +303,7 @@ class Ranges {
   template <class T, class EachSample, class CompositeAt>
   __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
                                        int owners, CompositeAt const& composite_at) {
-    unsigned* const histogram = notes().histogram;
+    unsigned* const histogram = scratch().histogram;
     constexpr unsigned few_bins = Threads / 16;
     unsigned const few = static_cast<unsigned>(order) / 8 + 4;
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
@@ -348,7 +348,7 @@ class Ranges {
   template <class T, class EachSample>
   __device__ static Bracket<T> search_bracket(EachSample const& each_sample, Orders const& orders,
                                               T low, T high) {
-    unsigned* const histogram = notes().histogram;
+    unsigned* const histogram = scratch().histogram;
     unsigned const few = static_cast<unsigned>(orders.low - orders.high) / 8 + 4;
     int const wanted[2] = {orders.high > 1 ? orders.high : 1, orders.low};
     Searched<T> ends[2] = {{low, high, 0, true, false}, {low, high, 0, true, false}};
@@ -399,7 +399,7 @@ class Ranges {
   template <class EachSample>
   __device__ static bool note_pivots(EachSample const& each_sample, Bracket<CompositeKey> range,
                                      int owners) {
-    unsigned* const histogram = notes().histogram;
+    unsigned* const histogram = scratch().histogram;
     CompositeKey const low = range.low, high = range.high;
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(range.samples);
     int const bits = highest_bit(static_cast<CompositeKey>(high - low)) + 1;
@@ -418,17 +418,6 @@ class Ranges {
     return __syncthreads_or(here > few) == 0;
   }
 
-  /// Of what the threads before this one have.
-  __device__ static unsigned sum_before(unsigned mine) {
-    unsigned const to = warp_sum_to(mine);
-    if (lane() == 31) notes().warp_sums[warp()] = to;
-    __syncthreads();
-    unsigned before = to - mine;
-#pragma unroll
-    for (int w = 0; w < warps - 1; ++w) before += w < warp() ? notes().warp_sums[w] : 0;
-    return before;
-  }
-
   /// The number of pivots above the composite key.
   /// \param owners  a power of two
   __device__ static int owner_of(CompositeKey composite, int owners) {
@@ -439,62 +428,7 @@ class Ranges {
     return owner;
   }
 
-  __device__ static void range_of_list(CompositeKey const* list, unsigned size, CompositeKey& least,
-                                       CompositeKey& greatest) {
-    greatest = 0;
-    CompositeKey lowest = 0;  // the complement of the least
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      CompositeKey const composite = list[i];
-      greatest = composite > greatest ? composite : greatest;
-      lowest = ~composite > lowest ? ~composite : lowest;
-    }
-    greatest = block_max<Threads>(greatest, notes().extremes[0]);
-    least = ~block_max<Threads>(lowest, notes().extremes[1]);
-  }
-
-  /// Sorts the composite keys, best first; returns the one of the two arrays that holds them.
-  __device__ static CompositeKey const* in_order(CompositeKey* list, CompositeKey* spare,
-                                                 unsigned size, unsigned crowded_bin) {
-    return size <= Threads / 2 ? rank_few(list, spare, size)
-                               : rank_by_bins(list, spare, size, crowded_bin);
-  }
-
-  /// A composite key's place is the number of better ones, which neighboring threads count together.
-  /// \param size  at most that of the block
-  __device__ static CompositeKey const* rank_few(CompositeKey const* list, CompositeKey* spare,
-                                                 unsigned size) {
-    unsigned slices = 32;
-    while (slices > 1 && size * slices > Threads) slices /= 2;
-    unsigned const slice = threadIdx.x % slices, i = threadIdx.x / slices;
-    CompositeKey const composite = i < size ? list[i] : CompositeKey{0};
-    constexpr unsigned ahead = 8;
-    unsigned better = 0;
-#pragma unroll 1
-    for (unsigned first = slice; first < size && i < size; first += ahead * slices) {
-      CompositeKey others[ahead];
-#pragma unroll
-      for (unsigned a = 0; a < ahead; ++a) {
-        unsigned const j = first + a * slices;
-        others[a] = j < size ? list[j] : CompositeKey{0};
-      }
-#pragma unroll
-      for (CompositeKey const other : others) better += other > composite;
-    }
-#pragma unroll 1
-    for (unsigned mask = slices / 2; mask > 0; mask /= 2)
-      better += __shfl_xor_sync(full_warp, better, mask);
-    if (i < size && slice == 0) spare[better] = composite;
-    __syncthreads();
-    return spare;
-  }
-
  private:
-  static constexpr int warps = Threads / 32;
-  static constexpr int bin_bits = std::bit_width(unsigned{Threads}) - 1;
-  static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
-  static __device__ int warp() { return static_cast<int>(threadIdx.x / 32); }
-
   /// \param above  samples in higher bins
   __device__ static void note_pivots_of_bin(unsigned above, unsigned here, float owners_a_sample,
                                             int owners, CompositeKey pivot) {
@@ -503,53 +437,6 @@ class Ranges {
                   end = static_cast<unsigned>(static_cast<float>(to) * owners_a_sample);
          i < end && i + 1 < static_cast<unsigned>(owners); ++i)
       notes().limits[i] = pivot;
-  }
-
-  /// Sorts by bins of what a composite key is above the least, and ranks the composite keys of a bin among themselves.
-  __device__ static CompositeKey const* rank_by_bins(CompositeKey* list, CompositeKey* spare,
-                                                     unsigned size, unsigned crowded_bin) {
-    unsigned* const histogram = notes().histogram;
-    CompositeKey least, greatest;
-    range_of_list(list, size, least, greatest);
-    int const bits = highest_bit(static_cast<CompositeKey>(greatest - least)) + 1;
-    int const shift = bits > bin_bits ? bits - bin_bits : 0;
-    auto const bin_of = [&](CompositeKey composite) {
-      return static_cast<unsigned>((composite - least) >> shift);
-    };
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += Threads)
-      atomicAdd(&histogram[bin_of(list[i])], 1u);
-    __syncthreads();
-    unsigned const bin = Threads - 1 - threadIdx.x;
-    unsigned const here = histogram[bin], begin = sum_before(here);
-    histogram[bin] = begin;
-    if (__syncthreads_or(here > crowded_bin)) return rank_by_network(list, size);
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      CompositeKey const composite = list[i];
-      spare[atomicAdd(&histogram[bin_of(composite)], 1u)] = composite;
-    }
-    __syncthreads();
-    // Now the counter of a bin is the place where the next lower bin begins.
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += Threads) {
-      CompositeKey const composite = spare[i];
-      unsigned const own = bin_of(composite), end = histogram[own];
-      unsigned place = own + 1 < Threads ? histogram[own + 1] : 0;
-#pragma unroll 1
-      for (unsigned j = place; j < end; ++j) place += spare[j] > composite;
-      list[place] = composite;
-    }
-    __syncthreads();
-    return list;
-  }
-
-  __device__ static CompositeKey const* rank_by_network(CompositeKey* list, unsigned size) {
-    unsigned whole = 2;
-    while (whole < size) whole *= 2;
-    for (unsigned i = size + threadIdx.x; i < whole; i += Threads) list[i] = 0;
-    block_sort<Threads>(list, static_cast<int>(whole));
-    return list;
   }
 };
 

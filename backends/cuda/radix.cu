@@ -997,8 +997,9 @@ std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Layout const& 
   w.boundary = arrays.take<CompositeKey>(layout.groups * settled_composites<CompositeKey>);
   bool const sorted = options.sorted == Sorted::yes;
   w.selected = sorted ? arrays.take<CompositeKey>(shape.rows * shape.k) : nullptr;
-  w.spare =
-      sorted && needs_merges(shape.k) ? arrays.take<CompositeKey>(shape.rows * shape.k) : nullptr;
+  w.spare = sorted && needs_merges<CompositeKey>(shape.k)
+                ? arrays.take<CompositeKey>(shape.rows * shape.k)
+                : nullptr;
   return arrays.bytes();
 }
 

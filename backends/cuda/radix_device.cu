@@ -68,7 +68,7 @@ std::size_t lay_out(DeviceRows<Bits, CompositeKey>& rows, CompositeKey*& spare, 
   spare = nullptr;
   if (sorted == Sorted::no) return layout.bytes();
   rows.selected = layout.take<CompositeKey>(shape.rows * shape.k);
-  if (needs_merges(shape.k)) spare = layout.take<CompositeKey>(shape.rows * shape.k);
+  if (needs_merges<CompositeKey>(shape.k)) spare = layout.take<CompositeKey>(shape.rows * shape.k);
   return layout.bytes();
 }
 

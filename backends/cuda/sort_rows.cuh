@@ -8,10 +8,11 @@
 #include <ktopk/problem.hpp>
 
 #include "block.cuh"
+#include "block_order.cuh"
 #include "device.hpp"
 
-// Sorts the selected keys of every row, best first, and stores them: tiles by a bitonic network, then merges in pairs,
-// and at last of up to 16 runs at once. Each kernel is launched early.
+// Sorts the selected keys of every row, best first, and stores them: tiles by bins, then merges in pairs, and at last of
+// up to 16 runs at once. Each kernel is launched early.
 
 namespace ktopk::detail::cuda {
 
@@ -29,8 +30,11 @@ __device__ void store_composite_key(Problem<Bits> const& problem,
   problem.store(row, slot, key, position);
 }
 
-inline constexpr int sort_threads = 256;
-inline constexpr int sort_tile = 2048;  // a power of two
+inline constexpr int sort_threads = 512;
+inline constexpr unsigned crowded_bin = 64;  // if a bin has more, a network sorts
+/// Composite keys that a block sorts; a power of two.
+template <class CompositeKey>
+inline constexpr int sort_tile = 16384 / static_cast<int>(sizeof(CompositeKey));
 inline constexpr int place_threads = 512;
 /// Up to so many selected keys, a warp counts the better ones for each.
 template <class CompositeKey>
@@ -88,20 +92,23 @@ template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(sort_threads)
     sort_tiles(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
                CompositeKey const* from, CompositeKey* to) {
-  __shared__ CompositeKey composites[sort_tile];
+  using Order = BlockOrder<CompositeKey, sort_threads>;
+  constexpr int tile = sort_tile<CompositeKey>;
+  __shared__ CompositeKey composites[tile], spare[tile];
   wait_for_previous_kernel();
-  std::int64_t const begin = std::int64_t{blockIdx.x} * sort_tile;
+  std::int64_t const begin = std::int64_t{blockIdx.x} * tile;
   for (std::int64_t row = blockIdx.y; row < rows.problem.shape.rows; row += gridDim.y) {
     std::int64_t const rest = rows.problem.selected_count(row) - begin;
-    int const count = static_cast<int>(rest < sort_tile ? rest : sort_tile);
+    int const count = static_cast<int>(rest < tile ? rest : tile);
     if (count <= 0) continue;
-    int size = 2;
-    while (size < count) size *= 2;
-    for (int i = threadIdx.x; i < size; i += sort_threads)
-      composites[i] = i < count ? from[rows.first(row) + begin + i] : CompositeKey{0};
-    block_sort<sort_threads>(composites, size);
+    Order::clear();
     for (int i = threadIdx.x; i < count; i += sort_threads)
-      rows.put(row, begin + i, composites[i], to);
+      composites[i] = from[rows.first(row) + begin + i];
+    __syncthreads();
+    CompositeKey const* const in_order =
+        Order::in_order(composites, spare, static_cast<unsigned>(count), crowded_bin);
+    for (int i = threadIdx.x; i < count; i += sort_threads)
+      rows.put(row, begin + i, in_order[i], to);
     __syncthreads();
   }
 }
@@ -203,14 +210,18 @@ __global__ void __launch_bounds__(merge_threads)
 }
 
 /// Whether a second list is needed to merge the selected keys into.
-constexpr bool needs_merges(std::int64_t k) { return k > sort_tile; }
+template <class CompositeKey>
+constexpr bool needs_merges(std::int64_t k) {
+  return k > sort_tile<CompositeKey>;
+}
 
 /// Enqueues kernels that sort the selected keys and store them.
 /// \param spare  a list of the same size; used only if needs_merges
 template <class Bits, class CompositeKey>
 void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
                CompositeKey* selected, CompositeKey* spare) {
-  static_assert((sort_tile & (sort_tile - 1)) == 0 && sort_tile % merge_tile == 0);
+  constexpr int tile = sort_tile<CompositeKey>;
+  static_assert((tile & (tile - 1)) == 0 && tile % merge_tile == 0);
   Shape const& shape = rows.problem.shape;
   auto const in_y = static_cast<unsigned>(std::min<std::int64_t>(shape.rows, 65535));
   auto const grid = [&](int size) {
@@ -219,10 +230,10 @@ void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
   if (shape.rows * shape.k <= most_placed<CompositeKey>)
     return launch_early(place_few<Bits, CompositeKey>,
                         {grid(place_threads / 32), place_threads, stream}, rows, selected);
-  bool const merge = needs_merges(shape.k);
-  launch_early(sort_tiles<Bits, CompositeKey>, {grid(sort_tile), sort_threads, stream}, rows,
-               selected, merge ? spare : nullptr);
-  for (std::int64_t run = sort_tile; run < shape.k; run *= 2) {
+  bool const merge = needs_merges<CompositeKey>(shape.k);
+  launch_early(sort_tiles<Bits, CompositeKey>, {grid(tile), sort_threads, stream}, rows, selected,
+               merge ? spare : nullptr);
+  for (std::int64_t run = tile; run < shape.k; run *= 2) {
     std::swap(selected, spare);
     if (run <= final_run && run * final_runs >= shape.k)
       return launch_early(store_runs<Bits, CompositeKey>,
