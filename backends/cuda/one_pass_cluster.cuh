@@ -203,10 +203,12 @@ class ClusterSelection {
         order, Steps::range_of(least, best), m_batch.parts,
         [&](OrderedBits pivot) { return static_cast<CompositeKey>(pivot) << bits; });
     CompositeKey threshold = static_cast<CompositeKey>(found.low) << bits;
+    // The thread makes equal samples distinct.
+    CompositeKey sample =
+        has ? static_cast<CompositeKey>(best) << bits | threadIdx.x : CompositeKey{0};
     if (found.crowded) {
       bool const tied = has && best == found.low;
-      CompositeKey const composite =
-          tied ? composite_of_best(deal, static_cast<Bits>(best)) : CompositeKey{0};
+      if (tied) sample = composite_of_best(deal, static_cast<Bits>(best));
       Searched<CompositeKey> const range{
           threshold, threshold | static_cast<CompositeKey>(m_batch.map.position_mask), found.above,
           false, false};
@@ -214,16 +216,34 @@ class ClusterSelection {
       __syncthreads();
       threshold = Steps::search(
                       [&](auto const& visit) {
-                        if (tied) visit(composite);
+                        if (tied) visit(sample);
                       },
                       order, range, m_batch.parts, [](CompositeKey pivot) { return pivot; })
                       .low;
     }
+    if (found.uneven && k > threads) take_pivots_of(m_batch, sample, threshold);
     if (m_batch.forced == Threshold::too_high)
       threshold = static_cast<CompositeKey>(~CompositeKey{0});
     if (m_batch.forced == Threshold::too_low) threshold = 0;
     if (threadIdx.x == 0) Steps::notes().limits[parts() - 1] = threshold;
     __syncthreads();
+  }
+
+  __device__ __noinline__ static void take_pivots_of(Batch<Bits, CompositeKey> const& batch,
+                                                     CompositeKey sample, CompositeKey threshold) {
+    ClusterSelection(batch).take_pivots(sample, threshold);
+  }
+
+  /// Takes the pivots from the samples in order, where the search has parted them unequally.
+  /// \param sample  the thread's; below the threshold if it has none
+  __device__ void take_pivots(CompositeKey sample, CompositeKey threshold) const {
+    bool const counts = sample >= threshold;
+    unsigned const slot = Steps::sum_before(counts ? 1 : 0);
+    if (counts) list()[slot] = sample;
+    auto const size = static_cast<unsigned>(__syncthreads_count(counts));
+    CompositeKey const* const in_order = Steps::rank_few(list(), inbox(), size);
+    if (threadIdx.x + 1 < parts())
+      Steps::notes().limits[threadIdx.x] = in_order[(threadIdx.x + 1) * size / parts()];
   }
 
   /// The best rank in a thread's vectors.
@@ -240,40 +260,45 @@ class ClusterSelection {
       }
     }
     if (rank.magnitude == 0) return best;
-    if (!rank.is_number(best)) best = best_of_numbers(deal);
+    if (!rank.is_number(best)) best = best_rank_of(deal);
     return best == rank.ordered(rank.minus_zero) ? rank.ordered(Bits{0}) : best;
   }
 
-  /// Rare steps read the keys again, in a loop.
+  /// Rare steps read the keys of the first batch again, in a loop: so their code is short.
 
-  __device__ Bits best_of_numbers(Shares const& deal) const {
+  __device__ Bits best_rank_of(Shares const& deal) const {
     Bits best = 0;
-    each_key(deal, [&](Bits key, unsigned) {
+    each_key(deal, [&](Bits key, int) {
       Bits const ranked = m_batch.map.rank(key);
       best = ranked > best ? ranked : best;
     });
     return best;
   }
 
+  /// \param best  the best rank of the thread's first batch
   __device__ CompositeKey composite_of_best(Shares const& deal, Bits best) const {
-    CompositeKey found = 0;
-    each_key(deal, [&](Bits key, unsigned position) {
-      CompositeKey const composite = m_batch.map(key, std::uint64_t{position});
-      if (m_batch.map.rank(key) == best && composite > found) found = composite;
+    unsigned tied = 0;
+    each_key(deal, [&](Bits key, int bit) {
+      tied |= static_cast<unsigned>(m_batch.map.rank(key) == best) << bit;
     });
-    return found;
+    int const first = __ffs(static_cast<int>(tied)) - 1, last = 31 - __clz(static_cast<int>(tied));
+    return m_batch.map.join(best, position_of(deal, 0, m_batch.map.flip != 0 ? first : last));
   }
 
-  /// Calls visit(key, position) for the keys of the first batch.
+  /// Calls visit(key, bit) for the keys of the first batch, whose bits are those of VectorFilter's masks.
   template <class Visit>
   __device__ static void each_key(Shares const& deal, Visit const& visit) {
 #pragma unroll 1
-    for (int v = 0; v < Vectors && deal.place(0, v) < deal.vectors; ++v)
-#pragma unroll 1
-      for (int i = 0; i < width; ++i) {
-        unsigned const at = deal.place(0, v) * width + static_cast<unsigned>(i);
-        visit(__ldg(deal.keys + at), deal.head + at);
-      }
+    for (int v = 0; v < Vectors && deal.place(0, v) < deal.vectors; ++v) {
+      auto const vector =
+          Vector<Bits>::load(deal.keys + std::size_t{deal.place(0, v)} * Vector<Bits>::size);
+#pragma unroll
+      for (int i = 0; i < width; ++i) visit(vector.key(i), v * width + i);
+    }
+  }
+
+  __device__ static unsigned position_of(Shares const& deal, int batch, int bit) {
+    return deal.head + deal.place(batch, bit / width) * width + static_cast<unsigned>(bit % width);
   }
 
   __device__ void send_limits() const {
@@ -336,8 +361,7 @@ class ClusterSelection {
 #pragma unroll 1
     for (; passed != 0; passed &= passed - 1) {
       int const bit = __ffs(static_cast<int>(passed)) - 1;
-      positions()[slot++] =
-          deal.head + deal.place(batch, bit / width) * width + static_cast<unsigned>(bit % width);
+      positions()[slot++] = position_of(deal, batch, bit);
     }
   }
 

@@ -229,6 +229,7 @@ struct Searched {
   bool crowded;           // many samples are `low`
   bool coarse;            // pivots may be far from parting the samples equally
   unsigned reaching = 0;  // samples that are not below `low`
+  bool uneven = false;    // a bin above holds most samples, so that the pivots cannot part them
 };
 
 /// Of samples, from the best on: what is at the one is surely above the k-th key, what is at the other surely below.
@@ -306,6 +307,7 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
     unsigned* const histogram = scratch().histogram;
     constexpr unsigned few_bins = Threads / 16;
     unsigned const few = static_cast<unsigned>(order) / 8 + 4;
+    auto const wanted = static_cast<unsigned>(order);
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
     while (true) {
       int const bits = highest_bit(static_cast<T>(range.high - range.low)) + 1;
@@ -321,19 +323,20 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
       unsigned const to = above + here;
       note_pivots_of_bin(above, here, owners_a_sample, owners,
                          composite_at(range.low + (static_cast<T>(bin) << shift)));
-      if (above < static_cast<unsigned>(order) && static_cast<unsigned>(order) <= to) {
+      if (above < wanted && wanted <= to) {
         notes().found_bin = bin;
         notes().found_above = above;
         notes().found_here = here;
       }
       histogram[bin] = 0;
-      __syncthreads();
+      bool const is_uneven = __syncthreads_or(2 * here > wanted && to < wanted) != 0;
       auto const bins_above =
           static_cast<unsigned>((range.high - range.low) >> shift) - notes().found_bin;
       range.low += static_cast<T>(notes().found_bin) << shift;
       range.crowded = notes().found_here > few;
       // Few bins part what is above them unequally: then the next round parts it again.
       if (range.crowded && shift > 0 && bins_above <= few_bins) continue;
+      range.uneven |= is_uneven;
       range.coarse |= range.crowded || 4 * bins_above < static_cast<unsigned>(owners);
       T const end = range.low + ((T{1} << shift) - 1);
       if (end < range.high) range.high = end;
