@@ -59,6 +59,11 @@ class ThreadGroup {
   /// Replaces each thread's least and most by those of the group. All threads call it together.
   template <class T>
   KOKKOS_FUNCTION void merge_extremes(T&, T&) const {}
+  /// Whether a test is true of what any group of the team has where this one has `own`.
+  template <class T, class Test>
+  KOKKOS_FUNCTION bool any_group(T const* own, Test const& test) const {
+    return test(*own);
+  }
 
  private:
   std::int64_t m_index;
@@ -98,11 +103,60 @@ class TeamGroup {
     least = both.min_val;
     most = both.max_val;
   }
+  template <class T, class Test>
+  KOKKOS_FUNCTION bool any_group(T const* own, Test const& test) const {
+    return test(*own);
+  }
 
  private:
   Member const& m_member;
   std::int64_t m_first;
   std::byte* m_shared;
+};
+
+/// One of the groups into which a team is divided. All of them go through the same barriers, and neighboring threads
+/// belong to different groups.
+template <class Team>
+class PartOfTeam {
+ public:
+  /// \param groups  by which the team's size can be divided
+  /// \param bytes   of the team's shared memory that each has
+  KOKKOS_FUNCTION PartOfTeam(Team const& team, int groups, int bytes)
+      : m_team(team),
+        m_groups(groups),
+        m_number(team.rank() % groups),
+        m_rank(team.rank() / groups),
+        m_size(team.size() / groups),
+        m_bytes(bytes) {}
+
+  KOKKOS_FUNCTION int number() const { return m_number; }
+  KOKKOS_FUNCTION int rank() const { return m_rank; }
+  KOKKOS_FUNCTION int size() const { return m_size; }
+  KOKKOS_FUNCTION void barrier() const { m_team.barrier(); }
+  template <class T>
+  KOKKOS_FUNCTION T* shared() const {
+    return m_team.template shared<T>(static_cast<std::size_t>(m_number * m_bytes));
+  }
+  template <class T>
+  KOKKOS_FUNCTION T fetch_add(T* counter, T amount) const {
+    return m_team.fetch_add(counter, amount);
+  }
+  template <class T, class Test>
+  KOKKOS_FUNCTION bool any_group(T const* own, Test const& test) const {
+    auto const* const first = reinterpret_cast<std::byte const*>(own) - m_number * m_bytes;
+    bool any = false;
+    for (int i = 0; i < m_groups; ++i)
+      any = any || test(*reinterpret_cast<T const*>(first + i * m_bytes));
+    return any;
+  }
+
+ private:
+  Team const& m_team;
+  int m_groups;
+  int m_number;
+  int m_rank;
+  int m_size;
+  int m_bytes;
 };
 
 /// Calls body(i) for i in begin .. end; the group's threads take neighbors.
@@ -171,6 +225,10 @@ inline constexpr std::int64_t most_teams = std::numeric_limits<int>::max() / tea
 /// How many threads a group of launch() has.
 template <class Exec>
 inline constexpr int group_size = is_host_space<Exec> ? 1 : team_size;
+
+/// How many neighboring rows a team should read together if their keys of one place are neighbors in memory.
+template <class Exec>
+inline constexpr int rows_side_by_side = is_host_space<Exec> ? 1 : 8;
 
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own. A device runs at
 /// least 1024 threads of a processor at once, which are enough to read memory at full speed.

@@ -165,6 +165,20 @@ TEMPLATE_LIST_TEST_CASE("one_pass of many rows in every layout", "[contract][vie
   validation.close();
 }
 
+/// On a GPU the portable radix reads eight neighboring rows together, or two of these six. Of few values or equal ones
+/// it cannot tell where the k-th is.
+TEMPLATE_LIST_TEST_CASE("radix of rows in every layout", "[contract][views]", Widths) {
+  Validation validation;
+  for_each_space([&](auto const& exec) {
+    for (Input input : {Input::uniform, Input::few_values, Input::all_equal})
+      for (auto [rows, n, k] : {std::tuple(16, 17'001, 900), std::tuple(6, 17'000, 16'999)})
+        ask_in_one_workspace(exec,
+                             uniform_question(make_keys<TestType>(input, rows * n, 31), rows, n, k),
+                             Algorithm::radix, validation);
+  });
+  validation.close();
+}
+
 TEST_CASE("rows and columns of a matrix as Views of rank 1, keys const", "[contract][views]") {
   Validation validation;
   auto const keys = make_keys<float>(Input::few_values, 1500, 13);

@@ -44,7 +44,10 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
   KOKKOS_FUNCTION bool brackets(RadixRow<CompositeKey> const& state, std::int64_t row) const {
     bool const aimed = state.base != state.low;
     if (!may_bracket || state.in_buffer || !aimed) return false;
-    return aim().expected_inside(state) < 0.8 * static_cast<double>(buffer_of(row).capacity);
+    return is_narrow(state, buffer_of(row).capacity);
+  }
+  KOKKOS_FUNCTION bool is_narrow(RadixRow<CompositeKey> const& state, std::int64_t capacity) const {
+    return aim().expected_inside(state) < 0.8 * static_cast<double>(capacity);
   }
   KOKKOS_FUNCTION bool filters(RadixRow<CompositeKey> const& state, std::int64_t row) const {
     return States::filters(state, row) || brackets(state, row);
@@ -101,11 +104,50 @@ struct RadixSelection : RadixStatesOf<Source, Bits, CompositeKey> {
     tally_read(group, source_reads, range);
     if constexpr (may_bracket)
       if (brackets(state, row))
-        return part.bracket(group, read, range, inside(state), histogram, buffer_of(row));
+        return part.bracket(group, read, range, inside(state),
+                            part.lists(group, histogram, buffer_of(row)), histogram);
     if (filters(state, row))
       part.filter(group, read, range, histogram, buffer_of(row));
     else
       part.count(group, read, range, state.left == source.size(row), histogram);
+  }
+
+  /// Whether all rows are alike, and the first pass is to bracket them. It may bracket one whose digit was not aimed,
+  /// too, but then another pass reads that row again.
+  bool brackets_all() const {
+    auto const& problem = source.problem;
+    bool const are_alike = !problem.offsets && !problem.wanted && source.validations == nullptr;
+    if (!are_alike || !this->is_shared(0) || scratch.has_totals) return false;
+    RadixRow<CompositeKey> state{};
+    state.need = problem.shape.k;
+    state.left = problem.shape.n;
+    std::int64_t const capacity =
+        scratch.buffer == nullptr ? 0 : state.left / RadixScratch<CompositeKey>::buffer_share;
+    return state.need < state.left && aim().is_worth_it(state) && is_narrow(state, capacity);
+  }
+  /// How many neighboring rows a team takes in the first pass.
+  int rows_together(int most) const {
+    bool const are_neighbors = source.problem.key_row == 1 && source.problem.key_step != 1;
+    if (!are_neighbors || !brackets_all()) return 1;
+    while (scratch.rows % most != 0) most /= 2;
+    return most;
+  }
+  /// The shared memory of each group of a team that takes several rows.
+  KOKKOS_FUNCTION static int bracket_bytes(int rows) {
+    return 32 + (radix_lists_bytes<CompositeKey> - 32) / rows;
+  }
+  /// Brackets a part of a row, by a group of a team that takes several rows.
+  template <class Group>
+  KOKKOS_FUNCTION void bracket_part(Group const& group, std::int64_t row, Range range,
+                                    int rows) const {
+    RadixRow<CompositeKey>& state = scratch.row_states[row];
+    Count64* const histogram = scratch.histograms + state.slot * bins();
+    auto const part = reading(state, row);
+    tally_read(group, source_reads, range);
+    part.bracket(group, source.reader(row), range, inside(state),
+                 {part, group, group.template shared<std::byte>(), radix_held<CompositeKey> / rows,
+                  histogram, buffer_of(row)},
+                 histogram);
   }
 
   /// Finds the digit of the k-th composite key in the histogram, and keeps its bin.
@@ -174,8 +216,19 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Composite
   launch("ktopk::radix::row", exec, scratch.rows, shared,
          RadixRows<Selection>{selection, {schedule.of_pass(0), gather}});
   if (scratch.shared_rows == 0) return;
+  int pass = 0;
+  if constexpr (Selection::may_bracket && rows_side_by_side<Exec> > 1)
+    if (int const rows = selection.rows_together(rows_side_by_side<Exec>); rows > 1) {
+      std::int64_t const teams = scratch.rows / rows, parts = scratch.groups() / teams;
+      launch("ktopk::radix::side_by_side", exec, teams * parts,
+             rows * selection.bracket_bytes(rows),
+             RadixSideBySide<Selection>{selection, rows, parts});
+      launch("ktopk::radix::conclude", exec, scratch.rows, 0,
+             RadixConclude<Selection>{selection, {schedule.of_pass(1), gather}});
+      pass = 1;
+    }
   constexpr int aimed_in_vain = 1;
-  for (int pass = 0; pass < selection.digits().most_passes(aimed_in_vain); ++pass)
+  for (; pass < selection.digits().most_passes(aimed_in_vain); ++pass)
     launch("ktopk::radix::digit", exec, scratch.groups(), shared,
            RadixPass<Selection>{
                selection, schedule.of_pass(pass), {schedule.of_pass(pass + 1), gather}});

@@ -44,9 +44,12 @@ class RadixLists {
 
  public:
   /// All threads call it together.
-  /// \param shared  radix_lists_bytes<CompositeKey> of the group's shared memory, aligned to 16
-  KOKKOS_FUNCTION RadixLists(Group const& group, std::byte* shared)
+  /// \param shared    of the group's shared memory 32 bytes and `capacity` composite keys, aligned to 16
+  /// \param capacity  more than all threads may add at a time; a multiple of 16
+  KOKKOS_FUNCTION RadixLists(Group const& group, std::byte* shared,
+                             int capacity = radix_held<CompositeKey>)
       : m_group(group),
+        m_capacity(capacity),
         m_firsts(reinterpret_cast<Count64*>(shared)),
         m_holds(reinterpret_cast<unsigned*>(m_firsts + 2)),
         m_held(reinterpret_cast<CompositeKey*>(shared + 32)) {
@@ -68,7 +71,7 @@ class RadixLists {
     if (added == 0) return {0, 0};
     unsigned const before = m_group.fetch_add(m_holds, added);
     int front = static_cast<int>(before % one_other);
-    int back = capacity - 1 - static_cast<int>(before / one_other);
+    int back = m_capacity - 1 - static_cast<int>(before / one_other);
     unrolled<count>([&](auto j) {
       if (is_listed(j)) m_held[place(is_selected(j) ? front++ : back--)] = composite_of(j);
     });
@@ -78,7 +81,7 @@ class RadixLists {
   /// Writes what the group holds if there may be no place for what its threads add next. All threads call it together.
   template <class Selected, class Others>
   KOKKOS_FUNCTION void write_fuller(Selected const& selected, Others const& others) const {
-    write_above(capacity - at_once * m_group.size(), selected, others);
+    write_above(m_capacity - at_once * m_group.size(), selected, others);
   }
   /// Writes what the group holds. All threads call it together.
   template <class Selected, class Others>
@@ -87,9 +90,9 @@ class RadixLists {
   }
 
  private:
-  static constexpr int capacity = radix_held<CompositeKey>;
   static constexpr unsigned one_other = 1u << 16;
-  static_assert(capacity % 16 == 0 && capacity < static_cast<int>(one_other));
+  static_assert(radix_held<CompositeKey> % 128 == 0 &&
+                radix_held<CompositeKey> < static_cast<int>(one_other));
 
   /// Where the i-th lies. Each thread adds several neighbors: so those of neighboring threads lie in different banks.
   KOKKOS_FORCEINLINE_FUNCTION static int place(int i) { return i ^ (i >> 4 & 15); }
@@ -98,10 +101,13 @@ class RadixLists {
   KOKKOS_FUNCTION void write_above(int most, Selected const& selected, Others const& others) const {
     m_group.barrier();
     unsigned const holds = *m_holds;
+    bool const writes = m_group.any_group(m_holds, [&](unsigned held) {
+      return static_cast<int>(held % one_other + held / one_other) > most;
+    });
     m_group.barrier();
+    if (!writes) return;
     int const front = static_cast<int>(holds % one_other);
     int const back = static_cast<int>(holds / one_other);
-    if (front + back <= most) return;
     if (m_group.rank() == 0) {
       m_firsts[0] = claim(selected.count, front);
       m_firsts[1] = claim(others.count, back);
@@ -110,7 +116,7 @@ class RadixLists {
     }
     m_group.barrier();
     put_all(selected, m_firsts[0], front, [](int i) { return i; });
-    put_all(others, m_firsts[1], back, [](int i) { return capacity - 1 - i; });
+    put_all(others, m_firsts[1], back, [&](int i) { return m_capacity - 1 - i; });
     m_group.barrier();
   }
   KOKKOS_FUNCTION static Count64 claim(Count64* count, int amount) {
@@ -126,6 +132,7 @@ class RadixLists {
   }
 
   Group const& m_group;
+  int m_capacity;
   Count64* m_firsts;
   unsigned* m_holds;
   CompositeKey* m_held;

@@ -130,8 +130,19 @@ KOKKOS_FUNCTION void for_each_piece(Group const& group, Selection const& selecti
   for (bool more = one_row || cursor.next(piece); more; more = cursor.next(piece)) body(piece);
 }
 
-/// Counts one digit of the rows in a list. The last group of a row merges the counts, chooses a bin, and enlists the
-/// row again.
+/// Chooses a bin of a row whose digit all groups have counted, and enlists the row again.
+template <class Group, class Selection>
+KOKKOS_FUNCTION void conclude(Group const& group, Selection const& selection, RadixNext const& next,
+                              std::int64_t row) {
+  auto& state = selection.scratch.row_states[row];
+  int const bins = selection.bins();
+  Count64* const merged = selection.scratch.histograms + state.slot * bins;
+  selection.choose(group, state, merged, row);
+  each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
+  if (group.rank() == 0) next.enlist(selection, row);
+}
+
+/// Counts one digit of the rows in a list. The last group of a row concludes the pass.
 template <class Selection>
 struct RadixPass {
   Selection selection;
@@ -154,10 +165,36 @@ struct RadixPass {
     count_by_parts(group, selection, piece, histogram,
                    [&](std::int64_t b, Count64 count) { Kokkos::atomic_add(&merged[b], count); });
     auto* const flag = group.template shared<int>(sizeof(unsigned) * bins);
-    if (!last_to_arrive(group, &state.arrived, piece.groups, flag)) return;
-    selection.choose(group, state, merged, piece.row);
-    each(group, 0, bins, [&](std::int64_t b) { merged[b] = 0; });
-    if (group.rank() == 0) next.enlist(selection, piece.row);
+    if (last_to_arrive(group, &state.arrived, piece.groups, flag))
+      conclude(group, selection, next, piece.row);
+  }
+};
+
+/// The first pass over rows whose keys of one place are neighbors in memory. A team takes the same part of several
+/// rows, because a device reads the keys of several at a time. The histograms of so many rows do not fit its memory, so
+/// it counts the few keys in the inner bins in those that groups share.
+template <class Selection>
+struct RadixSideBySide {
+  Selection selection;
+  int rows;  // of a team
+  std::int64_t parts;
+
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(Team const& team) const {
+    PartOfTeam<Team> const group(team, rows, selection.bracket_bytes(rows));
+    std::int64_t const row = team.index() / parts * rows + group.number();
+    std::int64_t const part = team.index() % parts;
+    selection.bracket_part(group, row, part_of(selection.source.size(row), part, parts), rows);
+  }
+};
+
+template <class Selection>
+struct RadixConclude {
+  Selection selection;
+  RadixNext next;
+  template <class Group>
+  KOKKOS_FUNCTION void operator()(Group const& group) const {
+    conclude(group, selection, next, group.index());
   }
 };
 

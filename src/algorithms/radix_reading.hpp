@@ -40,6 +40,11 @@ struct RadixReading {
   Digits digits;
   SelectedSink<Bits, CompositeKey> const& sink;
 
+ private:
+  template <class Group, class Counter>
+  class Lists;
+
+ public:
   /// Counts the digit of the composite keys of low .. high. Each thread of a team counts the outer bins for itself,
   /// which are the fullest of a digit that was aimed.
   /// \param all  whether all composite keys are in this interval
@@ -77,13 +82,12 @@ struct RadixReading {
 
   /// The same for a bracket, and counts all other keys of the range in the outer bins. It looks at ordered bits alone,
   /// which decide: a bracket has all keys of a rank or none.
-  template <class Group, class Reader>
+  template <class Group, class Counter, class Reader>
   KOKKOS_FUNCTION void bracket(Group const& group, Reader const& read, Range range,
-                               Bounds<CompositeKey> inside, unsigned* histogram,
-                               RadixBuffer<CompositeKey> to) const {
+                               Bounds<CompositeKey> inside, Lists<Group, Counter> const& lists,
+                               Counter* histogram) const {
     auto const& map = read.map;
     Bits const low = map.ordered_bits_of(inside.least), high = map.ordered_bits_of(inside.most);
-    Lists<Group> const lists(*this, group, histogram, to);
     unsigned above = 0, others = 0;
     for_each_batch<Bits, added_at_once>(
         group, read.keys, read.step, range,
@@ -102,9 +106,9 @@ struct RadixReading {
         },
         [&] { lists.write_fuller(); });
     lists.write_all();
-    unsigned const all = group.rank() == 0 ? static_cast<unsigned>(range.end - range.begin) : 0;
+    Counter const all = group.rank() == 0 ? static_cast<Counter>(range.end - range.begin) : 0;
     group.fetch_add(&histogram[0], all - above - others);
-    group.fetch_add(&histogram[state.last], above);
+    group.fetch_add(&histogram[state.last], Counter{above});
   }
 
   /// Writes every composite key from `low` upwards.
@@ -113,6 +117,15 @@ struct RadixReading {
     CompositeKey const threshold = state.low;
     auto const is_selected = [&](CompositeKey composite) { return composite >= threshold; };
     list(group, read, range, is_selected, is_selected, nullptr, {});
+  }
+
+  /// Lists in the memory behind the histogram.
+  template <class Group>
+  KOKKOS_FORCEINLINE_FUNCTION Lists<Group, unsigned> lists(Group const& group, unsigned* histogram,
+                                                           RadixBuffer<CompositeKey> to) const {
+    auto* const shared =
+        group.template shared<std::byte>(sizeof(unsigned) * digits.bins() + radix_flag_bytes);
+    return {*this, group, shared, radix_held<CompositeKey>, histogram, to};
   }
 
  private:
@@ -137,28 +150,28 @@ struct RadixReading {
   static constexpr int added_at_once = radix_added_at_once<CompositeKey>;
 
   /// Puts composite keys in the buffer, and counts their digits.
-  template <class Group>
+  template <class Group, class Counter>
   struct PutInBuffer {
     Group const& group;
     RadixBuffer<CompositeKey> to;
     CompositeKey base;
     int shift;
     unsigned last;
-    unsigned* histogram;
+    Counter* histogram;
     KOKKOS_FUNCTION void operator()(std::int64_t slot, CompositeKey composite) const {
       if (slot < to.capacity) to.composites[slot] = composite;
-      group.fetch_add(&histogram[Digits::digit_of(composite, base, shift, last)], 1u);
+      group.fetch_add(&histogram[Digits::digit_of(composite, base, shift, last)], Counter{1});
     }
   };
 
   /// What the group writes: selected keys to the sink, others to the buffer.
-  template <class Group>
+  template <class Group, class Counter>
   class Lists {
    public:
-    KOKKOS_FUNCTION Lists(RadixReading const& reading, Group const& group, unsigned* histogram,
-                          RadixBuffer<CompositeKey> to)
-        : m_held(group, group.template shared<std::byte>(sizeof(unsigned) * reading.digits.bins() +
-                                                         radix_flag_bytes)),
+    /// \param shared, capacity  of RadixLists
+    KOKKOS_FUNCTION Lists(RadixReading const& reading, Group const& group, std::byte* shared,
+                          int capacity, Counter* histogram, RadixBuffer<CompositeKey> to)
+        : m_held(group, shared, capacity),
           m_selected{{reading.sink, reading.row}, &reading.state.emitted, reading.selected_count},
           m_others{
               {group, to, reading.state.base, reading.state.shift, reading.state.last, histogram},
@@ -176,7 +189,7 @@ struct RadixReading {
    private:
     RadixLists<CompositeKey, Group> m_held;
     RadixOutput<PutSelected<Bits, CompositeKey>> m_selected;
-    RadixOutput<PutInBuffer<Group>> m_others;
+    RadixOutput<PutInBuffer<Group, Counter>> m_others;
   };
 
   /// Lists the composite keys of a range for which is_listed is true.
@@ -184,7 +197,7 @@ struct RadixReading {
   KOKKOS_FORCEINLINE_FUNCTION void list(Group const& group, Reader const& read, Range range,
                                         IsSelected const& is_selected, IsListed const& is_listed,
                                         unsigned* histogram, RadixBuffer<CompositeKey> to) const {
-    Lists<Group> const lists(*this, group, histogram, to);
+    auto const lists = this->lists(group, histogram, to);
     each_composites<CompositeKey, added_at_once>(
         group, range.end - range.begin, [&](std::int64_t i) { return read(range.begin + i); },
         [&](auto const& composites, std::uint32_t present) {
