@@ -396,14 +396,14 @@ inline constexpr int most_lanes = 256;
 enum class Neighbors { lanes, groups };
 
 /// How teams are divided if `lanes` threads hold a row. If neighbors in memory belong to one row, a team has no more
-/// threads than a device runs in step, so that its barriers are cheap; otherwise a team has at least eight rows.
+/// threads than a device runs in step, so that its barriers are cheap; otherwise a team has at least four rows.
 template <class Exec>
 LaneLayout lane_layout(int lanes, Neighbors neighbors, int own_bytes) {
   int const in_step = Kokkos::TeamPolicy<Exec>::vector_length_max();
   int groups = lanes < in_step ? in_step / lanes : 1;
   auto const log2 = [](int power) { return std::countr_zero(static_cast<unsigned>(power)); };
   if (neighbors == Neighbors::lanes) return {lanes, groups, 0, log2(lanes), own_bytes};
-  while (groups < 8 && 2 * groups * lanes <= most_lanes && 2 * groups * own_bytes <= 24 * 1024)
+  while (groups < 4 && 2 * groups * lanes <= most_lanes && 2 * groups * own_bytes <= 24 * 1024)
     groups *= 2;
   return {lanes, groups, log2(groups), 0, own_bytes};
 }
