@@ -206,6 +206,10 @@ std::size_t call_bytes(char const* function, Exec const& exec, Shape const& shap
   if (is_served_by_portable(function, exec, packed, options) ||
       is_served_by_portable(function, exec, with_gaps, options))
     launch_first(exec);
+#if KTOPK_ENABLE_CUDA_TUNED
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
+    cuda::Module::load_all(exec.cuda_device(), exec.cuda_stream());
+#endif
   return std::max(layout_bytes(function, exec, packed, options),
                   layout_bytes(function, exec, with_gaps, options));
 }

@@ -14,6 +14,7 @@
 #include "../backends/cuda/bisection.hpp"
 #include "../backends/cuda/bitonic.hpp"
 #include "../backends/cuda/delegate.hpp"
+#include "../backends/cuda/modules.hpp"
 #include "../backends/cuda/one_pass.hpp"
 #include "../backends/cuda/queue.hpp"
 #include "../backends/cuda/radix.hpp"

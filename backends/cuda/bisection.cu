@@ -8,6 +8,7 @@
 #include "device.hpp"
 #include "key_widths.hpp"
 #include "one_pass_batch_launch.hpp"
+#include "this_module.cuh"
 
 // A part of a warp selects from a row: 1 to 32 lanes with up to 128 keys each. The keys are in the warp's shared
 // memory, their codes in registers. A row is read once.

@@ -13,6 +13,7 @@
 #include "device.hpp"
 #include "key_widths.hpp"
 #include "sort_rows.cuh"
+#include "this_module.cuh"
 
 // Bitonic top-k. A block reads its part of a row tile by tile. The network works on ranks alone, at two instructions
 // for each exchange, and finds the k-th rank of a tile. Then the keys of the tile that reach it are gathered in the

@@ -13,6 +13,7 @@
 #include "one_pass_batch_launch.hpp"
 #include "one_pass_launch.hpp"
 #include "radix_launch.hpp"
+#include "this_module.cuh"
 
 // Dr. Top-k (Gaihre et al., SC '21). The delegate of a subrange of 2^alpha neighboring keys is its greatest rank.
 // build:        one read of the row makes the delegate vector.

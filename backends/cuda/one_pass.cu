@@ -16,6 +16,7 @@
 #include "one_pass_tuning.hpp"
 #include "sort_rows.cuh"
 #include "stream.cuh"
+#include "this_module.cuh"
 
 // sample: writes the best sample of every group of 32 lanes.
 // stream: every block finds the order-th best of the groups, which is the threshold. One read of the input keeps the

@@ -3,6 +3,7 @@
 
 #include "batch_launch.cuh"
 #include "key_widths.hpp"
+#include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
 

@@ -7,6 +7,7 @@
 #include "batch_launch.cuh"
 #include "key_widths.hpp"
 #include "one_pass_cluster_launch.hpp"
+#include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
 

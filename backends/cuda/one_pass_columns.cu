@@ -8,6 +8,7 @@
 #include "batch_launch.cuh"
 #include "key_widths.hpp"
 #include "one_pass_columns_warp.cuh"
+#include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
 

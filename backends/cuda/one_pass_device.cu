@@ -5,6 +5,7 @@
 #include "device_launch.cuh"
 #include "key_widths.hpp"
 #include "one_pass_device_launch.hpp"
+#include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
 

@@ -7,6 +7,7 @@
 #include "key_widths.hpp"
 #include "one_pass_held_tuning.hpp"
 #include "one_pass_ranges.cuh"
+#include "this_module.cuh"
 
 // A block holds the ranks of a row in registers. A rank that k keys surely reach bounds the search for the k-th best: a
 // histogram of the ranks above it, then of those in the bin of the k-th until few are left. What is above the bin is

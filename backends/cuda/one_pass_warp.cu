@@ -10,6 +10,7 @@
 #include "one_pass_warp_tuning.hpp"
 #include "sort_rows.cuh"
 #include "stream.cuh"
+#include "this_module.cuh"
 #include "warp.cuh"
 
 // A warp selects from a row by itself. The k-th best of the greatest keys of one tile's vectors is a threshold that at least

@@ -13,6 +13,7 @@
 #include "queue_neighbors.cuh"
 #include "queue_select.cuh"
 #include "sort_rows.cuh"
+#include "this_module.cuh"
 
 // GridSelect: each warp keeps the best composite keys that it has read in registers. Those that beat the k-th wait in
 // the warp's queue until they are merged. A row has a warp (WarpSelect), or a block (BlockSelect), or several blocks:

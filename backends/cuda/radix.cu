@@ -15,6 +15,7 @@
 #include "radix_tuning.hpp"
 #include "sort_rows.cuh"
 #include "stream.cuh"
+#include "this_module.cuh"
 
 // Radix selection of many keys, in one launch. A group of blocks selects from a row:
 // sample:  every block finds, from the same samples, a bracket that should hold the k-th composite key.

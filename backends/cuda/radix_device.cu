@@ -7,6 +7,7 @@
 #include "radix_device_launch.hpp"
 #include "radix_device_tuning.hpp"
 #include "sort_rows.cuh"
+#include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
 
