@@ -165,13 +165,14 @@ TEMPLATE_LIST_TEST_CASE("one_pass of many rows in every layout", "[contract][vie
   validation.close();
 }
 
-/// On a GPU the portable radix reads eight neighboring rows together, or two of these six. Of few values or equal ones
-/// it cannot tell where the k-th is.
+/// On a GPU the portable radix reads eight neighboring rows together, or two of these six, if groups share them. Of few
+/// values or equal ones it cannot tell where the k-th is. Hosts read each row alone, and need no long ones.
 TEMPLATE_LIST_TEST_CASE("radix of rows in every layout", "[contract][views]", Widths) {
   Validation validation;
   for_each_space([&](auto const& exec) {
+    int const n = ktopk::detail::is_host_space<std::decay_t<decltype(exec)>> ? 1001 : 17'001;
     for (Input input : {Input::uniform, Input::few_values, Input::all_equal})
-      for (auto [rows, n, k] : {std::tuple(16, 17'001, 900), std::tuple(6, 17'000, 16'999)})
+      for (auto [rows, k] : {std::pair(16, 900), std::pair(6, n - 1)})
         ask_in_one_workspace(exec,
                              uniform_question(make_keys<TestType>(input, rows * n, 31), rows, n, k),
                              Algorithm::radix, validation);
