@@ -744,24 +744,27 @@ void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& 
 
 }  // namespace
 
-bool bitonic_supports(Shape const& shape) { return shape.k <= bitonic_largest_k; }
+/// Rows of more than 2^32 keys of 32 bits, whose composite keys would have 128 bits, are left to the portable bitonic.
+bool bitonic_supports(Shape const& shape) {
+  bool const fits_composite =
+      shape.key_bytes == 8 ||
+      composite_key_bytes(shape.key_bytes, shape.n) == sizeof(CompositeKey64);
+  return shape.k <= bitonic_largest_k && fits_composite;
+}
 
 std::size_t bitonic_workspace_bytes(int concurrency, Shape const& shape) {
   int const threads = threads_for<BitonicTuning>(shape, log_run_of(shape.k));
   std::int64_t const parts = most_parts(concurrency, shape, threads);
-  if (composite_key_bytes(shape.key_bytes, shape.n) == sizeof(CompositeKey64))
-    return Lists<CompositeKey64>(nullptr, shape, parts, threads).bytes;
-  return Lists<CompositeKey128>(nullptr, shape, parts, threads).bytes;
+  if (shape.key_bytes == 8) return Lists<CompositeKey128>(nullptr, shape, parts, threads).bytes;
+  return Lists<CompositeKey64>(nullptr, shape, parts, threads).bytes;
 }
 
 template <class Bits>
 void bitonic(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
              Options const& options, void* workspace) {
   OnDevice const here(device);
-  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
-    run<BitonicTuning, Bits, decltype(composite)>(device, concurrency, stream, problem, options,
-                                                  workspace);
-  });
+  run<BitonicTuning, Bits, CompositeKeyOf<Bits>>(device, concurrency, stream, problem, options,
+                                                 workspace);
 }
 
 #define KTOPK_INSTANTIATE(Bits) \

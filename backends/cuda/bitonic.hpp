@@ -8,7 +8,7 @@
 
 #include "bitonic_launch.hpp"
 
-// bitonic for Kokkos::Cuda: local sort, merge and rebuild in one kernel; k up to 1024.
+// bitonic for Kokkos::Cuda: local sort, merge and rebuild in one kernel; k up to 1024, and up to 2^32 keys of 32 bits.
 
 namespace ktopk::detail {
 
