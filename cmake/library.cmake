@@ -17,6 +17,19 @@ endif()
 add_library(ktopk)
 add_library(ktopk::ktopk ALIAS ktopk)
 ktopk_kokkos_sources(ktopk ${sources})
+# nvcc takes longer to parse Kokkos's headers than to compile what these files hold, so the files of a group are one
+# translation unit; they are one in header-only code, too.
+if(KTOPK_HAS_CUDA)
+  set_target_properties(ktopk PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(
+    src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/info.cpp src/select.cpp
+    PROPERTIES UNITY_GROUP calls)
+  set_source_files_properties(
+    src/algorithms/bitonic.cpp src/algorithms/delegate.cpp src/algorithms/heap.cpp src/algorithms/queue.cpp
+    src/algorithms/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)
+  set_source_files_properties(
+    backends/host/heap.cpp backends/host/one_pass.cpp backends/host/radix.cpp PROPERTIES UNITY_GROUP host)
+endif()
 # The loops of hosts include no Kokkos header, and the host's own compiler translates them.
 target_sources(ktopk PRIVATE backends/host/loops.cpp)
 # Else how fast they are, by a tenth, is up to what code comes before them.

@@ -80,10 +80,11 @@ TEMPLATE_TEST_CASE("a group's network keeps the best run, in order", "[bitonic]"
       }
 }
 
-using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
+using BitonicTypes = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
 
 // Larger k are radix's but on CUDA.
-TEMPLATE_LIST_TEST_CASE("bitonic around the limits of runs and vectors", "[bitonic]", Widths) {
+TEMPLATE_LIST_TEST_CASE("bitonic around the limits of runs and vectors", "[bitonic]",
+                        BitonicTypes) {
   Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {63, 257, 512, 1000, 2049, 8193, 20000})
@@ -94,7 +95,7 @@ TEMPLATE_LIST_TEST_CASE("bitonic around the limits of runs and vectors", "[biton
 }
 
 /// Whole groups of rows that a block of a device reads together, and groups with too few of them.
-TEMPLATE_LIST_TEST_CASE("bitonic of rows whose keys lie side by side", "[bitonic]", Widths) {
+TEMPLATE_LIST_TEST_CASE("bitonic of rows whose keys lie side by side", "[bitonic]", BitonicTypes) {
   Validation validation;
   for (Input input : {Input::uniform, Input::ascending, Input::few_values})
     for (auto [rows, n, k] :

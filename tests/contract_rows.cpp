@@ -8,7 +8,7 @@ namespace ktopk::testing {
 namespace {
 
 /// One key type of each width.
-using Widths = std::tuple<std::uint8_t, float16, float, std::int64_t>;
+using RowTypes = std::tuple<std::uint8_t, float16, float, std::int64_t>;
 
 /// Rows of every length up to `longest`, some empty; the first key of all belongs to no row.
 template <class T>
@@ -93,7 +93,7 @@ constexpr Size sizes[] = {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", Widths) {
+TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", RowTypes) {
   Validation validation;
   std::uint64_t seed = 1;
   for (Size const& size : sizes)
@@ -116,7 +116,7 @@ TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", Widths) {
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Widths) {
+TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", RowTypes) {
   Validation validation;
   std::uint64_t seed = 100;
   for (Size const& size : sizes) {
@@ -139,7 +139,7 @@ TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", Wid
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widths) {
+TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", RowTypes) {
   Validation validation;
   std::uint64_t seed = 200;
   for (Size const& size : {Size{2, 20, 20}, Size{100, 200, 10}, Size{3, 50'000, 300},
@@ -170,7 +170,7 @@ TEMPLATE_LIST_TEST_CASE("equal rows with a k for each", "[contract][rows]", Widt
 }
 
 TEMPLATE_LIST_TEST_CASE("equal rows with a k for each, by what selects within delegate",
-                        "[contract][rows]", Widths) {
+                        "[contract][rows]", RowTypes) {
   Validation validation;
   std::uint64_t seed = 300;
   for (Size const& size : {Size{3, 50'000, 300}, Size{4, 20'000, 256}, Size{1, 300'000, 100}}) {
@@ -220,7 +220,7 @@ TEST_CASE("ragged rows without a row, and without a key", "[contract][rows]") {
 }
 
 TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contract][rows]",
-                        Widths) {
+                        RowTypes) {
   Validation validation;
   std::int64_t const far = std::int64_t{1} << 62;
   auto const keys = make_keys<TestType>(Input::random_bits, 1000, 400);

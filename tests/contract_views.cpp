@@ -8,7 +8,7 @@ namespace ktopk::testing {
 namespace {
 
 /// One key type of each width.
-using Widths = std::tuple<std::uint8_t, bfloat16, float, double>;
+using ViewTypes = std::tuple<std::uint8_t, bfloat16, float, double>;
 
 /// An array in which a View lies; all the rest of it must stay marked.
 template <class Exec, class T>
@@ -121,7 +121,8 @@ void ask_in_one_workspace(Exec const& exec, Question<T> const& question, Algorit
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract][views]", Widths) {
+TEMPLATE_LIST_TEST_CASE("keys and outputs of any layout and stride", "[contract][views]",
+                        ViewTypes) {
   Validation validation;
   for_each_space([&](auto const& exec) {
     for (auto [rows, n, k] : {std::tuple(1, 700, 5), std::tuple(4, 300, 300), std::tuple(9, 33, 7),
@@ -152,7 +153,7 @@ TEST_CASE("one Plan and one workspace serve every layout", "[contract][views]") 
 }
 
 /// On a GPU one_pass reads neighboring rows together. A warp finishes a row of many, blocks in turn those of few.
-TEMPLATE_LIST_TEST_CASE("one_pass of many rows in every layout", "[contract][views]", Widths) {
+TEMPLATE_LIST_TEST_CASE("one_pass of many rows in every layout", "[contract][views]", ViewTypes) {
   Validation validation;
   for_each_space([&](auto const& exec) {
     for (Input input : {Input::uniform, Input::few_values})
@@ -167,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("one_pass of many rows in every layout", "[contract][vie
 
 /// On a GPU the portable radix reads eight neighboring rows together, or two of these six, if groups share them. Of few
 /// values or equal ones it cannot tell where the k-th is. Hosts read each row alone, and need no long ones.
-TEMPLATE_LIST_TEST_CASE("radix of rows in every layout", "[contract][views]", Widths) {
+TEMPLATE_LIST_TEST_CASE("radix of rows in every layout", "[contract][views]", ViewTypes) {
   Validation validation;
   for_each_space([&](auto const& exec) {
     int const n = ktopk::detail::is_host_space<std::decay_t<decltype(exec)>> ? 1001 : 17'001;

@@ -13,7 +13,7 @@ namespace ktopk::detail {
 namespace {
 
 using namespace ktopk::testing;
-using Widths = std::tuple<std::uint8_t, float16, float, std::int64_t, double>;
+using DelegateTypes = std::tuple<std::uint8_t, float16, float, std::int64_t, double>;
 
 TEST_CASE("alpha is that of Rule 4", "[algorithms]") {
   auto const alpha = [](int log_n, int log_k, double constant = 3) {
@@ -138,7 +138,8 @@ void select_long(Input input, testing::Validation& validation) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[algorithms]",
+                        DelegateTypes) {
   testing::Validation validation;
   std::int64_t const n = 9'001;
   for (Input input : inputs_for<TestType>())
@@ -151,7 +152,7 @@ TEMPLATE_LIST_TEST_CASE("radix, bucket and bitonic within delegate", "[algorithm
 
 /// Delegates and candidates in lists that several groups share.
 TEMPLATE_LIST_TEST_CASE("the same on rows so long that their lists have parts", "[algorithms]",
-                        Widths) {
+                        DelegateTypes) {
   testing::Validation validation;
   std::int64_t const n = 300'001;
   ForceAlpha const short_subranges(3);
@@ -208,7 +209,7 @@ TEST_CASE("a forced alpha is taken, and given back", "[algorithms]") {
   CHECK(delegate_plan({true, 1}, shape).alpha == chosen);
 }
 
-TEMPLATE_LIST_TEST_CASE("delegates of long subranges", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("delegates of long subranges", "[algorithms]", DelegateTypes) {
   testing::Validation validation;
   for (Input input : inputs_for<TestType>()) select_long<TestType>(input, validation);
   validation.close();

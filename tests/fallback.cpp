@@ -24,7 +24,7 @@ namespace {
 using ktopk::detail::ForcePortable;
 using ktopk::detail::ForceThreshold;
 using ktopk::detail::Threshold;
-using Widths = std::tuple<std::uint8_t, float16, float, double>;
+using FallbackTypes = std::tuple<std::uint8_t, float16, float, double>;
 
 // Lengths of rows that one host thread reads, with gaps between their keys, and that several threads share; of the
 // longer ones a CUDA device holds `on_device`.
@@ -66,13 +66,13 @@ double log_poisson(double mean, std::int64_t first, std::int64_t last) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a threshold too high falls back", "[fallback]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a threshold too high falls back", "[fallback]", FallbackTypes) {
   Validation validation;
   select_with<TestType>(Threshold::too_high, Input::uniform, validation);
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("a threshold too low falls back", "[fallback]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a threshold too low falls back", "[fallback]", FallbackTypes) {
   Validation validation;
   select_with<TestType>(Threshold::too_low, Input::uniform, validation);
   validation.close();

@@ -180,9 +180,9 @@ TEST_CASE("a team keeps the best in registers, in heaps of its own and in shared
   for (std::int64_t k : {8, 9, 1000}) check_team<CompositeKey128>(rising, k);
 }
 
-using Widths = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
+using HeapTypes = std::tuple<std::uint8_t, bfloat16, float, std::int64_t, double>;
 
-TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", Widths) {
+TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", HeapTypes) {
   Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n : {17, 700, 5000})
@@ -193,7 +193,7 @@ TEMPLATE_LIST_TEST_CASE("heap for k around the limits of its lists", "[heap]", W
 }
 
 TEMPLATE_LIST_TEST_CASE("heap and queue on rows long enough for a threshold by strided maxima",
-                        "[heap]", Widths) {
+                        "[heap]", HeapTypes) {
   Validation validation;
   for (Algorithm algorithm : {Algorithm::heap, Algorithm::queue})
     for (Input input : inputs_for<TestType>())

@@ -24,7 +24,7 @@ namespace ktopk::detail {
 namespace {
 
 using namespace ktopk::testing;
-using Widths = std::tuple<bfloat16, std::int32_t, float, double>;
+using RadixTypes = std::tuple<bfloat16, std::int32_t, float, double>;
 
 /// Every third of 0 .. n into one list, the others into another that is too short.
 template <class CompositeKey>
@@ -529,7 +529,7 @@ TEST_CASE("a pass is laid out for the rows and buffers that it finds unsettled",
 }
 #endif
 
-TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("rows of very different length", "[algorithms]", RadixTypes) {
   testing::Validation validation;
   auto const all = all_options<TestType>();
   std::uint64_t seed = 50;
@@ -572,7 +572,7 @@ void count_strided_rows(Exec const& exec, Input input) {
 }
 
 TEMPLATE_LIST_TEST_CASE("counts that are added up before they are too large", "[algorithms]",
-                        Widths) {
+                        RadixTypes) {
   testing::Validation validation;
   Options const options{.algorithm = Algorithm::radix};
   constexpr std::array inputs{Input::random_bits, Input::few_values, Input::leading_bits};
@@ -641,7 +641,7 @@ TEST_CASE("clustered keys take no more passes than uniform ones", "[algorithms]"
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorithms]", RadixTypes) {
   testing::Validation validation;
   for (Input input : inputs_for<TestType>())
     for (std::int64_t n :
@@ -653,7 +653,7 @@ TEMPLATE_LIST_TEST_CASE("rows about as long as one thread does alone", "[algorit
 }
 
 TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone", "[algorithms]",
-                        Widths) {
+                        RadixTypes) {
   testing::Validation validation;
   std::int64_t const rows = 3;
   for (Input input : inputs_for<TestType>())
@@ -663,7 +663,7 @@ TEMPLATE_LIST_TEST_CASE("batches of rows about as long as one thread does alone"
 }
 
 TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win", "[algorithms]",
-                        Widths) {
+                        RadixTypes) {
   testing::Validation validation;
   std::size_t const n = 32'768;
   std::vector<TestType> keys(n, TestType(0));
@@ -676,7 +676,7 @@ TEMPLATE_LIST_TEST_CASE("many found early leave equal ones further back to win",
 }
 
 /// Enough rows for one thread per row.
-TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("batches of rows that fit a cache", "[algorithms]", RadixTypes) {
   testing::Validation validation;
   std::int64_t const n = 40'000, rows = 9;
   for (Input input : inputs_for<TestType>())
@@ -710,7 +710,7 @@ TEST_CASE("a sample that misleads for small k only costs time", "[algorithms]") 
 }
 
 /// Many equal keys, selected by position, and some above them.
-TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms]", RadixTypes) {
   testing::Validation validation;
   for (std::int64_t n : {std::int64_t{20'000}, std::int64_t{150'001}})
     for (Input input : {Input::all_equal, Input::bucket_killer, Input::few_values})
@@ -720,7 +720,8 @@ TEMPLATE_LIST_TEST_CASE("long rows of equal keys and a few others", "[algorithms
 }
 
 /// The first of the best keys is far from the front of the row, or the last far from its end.
-TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algorithms]",
+                        RadixTypes) {
   testing::Validation validation;
   std::vector<TestType> keys(150'001, TestType(1));
   std::fill_n(keys.begin(), 100'000, TestType(2));
@@ -732,7 +733,7 @@ TEMPLATE_LIST_TEST_CASE("equal selected keys at one end of a long row", "[algori
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]", RadixTypes) {
   std::int64_t const n = 70'001;
   testing::Validation validation;
   for (Input input : {Input::uniform, Input::leading_bits, Input::extremes}) {
@@ -747,7 +748,7 @@ TEMPLATE_LIST_TEST_CASE("a sample that misleads only costs time", "[algorithms]"
 
 /// Then all keys that the first pass took to be selected, or none, are.
 TEMPLATE_LIST_TEST_CASE("a sample of keys that are all better or worse only costs time",
-                        "[algorithms]", Widths) {
+                        "[algorithms]", RadixTypes) {
   std::int64_t const n = 150'001;
   testing::Validation validation;
   for (int seen : {1, 120}) {
@@ -761,7 +762,7 @@ TEMPLATE_LIST_TEST_CASE("a sample of keys that are all better or worse only cost
 }
 
 /// As a CUDA device holds them: what is surely selected is stored as it is.
-TEMPLATE_LIST_TEST_CASE("long rows of which many keys are selected", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("long rows of which many keys are selected", "[algorithms]", RadixTypes) {
   testing::Validation validation;
   std::int64_t const n = 140'003;
   for (Input input : inputs_for<TestType>())
@@ -782,7 +783,7 @@ TEST_CASE("selected keys at regular places of a long row", "[algorithms]") {
   validation.close();
 }
 
-TEMPLATE_LIST_TEST_CASE("a k of its own for each of a few long rows", "[algorithms]", Widths) {
+TEMPLATE_LIST_TEST_CASE("a k of its own for each of a few long rows", "[algorithms]", RadixTypes) {
   testing::Validation validation;
   std::int64_t const n = 140'003, most = 4'000;
   auto question = uniform_question(make_rows<TestType>(Input::ties1000, 4, n), 4, n, most);
