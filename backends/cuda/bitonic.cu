@@ -2,7 +2,6 @@
 #include "bitonic_launch.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <type_traits>
 
@@ -10,6 +9,7 @@
 
 #include "bitonic_network.cuh"
 #include "block.cuh"
+#include "composite_keys.hpp"
 #include "device.hpp"
 #include "key_widths.hpp"
 #include "sort_rows.cuh"
@@ -587,10 +587,11 @@ __global__ void __launch_bounds__(most_threads<Tuning, LogRun, Bits, CompositeKe
 
 // ---- host side
 
+/// The shortest runs that hold k keys.
 int log_run_of(std::int64_t k) {
-  return std::max(bitonic_shortest_run,
-                  static_cast<int>(std::bit_width(
-                      static_cast<std::uint64_t>(std::max<std::int64_t>(1, k)) - 1)));
+  for (int const log_run : bitonic_log_runs)
+    if (k <= std::int64_t{1} << log_run) return log_run;
+  return bitonic_longest_run;
 }
 
 /// How many threads a row has: as few as hold it, but enough for a run, or for two if the row may be longer.
@@ -727,13 +728,14 @@ void run_levels(int device, int concurrency, cudaStream_t stream, Problem<Bits> 
   }
 }
 
-template <class Tuning, class Bits, class CompositeKey, int LogRun = bitonic_shortest_run>
+template <class Tuning, class Bits, class CompositeKey, std::size_t Run = 0>
 void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
          Options const& options, void* workspace) {
+  constexpr int LogRun = bitonic_log_runs[Run];
   if constexpr (LogRun < bitonic_longest_run)
     if (log_run_of(problem.shape.k) > LogRun)
-      return run<Tuning, Bits, CompositeKey, LogRun + 1>(device, concurrency, stream, problem,
-                                                         options, workspace);
+      return run<Tuning, Bits, CompositeKey, Run + 1>(device, concurrency, stream, problem, options,
+                                                      workspace);
   int const threads = threads_for<Tuning>(problem.shape, LogRun);
   int const rows = rows_of_block<Tuning, LogRun, Bits, CompositeKey>(problem, threads);
   auto const run_levels_of =
@@ -746,10 +748,7 @@ void run(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& 
 
 /// Rows of more than 2^32 keys of 32 bits, whose composite keys would have 128 bits, are left to the portable bitonic.
 bool bitonic_supports(Shape const& shape) {
-  bool const fits_composite =
-      shape.key_bytes == 8 ||
-      composite_key_bytes(shape.key_bytes, shape.n) == sizeof(CompositeKey64);
-  return shape.k <= bitonic_largest_k && fits_composite;
+  return shape.k <= bitonic_largest_k && fits_composite_key(shape.key_bytes, shape.n);
 }
 
 std::size_t bitonic_workspace_bytes(int concurrency, Shape const& shape) {

@@ -8,6 +8,7 @@
 
 #include <ktopk/detail/workspace.hpp>
 
+#include "composite_keys.hpp"
 #include "device.hpp"
 #include "key_widths.hpp"
 #include "queue_neighbors.cuh"
@@ -314,9 +315,8 @@ void launch(cudaStream_t stream, Work<Bits, CompositeKey> const& work) {
 }  // namespace
 
 bool queue_supports(Shape const& shape) {
-  bool const fits_composite =
-      shape.key_bytes == 8 || 8 * shape.key_bytes + position_bits_for(shape.n) <= 64;
-  return shape.k <= queue_largest_k(shape.key_bytes) && fits_composite;
+  return shape.k <= queue_largest_k(shape.key_bytes) &&
+         fits_composite_key(shape.key_bytes, shape.n);
 }
 
 std::size_t queue_workspace_bytes(int concurrency, Shape const& shape) {
@@ -331,7 +331,7 @@ std::size_t queue_workspace_bytes(int concurrency, Shape const& shape) {
 template <class Bits>
 void queue(int device, int concurrency, cudaStream_t stream, Problem<Bits> const& problem,
            Options const& options, void* workspace) {
-  using CompositeKey = std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
+  using CompositeKey = CompositeKeyOf<Bits>;
   OnDevice const here(device);
   Shape const& shape = problem.shape;
   Work<Bits, CompositeKey> work{
