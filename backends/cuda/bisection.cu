@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(32 * tuning.most_warps(Keys, sizeof(Bits)),
 
 template <class Bits, int Lanes, int Keys>
 __global__ void __launch_bounds__(32 * tuning.warps,
-                                  tuning.warps_of_regular(Lanes, Keys, sizeof(Bits)) / tuning.warps)
+                                  tuning.warps_of_regular(Lanes, Keys) / tuning.warps)
     select_regular_rows(Work<Bits> const __grid_constant__ w) {
   constexpr int rows = 32 / Lanes;
   extern __shared__ __align__(128) unsigned char block_memory[];
@@ -194,9 +194,10 @@ bool stores_quads(Problem<Bits> const& problem) {
          is_aligned(problem.values, alignof(Chunk<Bits>)) && is_aligned(problem.indices, 16);
 }
 
-/// With two lanes, rows of floats would take their chunks in four turns, which costs more than the other kernel.
+/// Keys of other widths gain too little. With two lanes, rows would take their chunks in four turns, which costs more
+/// than the other kernel.
 template <class Bits, int Lanes>
-constexpr bool may_be_regular = sizeof(Bits) > 1 && Lanes >= 4;
+constexpr bool may_be_regular = sizeof(Bits) == 4 && Lanes >= 4;
 
 template <int Lanes, int Keys, class Bits>
 Form form_of(Work<Bits> const& w) {
@@ -221,7 +222,7 @@ Work<Bits> make_work(int device, Problem<Bits> const& problem, Options const& op
   w.loading = loading_for(device, problem);
   w.stores_quads = stores_quads(problem);
   w.form = form_of<Lanes, Keys>(w);
-  w.row_bytes = w.form == Form::regular && are_loaded_together<Bits, Form::regular>
+  w.row_bytes = w.form == Form::regular
                     ? Lanes * Keys * static_cast<int>(sizeof(Bits))
                     : row_bytes_for(Lanes * Keys, sizeof(Bits), Lanes, w.loading);
   w.ties_begin = rows * w.row_bytes;
@@ -272,10 +273,13 @@ void launch_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem
   launch<32 / Lanes>(device, stream, select_ragged_rows<Bits, Lanes, Keys>, w, tuning.warps);
 }
 
-/// How many keys of a ragged row its lanes hold: most rows are no longer than twice the mean.
+/// How many keys of a ragged row its lanes hold: most rows are no longer than twice the mean. Few rows are spread over
+/// whole warps, which saves a launch for the longer ones.
 int held_of_ragged(Shape const& shape) {
   std::int64_t const most = 2 * (shape.n / shape.rows);
-  return most <= 256 ? 256 : most <= 512 ? 512 : most <= 2048 || shape.key_bytes == 8 ? 2048 : 4096;
+  if (most > 2048 && shape.key_bytes < 8) return 4096;
+  if (most > 1024 || shape.rows < tuning.many_ragged) return 2048;
+  return most <= 512 ? 512 : 1024;
 }
 
 /// Rows are spread over more lanes where there are too few for the device.
@@ -294,8 +298,8 @@ void select_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem
                    Options const& options) {
   constexpr int by_warp = 2048;
   int const held = held_of_ragged(problem.shape);
-  if (held == 256) launch_ragged<4, 64>(device, stream, problem, options);
   if (held == 512) launch_ragged<8, 64>(device, stream, problem, options);
+  if (held == 1024) launch_ragged<16, 64>(device, stream, problem, options);
   if (held <= by_warp)
     launch_ragged<32, 64>(device, stream, problem, options, held < by_warp ? held : 0);
   else if constexpr (sizeof(Bits) < 8)
@@ -307,6 +311,7 @@ void select_ragged(int device, cudaStream_t stream, Problem<Bits> const& problem
 
 bool bisection_supports(Shape const& shape, Options const& options) {
   if (!is_exact(options)) return false;
+  if (options.sorted == Sorted::yes && shape.k > tuning.most_sorted(shape.key_bytes)) return false;
   if (shape.ragged)
     return shape.rows > 0 && shape.k <= held_of_ragged(shape) &&
            shape.n / shape.rows <= bisection_longest_row(shape.key_bytes) / 2 &&

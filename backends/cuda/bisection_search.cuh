@@ -113,7 +113,7 @@ class RowSearch {
 
  private:
   /// Rows that begin in the same bank each start with another chunk, so that their lanes access different banks.
-  static constexpr int turns = are_loaded_together<Bits, form> && Lanes < 8 ? 8 / Lanes : 1;
+  static constexpr int turns = form == Form::regular && Lanes < 8 ? 8 / Lanes : 1;
 
   __device__ __forceinline__ int n() const { return keys_of_row<Lanes * Keys, form>(m_work, m_n); }
 

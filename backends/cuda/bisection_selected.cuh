@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+
 #include "bisection_search.cuh"
 #include "bisection_sort.cuh"
 
@@ -35,7 +37,7 @@ class WarpSelection {
  public:
   using CompositeKey = typename Work<Bits>::CompositeKey;
   static constexpr int rows = 32 / Lanes;
-  static constexpr int most_in_lane = sizeof(CompositeKey) <= 8 ? 16 : 4;
+  static constexpr int most_in_lane = bisection_tuning.most_sorted(sizeof(Bits)) / 32;
 
   __device__ __forceinline__ WarpSelection(WarpMemory<Bits> const& memory, int n, int k)
       : m_memory(memory),
@@ -66,12 +68,10 @@ class WarpSelection {
     int const longest = m_work.k();
     if (longest <= 4 * Lanes)
       sort_rows<4>(longest);
-    else if (sizeof(CompositeKey) <= 8 && longest <= 8 * Lanes)
-      sort_rows<sizeof(CompositeKey) <= 8 ? 8 : 4>(longest);
-    else if (longest <= 32 * most_in_lane)
-      sort_rows<most_in_lane>(longest);
+    else if (most_in_lane > 8 && longest <= 8 * Lanes)
+      sort_rows<std::min(most_in_lane, 8)>(longest);
     else
-      sort_in_place(longest);
+      sort_rows<most_in_lane>(longest);
   }
 
   __device__ __forceinline__ void store(std::int64_t first) const {
@@ -160,32 +160,6 @@ class WarpSelection {
   }
   __device__ __forceinline__ std::uint16_t column_of(CompositeKey composite) const {
     return static_cast<std::uint16_t>(m_work.map.position(composite));
-  }
-
-  /// Sorts longer lists in shared memory by a bitonic network. Missing composite keys count as the worst and are
-  /// skipped.
-  __device__ __forceinline__ void sort_in_place(int longest) {
-    for (int size = 2; size < 2 * longest; size *= 2) {
-      exchange(longest, size / 2, size - 1);
-      for (int half = size / 4; half > 0; half /= 2) exchange(longest, half, half);
-    }
-  }
-
-  /// Compares every place with the one that differs from it in the bits of `flip`, none of which is above the bit
-  /// `half`.
-  __device__ __forceinline__ void exchange(int longest, int half, int flip) {
-    for (int i = m_lane; i < longest; i += Lanes) {
-      int const place = (i & ~(half - 1)) * 2 + (i & (half - 1));
-      int const other = place ^ flip;
-      if (other < m_k) {
-        std::uint16_t const here = m_list[place], there = m_list[other];
-        if (composite(there) > composite(here)) {
-          m_list[place] = there;
-          m_list[other] = here;
-        }
-      }
-    }
-    __syncwarp();
   }
 
   /// Stores for any strides and short rows: a slot at a time.

@@ -17,13 +17,10 @@ namespace ktopk::detail::cuda {
 /// the other. `columns`: a block loads one column of all its rows after the other, if the rows lie side by side.
 enum class Loading { bulk, rows, columns };
 
-/// `regular`: rows of exactly as many floating-point keys as their lanes hold, one after the other in memory, all with the same k.
+/// `regular`: rows of exactly as many 32-bit floating-point keys as their lanes hold, one after the other in memory, all
+/// with the same k.
 /// `ragged`: rows of different lengths, at most as long as their lanes hold.
 enum class Form { any, regular, ragged };
-
-/// Whether one copy loads all rows of a warp.
-template <class Bits, Form form>
-inline constexpr bool are_loaded_together = form == Form::regular && sizeof(Bits) == 4;
 
 /// Neighboring keys that a lane reads together.
 template <class Bits>
@@ -141,12 +138,10 @@ __device__ __forceinline__ void begin_bulk_load(WarpMemory<Bits> const& memory,
   if (lane < rows) barrier.copy(memory.row(lane), problem.row_keys(first + lane), bytes);
 }
 
-/// Begins the copies of a warp's regular rows: one copy, or one for each row.
+/// Begins one copy of all of a warp's regular rows.
 template <int Rows, class Bits>
 __device__ __forceinline__ void begin_load_regular(WarpMemory<Bits> const& memory,
                                                    CopyBarrier const& barrier, std::int64_t first) {
-  if constexpr (!are_loaded_together<Bits, Form::regular>)
-    return begin_bulk_load<Rows>(memory, barrier, first);
   auto const& problem = memory.work.problem;
   std::int64_t const rest = problem.shape.rows - first;
   if (rest <= 0 || threadIdx.x % 32 != 0) return;
