@@ -40,6 +40,13 @@ inline bool is_for_portable_radix(Device const& device, Shape const& shape) {
          shape.k > 16384;
 }
 
+/// How many keys of a row there must be for each selected one, for one_pass to be faster than radix.
+/// \see perf/results/h200-cliffs-tried.json
+inline std::int64_t keys_of_selected(Device const& device, Shape const& shape) {
+  std::int64_t const longest = std::int64_t{1} << (shape.packed ? 18 : 15);
+  return !device.host && shape.n <= longest ? 8 : 16;
+}
+
 /// Of the portable implementations one_pass reads a row once; for more selected keys radix does; bisection holds short
 /// rows in registers.
 /// \see perf/results/h200-portable.json, h100-ragged.json
@@ -48,9 +55,9 @@ inline Algorithm choose_portable(Device const& device, Shape const& shape) {
     return bisection_serves_ragged(shape)  ? Algorithm::bisection
            : one_pass_serves_ragged(shape) ? Algorithm::one_pass
                                            : Algorithm::radix;
-  constexpr std::int64_t few = 16;
   if (shape.n <= longest_held) return Algorithm::bisection;
-  bool const is_for_one_pass = one_pass_serves(shape) && shape.k <= shape.n / few;
+  bool const is_for_one_pass =
+      one_pass_serves(shape) && shape.k <= shape.n / keys_of_selected(device, shape);
   return is_for_one_pass && !is_for_portable_radix(device, shape) ? Algorithm::one_pass
                                                                   : Algorithm::radix;
 }

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "backends/cuda/choose.hpp"
+#include "src/tuned.hpp"
 
 // The choice is a pure function, so the choice for a GPU is tested without one, and that for many threads with few.
 
@@ -26,12 +27,15 @@ TEST_CASE(
         shape.packed = packed;
         CAPTURE(rows, n, packed);
         bool const is_for_radix = rows == 1 && packed && n == 1 << 20;
-        for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, is_for_radix ? 16384 : n / 16}) {
+        std::int64_t const most = is_for_radix ? 16384 : n / (n <= 1 << (packed ? 18 : 15) ? 8 : 16);
+        for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, most}) {
           shape.k = k;
           CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
         }
-        shape.k = n / 16 + 1;
+        shape.k = most + 1;
         CHECK(choose(gpu, shape, {}) == Algorithm::radix);
+        shape.k = n / 16 + 1;
+        CHECK(choose(host, shape, {}) == Algorithm::radix);
       }
   Shape ragged = make_shape<float>(64, 1 << 20, 32);
   ragged.ragged = true;
@@ -96,12 +100,12 @@ TEST_CASE("where a tuned one_pass serves, it is given batches, but no very long 
 }
 
 TEST_CASE("few long rows with gaps between their keys are not for one_pass", "[choose]") {
-  for (std::int64_t rows : {2, 7, 8}) {
+  for (std::int64_t rows : {2, 4, 5, 8}) {
     Shape shape = make_shape<float>(rows, 1 << 20, 32);
     shape.packed = false;
     CAPTURE(rows);
     CHECK(choose(gpu, shape, {.one_pass = true, .radix = true}) ==
-          (rows < 8 ? Algorithm::radix : Algorithm::one_pass));
+          (rows < 5 ? Algorithm::radix : Algorithm::one_pass));
   }
 }
 
@@ -115,6 +119,18 @@ TEST_CASE("long batches with gaps between their keys are left to the portable ch
   CHECK(choose(gpu, shape, all) == Algorithm::radix);
   shape.ragged = true;
   CHECK_FALSE(cuda::is_for_portable_one_pass(shape));
+}
+
+TEST_CASE("so are many rows of some thousand keys if k is neither small nor large", "[choose]") {
+  for (std::int64_t k : {63, 64, 512, 513})
+    for (std::int64_t rows : {511, 512})
+      for (std::int64_t n : {4096, 4097, (1 << 14) - 1}) {
+        Shape shape = make_shape<float>(rows, n, k);
+        shape.packed = false;
+        CAPTURE(rows, n, k);
+        CHECK(cuda::is_for_portable_one_pass(shape) ==
+              (rows == 512 && n > 4096 && (k == 64 || k == 512)));
+      }
 }
 
 TEST_CASE("few rows with gaps between their keys are for the tuned one_pass", "[choose]") {
@@ -137,6 +153,23 @@ TEST_CASE("many rows of some thousand keys with gaps are for one_pass", "[choose
   CHECK(choose(gpu, shape, all) == Algorithm::bisection);
   shape.packed = false;
   CHECK(choose(gpu, shape, all) == Algorithm::one_pass);
+}
+
+TEST_CASE("few rows of some thousand keys are for one_pass, more and shorter ones for bisection",
+          "[choose]") {
+  TunedAlgorithms const all{.one_pass = true, .bisection = true, .radix = true};
+  for (std::int64_t k : {1, 512, 2049}) {
+    CAPTURE(k);
+    CHECK(choose(gpu, make_shape<float>(1, 2049, k), all) == Algorithm::one_pass);
+    CHECK(choose(gpu, make_shape<float>(256, 4096, k), all) == Algorithm::one_pass);
+    CHECK(choose(gpu, make_shape<float>(257, 4096, k), all) == Algorithm::bisection);
+  }
+  CHECK(choose(gpu, make_shape<float>(1, 2048, 64), all) == Algorithm::bisection);
+  for (std::int64_t rows : {512, 513}) {
+    Shape ragged = make_shape<float>(rows, rows * 300, 64);
+    ragged.ragged = true;
+    CHECK(choose(gpu, ragged, all) == (rows == 512 ? Algorithm::one_pass : Algorithm::bisection));
+  }
 }
 
 TEST_CASE("where a tuned radix serves, it is given what a tuned one_pass is not", "[choose]") {
@@ -207,5 +240,28 @@ TEST_CASE("a host without tuned implementations is given what a GPU without them
   CHECK(chosen(1 << 26, 10) == Algorithm::one_pass);
   CHECK(chosen(1 << 26, 1 << 25) == Algorithm::radix);
 }
+
+#if KTOPK_ENABLE_CUDA_TUNED
+TEST_CASE("the kernels decline what would be slow or does not fit their composite keys",
+          "[choose]") {
+  std::int64_t const most = std::int64_t{1} << 32;
+  for (std::int64_t n : {most, most + 1}) {
+    CAPTURE(n);
+    CHECK(Bitonic<Cuda>::supports({}, make_shape<float>(1, n, 32), {}) == (n == most));
+    CHECK(Queue<Cuda>::supports({}, make_shape<float>(1, n, 32), {}) == (n == most));
+    CHECK(Bitonic<Cuda>::supports({}, make_shape<bfloat16>(1, n, 32), {}));
+    CHECK(Queue<Cuda>::supports({}, make_shape<double>(1, n, 32), {}));
+  }
+  for (Sorted const sorted : {Sorted::no, Sorted::yes}) {
+    auto const serves = [&]<class T>(T, std::int64_t k) {
+      return Bisection<Cuda>::supports({}, make_shape<T>(9, 2000, k), {.sorted = sorted});
+    };
+    CHECK((serves(bfloat16{}, 512) && serves(0.0F, 512) && serves(0.0, 128)));
+    CHECK(serves(bfloat16{}, 513) == (sorted == Sorted::no));
+    CHECK(serves(0.0F, 513) == (sorted == Sorted::no));
+    CHECK(serves(0.0, 129) == (sorted == Sorted::no));
+  }
+}
+#endif
 
 }  // namespace ktopk::detail

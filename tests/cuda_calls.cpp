@@ -20,15 +20,17 @@ void check(cudaError_t error) {
   REQUIRE(error == cudaSuccess);
 }
 
-/// One for each kind of kernel: short rows; batches; rows that a block holds; rows that a cluster holds, with small and
-/// with large k; rows that a cluster reads twice, with small k and with k so large that the blocks share the finish;
-/// rows that the device holds, and that it reads by and by; one row for the whole device in several kernels; large k, in
-/// rows that the device holds and in others; and many rows with a warp each.
+/// One for each kind of kernel: short rows; batches of large and of small blocks; rows that a block holds, of some
+/// thousand keys and more; rows that a cluster holds, with small and with large k; rows that a cluster reads twice, with
+/// small k and with k so large that the blocks share the finish; more rows than clusters of a power of two serve at
+/// once; rows that the device holds, and that it reads by and by; one row for the whole device in several kernels; large
+/// k, in rows that the device holds and in others; and many rows with a warp each.
 struct Size {
   std::int64_t rows, n, k;
 };
-constexpr Size sizes[] = {{300, 256, 32},       {300, 5000, 100},     {3, 8000, 2500},
-                          {9, 60'000, 50},      {3, 60'000, 2000},    {1, 50'000, 7},
+constexpr Size sizes[] = {{300, 256, 32},       {200, 5000, 100},     {700, 5000, 100},
+                          {3, 8000, 2500},      {200, 3000, 60},      {9, 60'000, 50},
+                          {3, 60'000, 2000},    {1, 50'000, 7},       {20, 20'000, 1500},
                           {3, 700'000, 60},     {2, 700'000, 2000},   {2, 300'000, 700},
                           {1, 3'000'000, 100},  {1, 13'000'000, 100}, {2, 300'000, 9'000},
                           {2, 300'000, 80'000}, {2400, 4101, 9}};
@@ -157,6 +159,15 @@ TEMPLATE_LIST_TEST_CASE("many rows of some thousand keys, each by a warp", "[api
   for (Input input : {Input::random_bits, Input::few_values, Input::ascending})
     for (std::int64_t k : {1, 32})
       expect_algorithm<TestType>(Algorithm::one_pass, input, 2400, k == 1 ? 4101 : 4096, k,
+                                 validation);
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("few rows, each by a cluster of 3 to 16 blocks", "[api]", KeyTypes) {
+  Validation validation;
+  for (Input input : {Input::random_bits, Input::few_values, Input::ascending})
+    for (std::int64_t rows : {5, 9, 16, 20, 32, 40})
+      expect_algorithm<TestType>(Algorithm::one_pass, input, rows, 33'001, rows < 20 ? 1024 : 3000,
                                  validation);
   validation.close();
 }

@@ -37,7 +37,7 @@ struct ChoiceLine {
     bool const keys_fit = keys == Keys::any || shape.packed == (keys == Keys::packed);
     return rows_fit && keys_fit && least_n <= n && n <= most_n && least_rows <= shape.rows &&
            shape.rows <= most_rows && least_k <= shape.k && shape.k <= most_k &&
-           shape.k <= n / (least_n_per_k > 0 ? least_n_per_k : 1);
+           (least_n_per_k == 0 || shape.k <= n / least_n_per_k);
   }
 };
 
@@ -54,6 +54,19 @@ inline constexpr ChoiceLine choice[] = {
      .rows = Rows::uniform,
      .keys = Keys::apart,
      .measured = "h200-layout-left.json"},
+    {.algorithm = Algorithm::one_pass,
+     .least_n = 2049,
+     .most_n = 4096,
+     .most_rows = 256,
+     .rows = Rows::uniform,
+     .keys = Keys::packed,
+     .measured = "h200-cliffs.json"},
+    {.algorithm = Algorithm::one_pass,
+     .most_n = 2048,
+     .least_rows = 1,
+     .most_rows = 512,
+     .rows = Rows::ragged,
+     .measured = "h200-cliffs-tried.json"},
     {.algorithm = Algorithm::bisection,
      .measured = "h100-bisection.json, h200-targets.json, h100-ragged.json"},
     {.algorithm = Algorithm::radix,
@@ -66,7 +79,7 @@ inline constexpr ChoiceLine choice[] = {
      .keys = Keys::packed,
      .measured = "h100-radix-device.json"},
     {.algorithm = Algorithm::one_pass,
-     .least_n = 512,
+     .least_n = 257,
      .most_n = long_row - 1,
      .rows = Rows::uniform,
      .measured =
@@ -88,6 +101,7 @@ inline constexpr ChoiceLine choice[] = {
     {.algorithm = Algorithm::one_pass,
      .least_n = 512,
      .most_n = long_row / 2,
+     .least_n_per_k = 1,
      .rows = Rows::ragged,
      .measured = "h100-ragged.json"},
     {.algorithm = Algorithm::radix,

@@ -61,7 +61,7 @@ struct OnePass<Cuda> {
   /// Whether one block or cluster selects from each row. Only few long rows are worth the launches of several kernels.
   static bool is_batch(Shape const& shape) {
     if (!cuda::one_pass_batch_supports(shape)) return false;
-    std::int64_t const shared_from = shape.rows < 8 ? 1 << 20 : 1 << 22;
+    std::int64_t const shared_from = shape.rows < 8 ? 1 << 20 : 1 << 23;
     return shape.n < shared_from || !cuda::one_pass_supports(shape);
   }
 };

@@ -3,6 +3,7 @@
 
 #include "batch_launch.cuh"
 #include "key_widths.hpp"
+#include "resident_clusters.hpp"
 #include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
@@ -85,20 +86,18 @@ std::int64_t length_of(Shape const& shape) {
   return shape.ragged ? shape.n / std::max<std::int64_t>(1, shape.rows) : shape.n;
 }
 
-/// How many blocks share a row of `length` keys.
-int parts_of(std::int64_t rows, std::int64_t length, int device) {
-  if (!has_clusters(device)) return 1;
-  std::int64_t const blocks =
-      std::int64_t{processors(device)} * (length >= tuning.long_row ? 2 : 1);
-  int parts = 1;
-  while (parts < tuning.most_parts && rows * parts * 2 <= blocks &&
-         length >= parts * 2 * std::int64_t{tuning.least_part})
-    parts *= 2;
-  return parts;
+/// How many blocks share a row.
+int parts_of(Shape const& shape, int device) {
+  std::int64_t const length = length_of(shape);
+  std::int64_t const most =
+      std::min<std::int64_t>(length / tuning.least_part, tuning.most_in_batch);
+  bool const is_shared =
+      length * shape.key_bytes >= tuning.alone_bytes || shape.k >= tuning.least_shared;
+  return is_shared ? most_parts_of<load_this_module>(device, shape.rows, most) : 1;
 }
 
-/// The threads of a block that has a row of many. Small blocks take fewer instructions a row, but the lists of as many
-/// as a multiprocessor holds must fit it.
+/// The threads of a block if there are more rows than the device holds blocks of more threads. Small blocks take fewer
+/// instructions a row, but the lists of as many as a multiprocessor holds must fit it.
 template <class CompositeKey>
 int threads_for_many(Shape const& shape, Sorted sorted) {
   for (int const threads : {tuning.short_threads, tuning.middle_threads}) {
@@ -115,7 +114,7 @@ int threads_for_many(Shape const& shape, Sorted sorted) {
 template <class CompositeKey>
 int threads_of(Shape const& shape, Sorted sorted, int parts, int processors) {
   if (!shape.packed || parts > 1) return tuning.threads;
-  if (shape.rows >= tuning.many_rows) return threads_for_many<CompositeKey>(shape, sorted);
+  if (shape.rows > tuning.blocks * processors) return threads_for_many<CompositeKey>(shape, sorted);
   bool const wide = !shape.ragged && shape.n >= tuning.wide_part && shape.rows <= processors;
   return wide ? tuning.wide_threads : tuning.threads;
 }
@@ -133,20 +132,19 @@ void run(int device, cudaStream_t stream, Problem<Bits> const& problem, Options 
     launch(device, stream, select_rows<Bits, CompositeKey, Threads, false, Strided>, Threads,
            shape.rows, batch);
   };
-  auto const launch_shared = [&]<bool Strided, int Vectors> {
-    launch(device, stream, select_rows<Bits, CompositeKey, tuning.threads, true, Strided, Vectors>,
+  auto const launch_shared = [&]<bool Strided> {
+    constexpr int vectors = Strided ? tuning.vectors_in_flight : tuning.vectors_if_alone;
+    launch(device, stream, select_rows<Bits, CompositeKey, tuning.threads, true, Strided, vectors>,
            tuning.threads, shape.rows, batch);
   };
-  if (left_out < 0) batch.parts = parts_of(shape.rows, length_of(shape), device);
+  if (left_out < 0) batch.parts = parts_of(shape, device);
   int const threads =
       threads_of<CompositeKey>(shape, options.sorted, batch.parts, processors(device));
   batch.capacity = capacity_of(shape, threads);
   if (batch.parts > 1 && !shape.packed)
-    launch_shared.template operator()<true, tuning.vectors_in_flight>();
-  else if (batch.parts > 1 && shape.rows * batch.parts > processors(device))
-    launch_shared.template operator()<false, tuning.vectors_in_flight>();
+    launch_shared.template operator()<true>();
   else if (batch.parts > 1)
-    launch_shared.template operator()<false, tuning.vectors_if_alone>();
+    launch_shared.template operator()<false>();
   else if (!shape.packed)
     launch_rows.template operator()<tuning.threads, true>();
   else if (threads == tuning.short_threads)

@@ -13,12 +13,11 @@ struct OnePassBatchTuning {
   int wide_threads = 1024;   ///< in a block that has a multiprocessor and a row to itself
   int wide_part = 1 << 17;   ///< keys of a row from which on its block is wide
   int short_threads = 128;   ///< in a block that selects from short rows of many
-  int middle_threads = 256;  ///< in a block that selects from longer ones
+  int middle_threads = 256;  ///< in a block that selects from longer ones of many
   int short_row = 8192;      ///< the most keys of a short row
-  int many_rows = 1024;      ///< from so many rows on blocks are small
   int blocks = 2;  ///< of `threads`, that a multiprocessor holds; of smaller ones as many more
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
-  int vectors_if_alone = 8;   ///< the same in a block that has a multiprocessor to itself
+  int vectors_if_alone = 8;   ///< the same in a block of a cluster
   int most_bins = 2048;       ///< in the histogram of kept composite keys
   int bins_a_thread = 4;      ///< in that histogram, up to most_bins
   int wide_bins = 512;        ///< in the histograms that the blocks of a cluster add up
@@ -26,8 +25,9 @@ struct OnePassBatchTuning {
   int boundary = 128;         ///< composite keys, up to which each is ranked against all others
   int crowded = 256;          ///< composite keys of a bin, above which a network sorts instead
   int most_parts = 16;        ///< blocks that share a row: sm_90's largest cluster
+  int most_in_batch = 8;      ///< of them if a row is read as one of a batch
   int least_part = 2048;      ///< keys that are worth a block
-  int long_row = 1 << 19;     ///< keys of a row that is shared even if blocks share multiprocessors
+  int alone_bytes = 1 << 19;  ///< of a row, below which it is not shared unless k is least_shared
   int keys_a_sample = 64;     ///< keys per sample: threads take more samples of longer rows
   int least_samples = 2048;   ///< of a row of 16384 keys and more
   int most_rounds = 8;        ///< the most samples of a thread

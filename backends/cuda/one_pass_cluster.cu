@@ -7,6 +7,7 @@
 #include "batch_launch.cuh"
 #include "key_widths.hpp"
 #include "one_pass_cluster_launch.hpp"
+#include "resident_clusters.hpp"
 #include "this_module.cuh"
 
 namespace ktopk::detail::cuda {
@@ -35,11 +36,15 @@ constexpr int vectors_of(int bytes) {
   return std::min(bytes / 16, 2 * static_cast<int>(sizeof(Bits)));
 }
 
-/// How many blocks share a row, such that the device holds the clusters of all rows at once.
+/// How many blocks share a row, such that the device holds the clusters of all rows at once. Two blocks may share a
+/// processor, which slows those of narrow keys, for these take more instructions a byte.
 int parts_of(Shape const& shape, int device) {
+  std::int64_t const most = shape.n / cluster_tuning.least_part;
+  if (shape.key_bytes < 4 && shape.k < cluster_tuning.many_selected)
+    return most_parts_of<load_this_module>(device, shape.rows, most);
   int parts = 1;
   while (parts < tuning.most_parts && shape.rows * parts * 2 <= processors(device) &&
-         shape.n >= parts * 2 * std::int64_t{cluster_tuning.least_part})
+         parts * 2 <= most)
     parts *= 2;
   return parts;
 }
@@ -90,8 +95,8 @@ bool has_room(Shape const& shape) {
 bool one_pass_cluster_supports(int device, Shape const& shape) {
   if (!has_clusters(device) || !shape.packed || shape.ragged) return false;
   int const parts = parts_of(shape, device);
-  if (parts < cluster_tuning.least_parts ||
-      batches_of(shape, parts, bytes_in_flight(shape, parts)) > cluster_tuning.most_batches)
+  if (parts < cluster_tuning.least_parts(shape.k) ||
+      batches_of(shape, parts, bytes_in_flight(shape, parts)) > cluster_tuning.most_batches(parts))
     return false;
   return has_threshold(shape, parts) && (shape.key_bytes == 8 ? has_room<CompositeKey128>(shape)
                                                               : has_room<CompositeKey64>(shape));

@@ -17,7 +17,7 @@ struct OnePassColumnsTuning {
   int kept_by_warp = 640;          ///< keys of a row, of which a warp can select in registers
   int most_k_of_warp = 128;        ///< a warp ranks them by comparing each with all others
   int longest_of_warp = 8192;      ///< keys of a row that a warp finishes
-  int rows_for_warps = 1024;       ///< from so many rows on warps finish them
+  int rows_for_warps = 128;        ///< from so many rows on warps finish them
   int most_slot_samples = 16;      ///< of which a slot holds the best
   double slot_share = 0.22;        ///< of the slots that k keys should reach, about
   double unproven_share = 1e-5;    ///< of the rows, for which too few or too many keys are kept
