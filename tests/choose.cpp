@@ -27,7 +27,8 @@ TEST_CASE(
         shape.packed = packed;
         CAPTURE(rows, n, packed);
         bool const is_for_radix = rows == 1 && packed && n == 1 << 20;
-        std::int64_t const most = is_for_radix ? 16384 : n / (n <= 1 << (packed ? 18 : 15) ? 8 : 16);
+        std::int64_t const most =
+            is_for_radix ? 16384 : n / (n <= 1 << (packed ? 18 : 15) ? 8 : 16);
         for (std::int64_t k : {std::int64_t{1}, std::int64_t{256}, most}) {
           shape.k = k;
           CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
