@@ -129,8 +129,11 @@ TEST_CASE("so are many rows of some thousand keys if k is neither small nor larg
         Shape shape = make_shape<float>(rows, n, k);
         shape.packed = false;
         CAPTURE(rows, n, k);
-        CHECK(cuda::is_for_portable_one_pass(shape) ==
-              (rows == 512 && n > 4096 && (k == 64 || k == 512)));
+        bool const is_portable = rows == 512 && n > 4096 && (k == 64 || k == 512);
+        CHECK(cuda::is_for_portable_one_pass(shape) == is_portable);
+        if (is_portable)
+          CHECK(choose(gpu, shape, {.one_pass = true, .radix = true}) ==
+                (n <= 8192 ? Algorithm::bisection : Algorithm::one_pass));
       }
 }
 

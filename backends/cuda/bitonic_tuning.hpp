@@ -36,8 +36,8 @@ inline constexpr int bitonic_words_of_thread = 16;
 /// How many ranks a word of a thread holds; narrow ones go in pairs.
 constexpr int bitonic_ranks_of_word(int key_bytes) { return key_bytes < 4 ? 2 : 1; }
 inline constexpr int bitonic_most_rows = 8;  ///< of a block that reads neighboring rows
-/// Runs have 2^5 keys or more, the least of these powers that is not less than k. The powers between would gain less
-/// than a third.
+/// Runs have 2^5 keys or more, the least of these powers that is not less than k. Runs of 2^6 would gain a tenth, of 2^9
+/// a third.
 inline constexpr int bitonic_log_runs[] = {5, 7, 8, 10};
 inline constexpr int bitonic_longest_run = 10;
 inline constexpr std::int64_t bitonic_largest_k = std::int64_t{1} << bitonic_longest_run;

@@ -7,7 +7,8 @@ namespace ktopk::detail::cuda {
 
 /// Whether the portable one_pass serves. It reads whole lines of rows that are not packed, as in LayoutLeft, in a kernel
 /// of its own, and is faster than the tuned one where these are many and long, and than radix for five rows and more.
-/// Where much is kept of a row, the tuned one may gather it key by key. Rows of more than 2^17 keys were not compared.
+/// Where much is kept of a row, the tuned one may gather it key by key. Rows of more than 2^17 keys were not compared. The
+/// portable choice gives rows of up to 8192 keys to bisection.
 /// \see perf/results/h200-layout-left.json, h200-cliffs-tried.json
 constexpr bool is_for_portable_one_pass(Shape const& shape) {
   if (shape.packed || shape.ragged || shape.rows < (shape.n < 1 << 20 ? 8 : 5)) return false;
