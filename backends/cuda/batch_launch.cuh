@@ -53,9 +53,7 @@ struct Blocks {
 template <class Argument>
 void launch(int device, cudaStream_t stream, void (*kernel)(Argument), Blocks const& blocks,
             Argument const& argument) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(blocks.bytes)),
-        "shared memory");
+  allow_all_shared_memory(kernel);
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {static_cast<unsigned>(blocks.parts), 1, 1};

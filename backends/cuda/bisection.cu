@@ -243,7 +243,7 @@ void launch(int device, cudaStream_t stream, void (*kernel)(Work<Bits>), Work<Bi
   while (warps > 1 && (warps * w.warp_bytes > most_bytes / 2 || batches <= all * warps / 2))
     warps /= 2;
   int const bytes = warps * w.warp_bytes;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "memory");
+  allow_all_shared_memory(kernel);
   int blocks = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32 * warps, bytes),
         "occupancy");

@@ -652,8 +652,7 @@ struct Kernel {
       : threads(static_cast<unsigned>(threads_of_row), static_cast<unsigned>(rows)),
         bytes_of_row(Memory<Bits, CompositeKey, Tuning, Rows>::bytes_of_row(threads_of_row,
                                                                             1 << LogRun, rows)) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes()),
-          "memory");
+    allow_all_shared_memory(kernel);
   }
   int bytes() const { return static_cast<int>(threads.y) * bytes_of_row; }
   std::int64_t groups(Shape const& shape) const { return (shape.rows + threads.y - 1) / threads.y; }

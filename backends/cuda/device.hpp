@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -59,6 +62,28 @@ constexpr int most_shared_bytes() {
     most = here < most ? here : most;
   }
   return most;
+}
+
+/// Lets a block of the kernel have all the shared memory that the current device gives one. That limit is the kernel's, for
+/// the whole process: were it set to what each launch needs, a thread could lower it between the two calls of another.
+inline void allow_all_shared_memory(void const* kernel) {
+  static std::mutex mutex;
+  static std::set<std::pair<void const*, int>> allowed;
+  int device = 0;
+  check(cudaGetDevice(&device), "device");
+  std::lock_guard const lock(mutex);
+  if (allowed.contains({kernel, device})) return;
+  cudaFuncAttributes of_kernel{};
+  check(cudaFuncGetAttributes(&of_kernel, kernel), "kernel");
+  int const most = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin) -
+                   static_cast<int>(of_kernel.sharedSizeBytes);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "shared memory");
+  allowed.insert({kernel, device});
+}
+template <class... Parameters>
+void allow_all_shared_memory(void (*kernel)(Parameters...)) {
+  allow_all_shared_memory(reinterpret_cast<void const*>(kernel));
 }
 
 /// Lets a kernel start while the previous one still runs; the kernel waits for that one itself.

@@ -103,9 +103,7 @@ void launch_on_device(cudaStream_t stream, DeviceRows<Bits, CompositeKey> const&
                 many = vectors_in(device_tuning.bytes_in_flight, sizeof(Bits));
   auto const kernel = plan.in_one ? select_by_device<Bits, CompositeKey, few, 1, Seeks>
                                   : select_by_device<Bits, CompositeKey, many, Rounds, Seeks>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "shared memory");
+  allow_all_shared_memory(kernel);
   cudaLaunchAttribute together{};
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;

@@ -351,9 +351,7 @@ void one_pass_held(int device, cudaStream_t stream, Problem<Bits> const& problem
       problem, make_composite_key_map<CompositeKey>(problem.rank, shape.n, options.ties)};
   std::size_t const bytes = held_bytes<CompositeKey>(shape.k);
   auto const kernel = select_held<Bits, CompositeKey, held_tuning.threads>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "shared memory");
+  allow_all_shared_memory(kernel);
   kernel<<<static_cast<unsigned>(shape.rows), held_tuning.threads, bytes, stream>>>(rows);
   check(cudaGetLastError(), "launch");
 }

@@ -15,14 +15,12 @@ inline constexpr int largest_cluster = 16;  ///< blocks, of sm_90
 /// How many clusters of so many blocks the device, which must be the current one, holds at once if each block has a
 /// processor to itself. They may be fewer than processors / blocks, for a cluster has the processors of one GPC.
 /// \param blocks  at most largest_cluster
-/// \tparam Kernel  one that is not launched with dynamic shared memory
 template <auto Kernel>
 int resident_clusters(int device, int blocks) {
   static std::array<PerDevice, largest_cluster + 1> known;
   return known[static_cast<std::size_t>(blocks)](device, [&] {
     constexpr int more_than_half = most_shared_bytes() / 2 + 1024;
-    check(cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, more_than_half),
-          "memory");
+    allow_all_shared_memory(Kernel);
     check(cudaFuncSetAttribute(Kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
           "cluster");
     cudaLaunchAttribute cluster{};
