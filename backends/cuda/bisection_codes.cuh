@@ -252,19 +252,23 @@ struct LinearScale {
   }
 };
 
+/// How many bits the ranks of a range lose, so that their codes, from 1 on, and an end behind them fit.
+template <class OrderedBits>
+__device__ __forceinline__ int code_shift(OrderedBits range) {
+  int const bits = range == 0 ? 0 : highest_bit(CompositeKey64{range}) + 1;
+  int const shift = bits > 15 ? bits - 15 : 0;
+  return range >> shift > greatest_code - 2 ? shift + 1 : shift;
+}
+
 /// Maps ranks to codes in their order: ranks below the bracket to 0, the others to 1 ... `most`.
 template <class OrderedBits>
 struct OrderedBitsScale {
-  static constexpr unsigned most = greatest_code;
-
   OrderedBits base = 0, top = 0;
   int shift = 0;
   unsigned lift = 0;
 
   __device__ __forceinline__ OrderedBitsScale(OrderedBits low, OrderedBits high) {
-    int const bits = high == low ? 0 : highest_bit(CompositeKey64{high - low}) + 1;
-    shift = bits > 15 ? bits - 15 : 0;
-    if (((high - low) >> shift) > most - 2) ++shift;
+    shift = code_shift(static_cast<OrderedBits>(high - low));
     OrderedBits const unit = OrderedBits{1} << shift;
     lift = low < unit ? 1 : 0;
     base = low < unit ? 0 : low - unit;
@@ -273,6 +277,22 @@ struct OrderedBitsScale {
   __device__ __forceinline__ unsigned operator()(OrderedBits rank) const {
     OrderedBits const capped = rank < top ? rank : top;
     return static_cast<unsigned>(((capped > base ? capped : base) - base) >> shift) + lift;
+  }
+};
+
+/// Maps the ranks from `low` to `high` to codes in their order, from 1 on and below `end`.
+template <class OrderedBits>
+struct IntervalScale {
+  OrderedBits low;
+  int shift;
+  unsigned end;
+
+  __device__ __forceinline__ IntervalScale(OrderedBits low_, OrderedBits high)
+      : low(low_),
+        shift(code_shift(static_cast<OrderedBits>(high - low_))),
+        end((*this)(high) + 1) {}
+  __device__ __forceinline__ unsigned operator()(OrderedBits rank) const {
+    return static_cast<unsigned>((rank - low) >> shift) + 1;
   }
 };
 

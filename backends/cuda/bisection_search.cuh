@@ -46,7 +46,8 @@ class RowSearch {
   __device__ __forceinline__ void run() {
     set_codes();
     bisect();
-    while (__any_sync(full_warp, is_crowded())) {
+#pragma unroll 1
+    for (int i = 0; i < most_narrowings && __any_sync(full_warp, is_crowded()); ++i) {
       narrow(is_crowded());
       bisect_again();
     }
@@ -406,12 +407,7 @@ class RowSearch {
   template <class Reader>
   __device__ __forceinline__ void set_ordered_codes(Reader const& read) {
     auto const bracket = find_bracket(read);
-    set_ordered_codes(read, bracket.low, bracket.high);
-  }
-  template <class Reader>
-  __device__ __forceinline__ void set_ordered_codes(Reader const& read, typename Reader::T low,
-                                                    typename Reader::T high) {
-    OrderedBitsScale<typename Reader::T> const scale(low, high);
+    OrderedBitsScale<typename Reader::T> const scale(bracket.low, bracket.high);
     each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
       typename Reader::T keys[4];
       read(chunk, keys);
@@ -628,6 +624,10 @@ class RowSearch {
     });
   }
 
+  /// A cut halves the interval of codes at least in every other of 16 rounds. So the ranks in it span 2^7 times less each
+  /// time, until they are equal; their columns are settled the next time.
+  static constexpr int most_narrowings = 8 * static_cast<int>(sizeof(OrderedBits)) / 7 + 3;
+
   /// Gives the keys in the interval new codes: by their columns if the keys are equal, otherwise by their ranks.
   __device__ __forceinline__ void narrow(bool crowded) {
     bool equal = m_equal;
@@ -654,7 +654,16 @@ class RowSearch {
       high = max(high, __shfl_xor_sync(lanes, high, mask));
     }
     if (low == high) return false;
-    set_ordered_codes(read, low, high);
+    IntervalScale<OrderedBits> const scale(low, high);
+    each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
+#pragma unroll
+      for (int p = 2 * j; p < 2 * j + 2; ++p)
+        m_codes[p] = moved(m_codes[p], scale.end, [&](int i) {
+          int const in_chunk = p % 2 * 2 + i;
+          return column_of(j) + in_chunk < n() ? scale(read.rank(chunk.keys[in_chunk])) : 0;
+        });
+    });
+    begin_in_interval(scale.end);
     return true;
   }
 
@@ -673,25 +682,36 @@ class RowSearch {
     return all == any;
   }
 
-  /// Keys above the interval stay above it. Padding, which may be in the interval, goes below.
   __device__ __forceinline__ void spread_columns() {
-    unsigned const from = m_low.code(), end = m_high.code(), above = n() + 1;
+    unsigned const end = n() + 1;
 #pragma unroll
-    for (int p = 0; p < Keys / 2; ++p) {
-      unsigned codes[2];
+    for (int p = 0; p < Keys / 2; ++p)
+      m_codes[p] = moved(m_codes[p], end,
+                         [&](int i) { return code_of_column(column_of(p / 2) + p % 2 * 2 + i); });
+    begin_in_interval(end);
+  }
+
+  /// New codes of a pair. Keys above the interval stay above it, at `end`, and those below it are below.
+  /// \param inside  inside(i) is the code of key i if it is in the interval: below `end`, and 0 if it is padding
+  template <class Inside>
+  __device__ __forceinline__ unsigned moved(unsigned pair, unsigned end,
+                                            Inside const& inside) const {
+    unsigned const low = m_low.code(), high = m_high.code();
+    unsigned codes[2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        unsigned const code = i == 0 ? m_codes[p] & 0xffffu : m_codes[p] >> 16;
-        unsigned const of_column = code_of_column(column_of(p / 2) + p % 2 * 2 + i);
-        codes[i] = code >= end ? above : code >= from ? of_column : 0;
-      }
-      m_codes[p] = codes[0] | codes[1] << 16;
+    for (int i = 0; i < 2; ++i) {
+      unsigned const code = i == 0 ? pair & 0xffffu : pair >> 16;
+      codes[i] = code >= high ? end : code >= low ? inside(i) : 0;
     }
-    if (from > 0 && n() == length)
+    return codes[0] | codes[1] << 16;
+  }
+  /// Begins the search in the new codes of the interval. Its ends have the counts that they had, but without the padding.
+  __device__ __forceinline__ void begin_in_interval(unsigned end) {
+    if (m_low.code() > 0 && n() == length)
       m_low.pair = twice(1);
     else
       m_low = all_keys();
-    m_high.pair = twice(above);
+    m_high.pair = twice(end);
     m_least = twice(1);
     m_linear = m_equal = false;
   }
