@@ -58,13 +58,17 @@ struct Deal {
     head = static_cast<unsigned>(row.head);
     vectors = static_cast<unsigned>(row.vectors);
     unsigned const round = parts * threads;
-    int const shift = highest_bit(round * Vectors);
-    static_assert((threads * Vectors & (threads * Vectors - 1)) == 0);
-    batches = static_cast<int>((vectors + round * Vectors - 1) >> shift);
+    batches = static_cast<int>((vectors + round * Vectors - 1) / (round * Vectors));
     step = round * static_cast<unsigned>(batches);
     next = parts * line;
     first = threadIdx.x / line * next * static_cast<unsigned>(batches) + part * line +
             threadIdx.x % line;
+  }
+  /// How many threads of this block have a vector in the first batch.
+  __device__ unsigned holders(unsigned part) const {
+    unsigned const stride = next * static_cast<unsigned>(batches), before = part * line;
+    unsigned const behind = vectors > before ? vectors - before : 0;
+    return min(threads, behind / stride * line + min(behind % stride, line));
   }
   /// The place of vector v of a batch. Batches take turns line by line, so that each has its share of any part of the row.
   __device__ unsigned place(int batch, int v) const {
@@ -190,7 +194,7 @@ class ClusterSelection {
 
   /// Finds the threshold and the pivots; called by the block that leads.
   __device__ void find_limits(Shares const& deal, Held const& tile, int k) const {
-    int const order = order_of(deal, k);
+    int const order = min(order_of(deal, k), static_cast<int>(deal.holders(part())));
     OrderedBits best = 0;
     bool const has = deal.place(0, 0) < deal.vectors;
     if (has) best = best_of(deal, tile);

@@ -256,6 +256,10 @@ struct RangeNotes {
   FoundBin found[2];
 };
 
+/// The most rounds of a search. Each leaves a bin, or a sixteenth of all of them, of the range: at least three bits fewer.
+template <class T>
+inline constexpr int most_rounds = 8 * static_cast<int>(sizeof(T)) / 3 + 1;
+
 /// The steps of a block; all its threads call them.
 template <class CompositeKey, int Threads, int MostOwners>
 class Ranges : public BlockOrder<CompositeKey, Threads> {
@@ -301,6 +305,7 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
   /// Finds the order-th best sample, with one bin per thread at a time, and notes pivots, which divide the samples
   /// above it equally. The bins must be clear.
   /// \param each_sample  calls its argument with each of the thread's samples
+  /// \param order  at least 1 and at most the number of samples
   template <class T, class EachSample, class CompositeAt>
   __device__ static Searched<T> search(EachSample const& each_sample, int order, Searched<T> range,
                                        int owners, CompositeAt const& composite_at) {
@@ -309,7 +314,8 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
     unsigned const few = static_cast<unsigned>(order) / 8 + 4;
     auto const wanted = static_cast<unsigned>(order);
     float const owners_a_sample = static_cast<float>(owners) / static_cast<float>(order);
-    while (true) {
+#pragma unroll 1
+    for (int round = 0; round < most_rounds<T>; ++round) {
       int const bits = highest_bit(static_cast<T>(range.high - range.low)) + 1;
       int const shift = bits > bin_bits ? bits - bin_bits : 0;
       each_sample([&](T mine) {
@@ -344,6 +350,7 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
       range.reaching = notes().found_above + notes().found_here;
       if (!range.crowded || shift == 0) return range;
     }
+    return range;
   }
 
   /// Finds composite keys at or a little above the one order among the samples, and at or a little below the other. The
@@ -355,7 +362,8 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
     unsigned const few = static_cast<unsigned>(orders.low - orders.high) / 8 + 4;
     int const wanted[2] = {orders.high > 1 ? orders.high : 1, orders.low};
     Searched<T> ends[2] = {{low, high, 0, true, false}, {low, high, 0, true, false}};
-    while (true) {
+#pragma unroll 1
+    for (int round = 0; round < most_rounds<T>; ++round) {
       int shifts[2];
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
@@ -393,8 +401,9 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
         ends[e].reaching = found.above + found.here;
         open |= found.here > few && shifts[e] > 0;
       }
-      if (!open) return {ends[1].low, ends[0].high, ends[1].reaching - ends[0].above};
+      if (!open) break;
     }
+    return {ends[1].low, ends[0].high, ends[1].reaching - ends[0].above};
   }
 
   /// Notes pivots that part the samples of a range, by a bin a thread. The bins are clear.
@@ -422,12 +431,12 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
   }
 
   /// The number of pivots above the composite key.
-  /// \param owners  a power of two
   __device__ static int owner_of(CompositeKey composite, int owners) {
     int owner = 0;
 #pragma unroll 1
-    for (int step = owners / 2; step > 0; step /= 2)
-      if (composite < notes().limits[owner + step - 1]) owner += step;
+    for (int step = owners > 1 ? 1 << highest_bit(static_cast<unsigned>(owners - 1)) : 0; step > 0;
+         step /= 2)
+      if (owner + step < owners && composite < notes().limits[owner + step - 1]) owner += step;
     return owner;
   }
 
