@@ -85,10 +85,10 @@ class KthLargest {
 
   /// Finds the bin of the `need`-th largest and how many are above it; returns how many are in it.
   KOKKOS_FUNCTION unsigned choose_bin(unsigned need) const {
-    int const slice = kth_bins / m_group.size();
+    int const slice = (kth_bins + m_group.size() - 1) / m_group.size();
     int const top = kth_bins - 1 - m_group.rank() * slice;
     unsigned sum = 0;
-    for (int b = 0; b < slice; ++b) sum += m_histogram[top - b];
+    for (int b = top; b > top - slice && b >= 0; --b) sum += m_histogram[b];
     unsigned above = m_group.sum_before(sum);
     if (above < need && need <= above + sum) {
       int bin = top;
