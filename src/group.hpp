@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include <Kokkos_Core.hpp>
@@ -230,12 +232,27 @@ inline constexpr int group_size = is_host_space<Exec> ? 1 : team_size;
 template <class Exec>
 inline constexpr int rows_side_by_side = is_host_space<Exec> ? 1 : 8;
 
+/// The shared memory that every device gives a team, without what Kokkos takes of it for the team itself.
+constexpr int most_shared_bytes(int threads) { return 48 * 1024 - 8 * (threads + 2); }
+
+/// Throws where a team would need more shared memory than devices have, also on a host, so that tests there find it. Kokkos
+/// would throw later, on some devices alone, and would keep one of its few scratch memories for each such launch.
+/// \throws std::logic_error
+inline void check_shared_bytes(char const* label, int threads, int bytes) {
+  if (bytes + 16 > most_shared_bytes(threads))
+    throw std::logic_error(std::string(label) + ": a team of " + std::to_string(threads) +
+                           " threads needs " + std::to_string(bytes) +
+                           " bytes of shared memory, and devices have " +
+                           std::to_string(most_shared_bytes(threads) - 16));
+}
+
 /// Enqueues `groups` groups that call body(group), each with `shared_bytes` of memory of its own. A device runs at
 /// least 1024 threads of a processor at once, which are enough to read memory at full speed.
 template <int threads = team_size, class Exec, class Body>
 void launch(char const* label, Exec const& exec, std::int64_t groups, int shared_bytes,
             Body const& body) {
   if (groups == 0) return;
+  check_shared_bytes(label, threads, shared_bytes);
   if constexpr (is_host_space<Exec>) {
     host::launch(label, exec, groups, OnThread<Body>{body, shared_bytes});
   } else {

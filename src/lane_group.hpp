@@ -397,9 +397,8 @@ enum class Neighbors { lanes, groups };
 
 /// How teams are divided if `lanes` threads hold a row. If neighbors in memory belong to one row, a team has no more
 /// threads than a device runs in step, so that its barriers are cheap; otherwise a team has at least four rows.
-template <class Exec>
-LaneLayout lane_layout(int lanes, Neighbors neighbors, int own_bytes) {
-  int const in_step = Kokkos::TeamPolicy<Exec>::vector_length_max();
+/// \param in_step  threads that the device runs in step
+inline LaneLayout lane_layout(int in_step, int lanes, Neighbors neighbors, int own_bytes) {
   int groups = lanes < in_step ? in_step / lanes : 1;
   auto const log2 = [](int power) { return std::countr_zero(static_cast<unsigned>(power)); };
   if (neighbors == Neighbors::lanes) return {lanes, groups, 0, log2(lanes), own_bytes};
@@ -408,15 +407,22 @@ LaneLayout lane_layout(int lanes, Neighbors neighbors, int own_bytes) {
   return {lanes, groups, log2(groups), 0, own_bytes};
 }
 
+/// On a host, what most devices run in step: there a layout is only checked.
+template <class Exec>
+int threads_in_step() {
+  return is_host_space<Exec> ? 32 : Kokkos::TeamPolicy<Exec>::vector_length_max();
+}
+
 /// Enqueues at least `groups` groups of lanes that call body(group).
 template <class Exec, class Body>
 void launch_lanes(char const* label, Exec const& exec, std::int64_t groups, int lanes,
                   Neighbors neighbors, int own_bytes, Body const& body) {
   if (groups == 0) return;
+  LaneLayout const layout = lane_layout(threads_in_step<Exec>(), lanes, neighbors, own_bytes);
+  check_shared_bytes(label, layout.lanes * layout.groups, layout.team_bytes());
   if constexpr (is_host_space<Exec>) {
     host::launch(label, exec, groups, OnLoneLane<Body>{body, own_bytes});
   } else {
-    LaneLayout const layout = lane_layout<Exec>(lanes, neighbors, own_bytes);
     std::int64_t const teams = (groups + layout.groups - 1) / layout.groups;
     for_each_portion(teams, most_teams, [&](std::int64_t first, std::int64_t count) {
       Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_lanes, 3>> policy(

@@ -116,6 +116,25 @@ TEMPLATE_LIST_TEST_CASE("ragged rows", "[contract][rows]", RowTypes) {
   validation.close();
 }
 
+/// What a step of a server may be: k is far beyond all rows, or there is no key at all.
+TEMPLATE_LIST_TEST_CASE("ragged rows with hardly any key", "[contract][rows]", RowTypes) {
+  Validation validation;
+  std::uint64_t seed = 50;
+  for (Size const& size : {Size{1, 0, 8}, Size{2, 0, 256}, Size{4, 0, 2048}, Size{64, 0, 20'000},
+                           Size{70, 3, 600}, Size{33, 20, 2048}}) {
+    auto question =
+        ragged_question<TestType>(size.rows, size.longest, size.width, Input::random_bits, ++seed);
+    if (size.longest == 0) question.keys.clear(), question.begins.assign(size.rows + 1, 0);
+    ask_everyone(question, seed, "hardly any key", validation,
+                 [&](auto const& exec, Options const& options) {
+                   return RowsCall<std::decay_t<decltype(exec)>, TestType, std::int64_t>(exec,
+                                                                                         question)
+                       .ragged_rows_counted(options);
+                 });
+  }
+  validation.close();
+}
+
 TEMPLATE_LIST_TEST_CASE("ragged rows with a k for each", "[contract][rows]", RowTypes) {
   Validation validation;
   std::uint64_t seed = 100;

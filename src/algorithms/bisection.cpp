@@ -233,7 +233,7 @@ void bisect_held_rows(Exec const& exec, SelectedSink<Bits, CompositeKey> const& 
   using Body = BisectHeldRows<Bits, CompositeKey, most_held<Bits>>;
   Problem<Bits> const& problem = sink.problem;
   int const lanes = std::max(lanes_for<Bits>(longest), forced_lanes.load());
-  LaneMemory const memory{static_cast<int>(std::min<std::int64_t>(problem.shape.k, 512)),
+  LaneMemory const memory{static_cast<int>(std::min({problem.shape.k, longest, std::int64_t{512}})),
                           std::max(std::min(4 * lanes, 16), std::min(lanes, 32))};
   auto const neighbors = problem.key_step == 1 ? Neighbors::lanes : Neighbors::groups;
   launch_lanes("ktopk::bisection::lanes", exec, problem.shape.rows, lanes, neighbors,
