@@ -143,6 +143,21 @@ TEMPLATE_LIST_TEST_CASE("rows that just fit scratch memory, and longer ones", "[
   validation.close();
 }
 
+/// Many keys share a code of the tuned implementation with the k-th, at every magnitude.
+TEMPLATE_LIST_TEST_CASE("keys whose magnitudes differ widely", "[bisection]", KeyTypes) {
+  Validation validation;
+  struct Size {
+    std::int64_t rows, n, k;
+  };
+  for (Size const& size :
+       {Size{64, 511, 414}, Size{265, 247, 204}, Size{9, 60, 45}, Size{5, 2000, 1500}})
+    for (Input input : {Input::sparse, Input::bucket_killer, Input::zipf})
+      for (Keys keys : {Keys::packed, Keys::of_neighbors})
+        expect_algorithm<TestType>(Algorithm::bisection, input, size.rows, size.n, size.k,
+                                   validation, keys);
+  validation.close();
+}
+
 TEMPLATE_LIST_TEST_CASE("rows that one lane holds, and many", "[bisection]", KeyTypes) {
   Validation validation;
   struct {

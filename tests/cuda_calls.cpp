@@ -2,10 +2,15 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <memory>
 #include <span>
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "support/algorithm.hpp"
 #include "support/run.hpp"
@@ -152,6 +157,49 @@ class Hold {
   std::atomic<bool> m_released = false, m_late = false;
 };
 
+/// Leaves a pattern in the shared memory of all processors, where a kernel that reads what it did not write finds it.
+__global__ void spoil_shared_memory(unsigned pattern) {
+  __shared__ unsigned volatile words[48 * 1024 / sizeof(unsigned)];
+  for (unsigned i = threadIdx.x; i < sizeof(words) / sizeof(unsigned); i += blockDim.x)
+    words[i] = pattern;
+}
+
+void spoil_shared_memory_of_device() {
+  for (unsigned const pattern : {0u, ~0u, 0x40000000u}) {
+    spoil_shared_memory<<<2048, 1024>>>(pattern);
+    check(cudaDeviceSynchronize());
+  }
+}
+
+using NarrowTypes =
+    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float16, bfloat16>;
+
+/// A host thread's own instance, with a call of each size.
+struct Caller {
+  explicit Caller(Kokkos::Cuda const& exec_) : exec(exec_) {
+    for (Sorted const sorted : {Sorted::yes, Sorted::no})
+      for (Size const& size : sizes) {
+        if (size.rows * size.n > 2'000'000) continue;
+        calls.push_back(
+            std::make_unique<Call<Kokkos::LayoutRight>>(exec, size, Options{.sorted = sorted}));
+        calls.back()->set_keys(calls.size());
+      }
+    exec.fence();
+  }
+  void enqueue_all(int times) {
+    try {
+      for (int i = 0; i < times; ++i) {
+        for (auto const& call : calls) call->enqueue();
+        exec.fence();
+      }
+    } catch (...) { failure = std::current_exception(); }
+  }
+
+  Kokkos::Cuda exec;
+  std::vector<std::unique_ptr<Call<Kokkos::LayoutRight>>> calls;
+  std::exception_ptr failure;
+};
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("many rows of some thousand keys, each by a warp", "[api]", KeyTypes) {
@@ -169,6 +217,55 @@ TEMPLATE_LIST_TEST_CASE("few rows, each by a cluster of 3 to 16 blocks", "[api]"
     for (std::int64_t rows : {5, 9, 16, 20, 32, 40})
       expect_algorithm<TestType>(Algorithm::one_pass, input, rows, 33'001, rows < 20 ? 1024 : 3000,
                                  validation);
+  validation.close();
+}
+
+/// Where a cluster has three to seven blocks, and where the leading one holds few samples.
+TEMPLATE_LIST_TEST_CASE("few rows of narrow keys, each by a cluster of any size", "[api]",
+                        NarrowTypes) {
+  Validation validation;
+  for (Input input : {Input::random_bits, Input::few_values})
+    for (std::int64_t rows : {1, 4, 15, 18})
+      for (std::int64_t n : {6200, 8191, 10'300, 12'321, 14'400, 15'706, 16'047, 33'001})
+        for (std::int64_t k : {n / 40, n / 19}) {
+          spoil_shared_memory_of_device();
+          expect_algorithm<TestType>(Algorithm::one_pass, input, rows, n, k, validation);
+        }
+  validation.close();
+}
+
+TEST_CASE("several host threads call, each with its own instance and Plans", "[api]") {
+  auto const instances = Kokkos::Experimental::partition_space(Kokkos::Cuda(), 1, 1, 1, 1);
+  std::vector<Caller> callers(instances.begin(), instances.end());
+  std::vector<std::thread> threads;
+  for (Caller& caller : callers) threads.emplace_back([&] { caller.enqueue_all(20); });
+  for (std::thread& thread : threads) thread.join();
+  Validation validation;
+  for (Caller const& caller : callers) {
+    if (caller.failure) std::rethrow_exception(caller.failure);
+    for (auto const& call : caller.calls) call->validate(validation, "beside others");
+  }
+  validation.close();
+}
+
+TEST_CASE("a call throws std::runtime_error where CUDA refuses its kernel", "[api]") {
+  Validation validation;
+  for (Size const& size : {sizes[0], sizes[1], sizes[5], sizes[9], sizes[12]}) {
+    Kokkos::Cuda const exec = other_instance();
+    Call<Kokkos::LayoutRight> call(exec, size, {});
+    call.set_keys(8);
+    exec.fence();
+    cudaStream_t const stream = exec.cuda_stream();
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    // A stream that is captured must not be waited for; from then on it accepts nothing.
+    CHECK(cudaStreamSynchronize(stream) != cudaSuccess);
+    CHECK_THROWS_AS(call.enqueue(), std::runtime_error);
+    CHECK(cudaStreamEndCapture(stream, &graph) != cudaSuccess);
+    static_cast<void>(cudaGetLastError());
+    call.enqueue();
+    call.validate(validation, "after an error");
+  }
   validation.close();
 }
 

@@ -49,9 +49,10 @@ enum class Input {
   zipf,        ///< counts: at least v with probability 1/v
   masked,      ///< three of four are minus infinity, or the lowest integer; the rest uniform
   magnitudes,  ///< distances from zero of bell-shaped numbers; of integers, from the lowest
+  sparse,  ///< each bit is set with probability 1/8: integers of all magnitudes, most of them small
 };
 
-inline constexpr std::array<std::pair<Input, char const*>, 26> input_table{{
+inline constexpr std::array<std::pair<Input, char const*>, 27> input_table{{
     {Input::uniform, "uniform"},
     {Input::normal, "normal"},
     {Input::all_equal, "all_equal"},
@@ -78,6 +79,7 @@ inline constexpr std::array<std::pair<Input, char const*>, 26> input_table{{
     {Input::zipf, "zipf"},
     {Input::masked, "masked"},
     {Input::magnitudes, "magnitudes"},
+    {Input::sparse, "sparse"},
 }};
 
 inline char const* name(Input input) {
@@ -163,6 +165,7 @@ class KeySource {
       case Input::zipf: return zipf(r);
       case Input::masked: return r % 4 != 0 ? lowest() : uniform(r);
       case Input::magnitudes: return magnitude(r);
+      case Input::sparse: return from_bits(static_cast<Bits>(r & r >> 7 & r >> 17));
       default: return special(r);
     }
   }
