@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "call_impl.hpp"
+
+namespace ktopk::fuzz {
+
+#define KTOPK_FUZZ_CALLS(Space)         \
+  KTOPK_FUZZ_CALL(std::int16_t, Space)  \
+  KTOPK_FUZZ_CALL(std::uint16_t, Space) \
+  KTOPK_FUZZ_CALL(float16, Space)       \
+  KTOPK_FUZZ_CALL(bfloat16, Space)
+KTOPK_FUZZ_FOR_EACH_SPACE(KTOPK_FUZZ_CALLS)
+
+}  // namespace ktopk::fuzz

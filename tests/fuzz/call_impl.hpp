@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <type_traits>
+
+#include <ktopk/ktopk.hpp>
+
+#include "call.hpp"
+
+// Included by the files that compile the calls of a key type. All Views have strides, so that few types are compiled.
+
+namespace ktopk::fuzz {
+
+template <class T>
+inline constexpr KeyType key_type_of =
+    std::is_same_v<T, float16>    ? KeyType::float16
+    : std::is_same_v<T, bfloat16> ? KeyType::bfloat16
+    : std::is_same_v<T, float>    ? KeyType::float32
+    : std::is_same_v<T, double>   ? KeyType::float64
+    : sizeof(T) == 1              ? (std::is_signed_v<T> ? KeyType::int8 : KeyType::uint8)
+    : sizeof(T) == 2              ? (std::is_signed_v<T> ? KeyType::int16 : KeyType::uint16)
+    : sizeof(T) == 4              ? (std::is_signed_v<T> ? KeyType::int32 : KeyType::uint32)
+                                  : (std::is_signed_v<T> ? KeyType::int64 : KeyType::uint64);
+
+template <class T, class Exec>
+struct Views {
+  template <class Data>
+  using View =
+      Kokkos::View<Data, Kokkos::LayoutStride, Kokkos::Device<Exec, typename Exec::memory_space>,
+                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  static constexpr KeyType type = key_type_of<T>;
+  using Narrow =
+      std::conditional_t<narrow_index(type) == IndexType::int32, std::int32_t, std::uint32_t>;
+  using Wide =
+      std::conditional_t<wide_index(type) == IndexType::int64, std::int64_t, std::uint64_t>;
+  using Offset = std::conditional_t<offset_bytes(type) == 4, std::int32_t, std::int64_t>;
+  using Count = std::conditional_t<count_bytes(type) == 4, std::int32_t, std::int64_t>;
+
+  Case const& c;
+  Memory const& memory;
+
+  template <class E>
+  static View<E**> matrix(void* buffer, Placement const& p) {
+    return View<E**>(static_cast<E*>(buffer) + p.shift,
+                     Kokkos::LayoutStride(p.rows, p.row, p.columns, p.step));
+  }
+  template <class E>
+  static View<E*> line(void* buffer, Placement const& p) {
+    return View<E*>(static_cast<E*>(buffer) + p.shift, Kokkos::LayoutStride(p.columns, p.step));
+  }
+  template <class E>
+  View<E*> numbers(void* buffer, std::int64_t count) const {
+    return line<E>(buffer, place_of_rows(c, count));
+  }
+
+  /// Calls visit(keys, values, indices) or visit(keys, values, indices, per_row).
+  template <class Visit>
+  void visit_arguments(Visit const& visit) const {
+    if (c.is_ragged())
+      visit_outputs(ragged(line<T const>(memory.keys, c.key_place),
+                           numbers<Offset const>(memory.offsets, c.rows + 1)),
+                    visit);
+    else
+      visit_outputs(matrix<T const>(memory.keys, c.key_place), visit);
+  }
+
+ private:
+  template <class InputKeys, class Visit>
+  void visit_outputs(InputKeys const& keys, Visit const& visit) const {
+    auto const values = matrix<T>(memory.values, c.value_place);
+    auto const narrow = matrix<Narrow>(memory.indices, c.index_place);
+    auto const wide = matrix<Wide>(memory.indices, c.index_place);
+    bool const is_narrow = c.index == narrow_index(c.type);
+    if (c.per_row != PerRow::none) return visit_per_row(visit, keys, values, narrow);
+    if (!c.has_indices()) return visit(keys, values, nothing);
+    if (c.has_values()) return is_narrow ? visit(keys, values, narrow) : visit(keys, values, wide);
+    return is_narrow ? visit(keys, nothing, narrow) : visit(keys, nothing, wide);
+  }
+
+  template <class Visit, class... Arguments>
+  void visit_per_row(Visit const& visit, Arguments const&... arguments) const {
+    auto const counts = numbers<Count>(memory.counts, c.rows);
+    using OnHost =
+        Kokkos::View<Count const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    switch (c.per_row) {
+      case PerRow::wanted:
+        return visit(arguments..., per_row(numbers<Count const>(memory.wanted, c.rows), counts));
+      case PerRow::wanted_on_host:
+        return visit(arguments...,
+                     per_row(OnHost(static_cast<Count const*>(memory.host_wanted), c.rows)));
+      default: return visit(arguments..., per_row(nothing, counts));
+    }
+  }
+};
+
+inline Shape shape_of(Case const& c) {
+  Shape shape{c.rows, c.n, c.k, bytes_of(c.type), c.has_indices() ? c.index_bytes() : 8};
+  shape.ragged = c.is_ragged();
+  shape.k_per_row = c.has_wanted();
+  shape.packed = c.key_place.step == 1;
+  return shape;
+}
+
+/// The calls by a Plan, one after the other without a fence.
+template <class T, class Exec>
+void call_plan(Exec const& exec, Case const& c, Views<T, Exec> const& views, Hooks const& hooks) {
+  Plan<Exec> plan(exec, shape_of(c), c.options);
+  for (int i = 0; i < c.repeats; ++i) {
+    hooks.before(i);
+    views.visit_arguments([&](auto const&... arguments) { plan(arguments...); });
+    hooks.after(i);
+  }
+}
+
+template <class T, class Exec>
+void call_in_workspace(Exec const& exec, Case const& c, Views<T, Exec> const& views,
+                       Hooks const& hooks) {
+  std::size_t const bytes = workspace_bytes(exec, shape_of(c), c.options);
+  Workspace<Exec> const workspace(hooks.workspace(bytes), bytes);
+  views.visit_arguments(
+      [&](auto const&... arguments) { top_k(exec, arguments..., c.options, workspace); });
+}
+
+template <class T, class Exec>
+void call_with(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks) {
+  Views<T, Exec> const views{c, memory};
+  if (c.way == Way::plan) return call_plan(exec, c, views, hooks);
+  hooks.before(0);
+  if (c.way == Way::workspace)
+    call_in_workspace(exec, c, views, hooks);
+  else if (c.way == Way::default_instance)
+    views.visit_arguments([&](auto const&... arguments) { top_k(arguments..., c.options); });
+  else
+    views.visit_arguments([&](auto const&... arguments) { top_k(exec, arguments..., c.options); });
+  hooks.after(0);
+}
+
+#define KTOPK_FUZZ_CALL(Type, Space) \
+  template void call_with<Type>(Space const&, Case const&, Memory const&, Hooks const&);
+
+}  // namespace ktopk::fuzz

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ktopk/options.hpp>
+
+#include "key_type.hpp"
+#include "placement.hpp"
+
+/// What a case is: one call, with all that it is given. A case is a function of its seed and the limits alone.
+
+namespace ktopk::fuzz {
+
+enum class IndexType { int32, uint32, int64, uint64 };
+enum class Outputs { both, values, indices };
+enum class PerRow { none, wanted, wanted_on_host, counts };
+enum class Way { allocating, default_instance, workspace, plan };
+
+enum class Keys {
+  random,
+  sparse,  ///< few bits are set
+  few,     ///< some patterns
+  equal,
+  ascending,
+  descending,
+  blocks,     ///< of ascending keys
+  exponents,  ///< every power of two as often as the next
+  small,      ///< small whole numbers
+  outliers,   ///< a narrow cluster and few keys far away
+  special,    ///< NaNs, infinities, denormals, zeros of both signs; ends of the range
+  one_huge,
+  prefix,  ///< equal high bits
+  suffix   ///< equal low bits
+};
+inline constexpr int key_kinds = 14;
+
+/// How the offsets of ragged rows go.
+enum class Rows {
+  uniform,   ///< there are none
+  even,      ///< all rows of about the same length
+  jittered,  ///< lengths from 0 to twice the mean
+  skewed,    ///< the last rows are far longer
+  mostly_empty,
+  one_full,
+  all_empty,
+  beyond,      ///< the first rows begin before the keys, the last end behind them
+  descending,  ///< so all rows are empty
+  wild         ///< any offset: rows overlap, and reach beyond the keys
+};
+inline constexpr int rows_kinds = 10;
+
+struct Case {
+  std::uint64_t seed = 0;
+  KeyType type = KeyType::float32;
+  IndexType index = IndexType::int32;
+  Outputs outputs = Outputs::both;
+  Way way = Way::plan;
+  int repeats = 1;
+  Rows kind_of_rows = Rows::uniform;
+  std::int64_t rows = 0, n = 0, k = 0;  ///< n: keys of a row; of all rows if these are ragged
+  PerRow per_row = PerRow::none;
+  Placement key_place, value_place, index_place;
+  std::int64_t row_step = 1;         ///< stride of offsets, wanted and counts
+  std::int64_t workspace_shift = 0;  ///< bytes
+  Keys keys = Keys::random;
+  std::uint64_t key_seed = 0;
+  Options options;
+  bool portable = false;
+  bool keys_are_compared = false;  ///< whether keys and gaps are compared with what they were
+
+  KTOPK_FUNCTION bool is_ragged() const { return kind_of_rows != Rows::uniform; }
+  /// Whether a key may belong to several rows.
+  KTOPK_FUNCTION bool may_overlap() const {
+    return kind_of_rows == Rows::descending || kind_of_rows == Rows::wild;
+  }
+  KTOPK_FUNCTION bool has_wanted() const {
+    return per_row == PerRow::wanted || per_row == PerRow::wanted_on_host;
+  }
+  KTOPK_FUNCTION bool has_counts() const {
+    return per_row == PerRow::wanted || per_row == PerRow::counts;
+  }
+  KTOPK_FUNCTION bool has_values() const { return outputs != Outputs::indices; }
+  KTOPK_FUNCTION bool has_indices() const { return outputs != Outputs::values; }
+  KTOPK_FUNCTION int index_bytes() const { return index <= IndexType::uint32 ? 4 : 8; }
+};
+
+/// What a case may be.
+struct Limits {
+  std::int64_t most_keys = std::int64_t{1} << 22;
+  enum class Implementations { drawn, tuned, portable } implementations = Implementations::drawn;
+};
+
+Case draw_case(std::uint64_t seed, Limits const& limits);
+
+/// The index types that calls with these keys are compiled for, narrow and wide.
+constexpr IndexType narrow_index(KeyType type) {
+  return static_cast<int>(type) % 3 == 1 ? IndexType::uint32 : IndexType::int32;
+}
+constexpr IndexType wide_index(KeyType type) {
+  return static_cast<int>(type) % 3 == 2 ? IndexType::uint64 : IndexType::int64;
+}
+
+/// Something that a case is printed and filtered by.
+struct Field {
+  char const* name;
+  std::string (*value)(Case const&);
+};
+std::vector<Field> const& fields();
+
+/// "name=value" of all fields.
+std::string describe(Case const& c);
+
+/// Conditions NAME=VALUE on the fields of a case. A VALUE of numbers may be a range LOW..HIGH, with either end left out.
+class Filter {
+ public:
+  /// \throws std::invalid_argument for a name that no field has
+  void add(std::string_view condition);
+  bool admits(Case const& c) const;
+
+ private:
+  struct Condition {
+    Field field;
+    std::string value;
+  };
+  std::vector<Condition> m_conditions;
+};
+
+}  // namespace ktopk::fuzz

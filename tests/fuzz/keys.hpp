@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <ktopk/float16.hpp>
+
+#include "case.hpp"
+#include "random.hpp"
+
+/// The keys and the rows of a case, each a function of the case and its position.
+
+namespace ktopk::fuzz {
+
+/// The bits of a floating-point key near a number.
+KTOPK_FUNCTION inline std::uint64_t from_double(KeyType type, double x) {
+  if (type == KeyType::float64) return std::bit_cast<std::uint64_t>(x);
+  auto const narrow = static_cast<float>(x);
+  if (type == KeyType::float32) return std::bit_cast<std::uint32_t>(narrow);
+  return type == KeyType::float16 ? float16(narrow).bits() : bfloat16(narrow).bits();
+}
+
+KTOPK_FUNCTION inline std::uint64_t whole_number(KeyType type, std::int64_t x) {
+  if (is_float(type)) return from_double(type, static_cast<double>(x));
+  return static_cast<std::uint64_t>(x) & all_bits(type);
+}
+
+/// Rises with x over the whole range of integers, or from -1 to 1.
+KTOPK_FUNCTION inline std::uint64_t rising(KeyType type, std::uint64_t x) {
+  if (is_float(type)) return from_double(type, static_cast<double>(x) * 0x1p-63 - 1);
+  std::uint64_t const bits = x >> (64 - width_of(type));
+  return is_signed(type) ? bits ^ sign_bit(type) : bits;
+}
+
+KTOPK_FUNCTION inline std::uint64_t special_float(KeyType type, std::uint64_t h) {
+  std::uint64_t const sign = (h >> 63) != 0 ? sign_bit(type) : 0;
+  std::uint64_t const fractions = (std::uint64_t{1} << fraction_bits(type)) - 1;
+  std::uint64_t const infinity = infinity_bits(type);
+  switch ((h >> 32) % 8) {
+    case 0: return infinity | sign;
+    case 1: return infinity | sign | (1 + h % fractions);  // a NaN of any payload
+    case 2: return sign;
+    case 3: return (h & fractions) | sign;
+    case 4: return (infinity - 1) | sign;
+    default: return h & all_bits(type);
+  }
+}
+
+KTOPK_FUNCTION inline std::uint64_t special(KeyType type, std::uint64_t h) {
+  if (is_float(type)) return special_float(type, h);
+  std::uint64_t const near = h % 3;
+  switch ((h >> 32) % 5) {
+    case 0: return near;
+    case 1: return all_bits(type) - near;
+    case 2: return sign_bit(type) + near;
+    case 3: return sign_bit(type) - 1 - near;
+    default: return h & all_bits(type);
+  }
+}
+
+/// A sign, then every power of two as often as the next.
+KTOPK_FUNCTION inline std::uint64_t of_any_power(KeyType type, std::uint64_t h) {
+  if (is_float(type)) return h & all_bits(type);
+  std::uint64_t const magnitude = (h & all_bits(type)) >> ((h >> 58) % width_of(type));
+  return magnitude ^ (is_signed(type) && (h >> 57) % 2 != 0 ? all_bits(type) : 0);
+}
+
+/// Position i of n.
+KTOPK_FUNCTION inline std::uint64_t part(std::int64_t i, std::int64_t n) {
+  return static_cast<std::uint64_t>(i) * (~std::uint64_t{0} / static_cast<std::uint64_t>(n));
+}
+
+/// The bits of key i in a row of n keys.
+KTOPK_FUNCTION inline std::uint64_t key_bits(Case const& c, std::int64_t row, std::int64_t i) {
+  KeyType const type = c.type;
+  std::uint64_t const seed = mix(c.key_seed, static_cast<std::uint64_t>(row));
+  std::uint64_t const h = mix(seed, static_cast<std::uint64_t>(i)), all = all_bits(type);
+  std::uint64_t const half = all >> (width_of(type) / 2);
+  switch (c.keys) {
+    case Keys::sparse: return h & (h >> 7) & (h >> 17) & all;
+    case Keys::few: return mix(c.key_seed, h % (2 + c.key_seed % 30)) & all;
+    case Keys::equal: return mix(c.key_seed) & all;
+    case Keys::ascending: return rising(type, part(i, c.n));
+    case Keys::descending: return rising(type, part(c.n - 1 - i, c.n));
+    case Keys::blocks: return rising(type, part(i % 97, 97));
+    case Keys::exponents: return of_any_power(type, h);
+    case Keys::small: return whole_number(type, static_cast<std::int64_t>(h % 100));
+    case Keys::outliers: return rising(type, h % 500 == 0 ? h : (h >> 12) + (UINT64_C(5) << 61));
+    case Keys::special: return special(type, h);
+    case Keys::one_huge:
+      return i == static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(c.n))
+                 ? rising(type, ~UINT64_C(0xfffff))
+                 : whole_number(type, static_cast<std::int64_t>(h % 16));
+    case Keys::prefix: return ((c.key_seed & all) & ~half) | (h & half);
+    case Keys::suffix: return ((h & all) & ~half) | (c.key_seed & half);
+    default: return h & all;
+  }
+}
+
+/// offsets(r) of ragged rows, for r up to the number of rows.
+KTOPK_FUNCTION inline std::int64_t offset(Case const& c, std::int64_t r) {
+  std::int64_t const even = c.rows == 0 ? 0 : c.n * r / c.rows,
+                     mean = c.rows == 0 ? 0 : c.n / c.rows;
+  std::uint64_t const h = mix(c.seed + 1, static_cast<std::uint64_t>(r));
+  auto const within = [h](std::int64_t end) {
+    return static_cast<std::int64_t>(h % static_cast<std::uint64_t>(end));
+  };
+  switch (c.kind_of_rows) {
+    case Rows::jittered: return r == 0 || r == c.rows ? even : even + within(mean + 1);
+    case Rows::skewed: {
+      std::int64_t const x = c.rows == 0 ? 0 : (r << 16) / c.rows, square = (x * x) >> 16;
+      return (c.n * ((square * square) >> 16)) >> 16;
+    }
+    case Rows::mostly_empty: return r == c.rows ? c.n : mean * (r - r % 13);
+    case Rows::one_full: return r <= c.rows / 2 ? 0 : c.n;
+    case Rows::all_empty: return c.n / 2;
+    case Rows::beyond: return 3 * even - c.n;
+    case Rows::descending: return c.n - even;
+    case Rows::wild: return within(3 * c.n + 1) - c.n;
+    default: return even;
+  }
+}
+
+/// How many keys a row asks for.
+KTOPK_FUNCTION inline std::int64_t wanted(Case const& c, std::int64_t r) {
+  std::uint64_t const h = mix(c.seed + 2, static_cast<std::uint64_t>(r));
+  if (h % 16 == 0) return -1 - static_cast<std::int64_t>(h >> 40);
+  if (h % 16 == 1) return c.k + 1 + static_cast<std::int64_t>(h >> 40);
+  return static_cast<std::int64_t>((h >> 8) % static_cast<std::uint64_t>(c.k + 1));
+}
+
+KTOPK_FUNCTION inline std::int64_t clipped(std::int64_t x, std::int64_t most) {
+  return x < 0 ? 0 : x > most ? most : x;
+}
+
+/// Where a row begins among all keys, how many keys it has, and how many of them are selected.
+struct Row {
+  std::int64_t begin = 0, length = 0, selected = 0;
+};
+
+KTOPK_FUNCTION inline Row row_of(Case const& c, std::int64_t r) {
+  Row row{r * c.n, c.n, 0};
+  if (c.is_ragged()) {
+    row.begin = clipped(offset(c, r), c.n);
+    std::int64_t const end = clipped(offset(c, r + 1), c.n);
+    row.length = end > row.begin ? end - row.begin : 0;
+  }
+  std::int64_t const asked = c.has_wanted() ? clipped(wanted(c, r), c.k) : c.k;
+  row.selected = asked < row.length ? asked : row.length;
+  return row;
+}
+
+}  // namespace ktopk::fuzz

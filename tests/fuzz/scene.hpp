@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "keys.hpp"
+
+/// What the kernels of a case see: the case, its memory, and a report of what is wrong.
+
+namespace ktopk::fuzz {
+
+enum class Wrong {
+  nothing,
+  index_out_of_row,
+  index_twice,
+  value_of_index,
+  order,
+  better_key_left_out,
+  padding_index,
+  padding_value,
+  count,
+  written_outside_values,
+  written_outside_indices,
+  written_outside_counts,
+  written_outside_workspace,
+  keys_changed,
+  values_alone
+};
+
+struct Report {
+  long long failures = 0;
+  Wrong wrong = Wrong::nothing;  ///< one of them
+  std::int64_t row = 0, at = 0;
+  std::uint64_t found = 0, expected = 0;
+  std::int64_t spoiled = 0;
+};
+
+KTOPK_FUNCTION inline std::uint64_t load(void const* base, int bytes, std::int64_t at) {
+  switch (bytes) {
+    case 1: return static_cast<std::uint8_t const*>(base)[at];
+    case 2: return static_cast<std::uint16_t const*>(base)[at];
+    case 4: return static_cast<std::uint32_t const*>(base)[at];
+    default: return static_cast<std::uint64_t const*>(base)[at];
+  }
+}
+
+KTOPK_FUNCTION inline void store(void* base, int bytes, std::int64_t at, std::uint64_t bits) {
+  switch (bytes) {
+    case 1: static_cast<std::uint8_t*>(base)[at] = static_cast<std::uint8_t>(bits); break;
+    case 2: static_cast<std::uint16_t*>(base)[at] = static_cast<std::uint16_t>(bits); break;
+    case 4: static_cast<std::uint32_t*>(base)[at] = static_cast<std::uint32_t>(bits); break;
+    default: static_cast<std::uint64_t*>(base)[at] = bits;
+  }
+}
+
+/// Every byte of the outputs before a call.
+inline constexpr std::uint64_t unwritten = UINT64_C(0xa5a5a5a5a5a5a5a5);
+
+/// Bytes of an offset, a wanted or a count. They differ so that both widths occur without more types of calls.
+KTOPK_FUNCTION constexpr int offset_bytes(KeyType type) {
+  return static_cast<int>(type) % 2 == 0 ? 4 : 8;
+}
+KTOPK_FUNCTION constexpr int count_bytes(KeyType type) { return 12 - offset_bytes(type); }
+
+/// An array with a number for each row.
+KTOPK_FUNCTION inline Placement place_of_rows(Case const& c, std::int64_t count) {
+  return {1, count, guard, count * c.row_step, c.row_step};
+}
+
+/// Buffers, each with its guards.
+struct Memory {
+  void *keys = nullptr, *values = nullptr, *indices = nullptr;
+  void *offsets = nullptr, *wanted = nullptr, *counts = nullptr;
+  void const* host_wanted = nullptr;
+};
+
+struct Scene {
+  Case c;
+  Memory memory;
+  std::uint32_t* marks = nullptr;  ///< a bit for each key: whether it is selected
+  long long* worst = nullptr;      ///< of each row: the position of its worst selected key
+  Report* report = nullptr;
+
+  KOKKOS_FUNCTION void fail(Wrong wrong, std::int64_t row, std::int64_t at, std::uint64_t found,
+                            std::uint64_t expected) const {
+    if (Kokkos::atomic_fetch_add(&report->failures, 1LL) != 0) return;
+    report->wrong = wrong;
+    report->row = row;
+    report->at = at;
+    report->found = found;
+    report->expected = expected;
+  }
+
+  KOKKOS_FUNCTION std::int64_t key_at(std::int64_t r, Row const& row, std::int64_t i) const {
+    return c.is_ragged() ? c.key_place.at(0, row.begin + i) : c.key_place.at(r, i);
+  }
+  KOKKOS_FUNCTION std::uint64_t key(std::int64_t r, Row const& row, std::int64_t i) const {
+    return load(memory.keys, bytes_of(c.type), key_at(r, row, i));
+  }
+  KOKKOS_FUNCTION std::uint64_t value(std::int64_t r, std::int64_t slot) const {
+    return load(memory.values, bytes_of(c.type), c.value_place.at(r, slot));
+  }
+  KOKKOS_FUNCTION std::uint64_t index(std::int64_t r, std::int64_t slot) const {
+    return load(memory.indices, c.index_bytes(), c.index_place.at(r, slot));
+  }
+
+  /// Whether the bits of an index are a position in the row; of a negative index they are not.
+  KOKKOS_FUNCTION static bool is_position(std::uint64_t index, Row const& row) {
+    return index < static_cast<std::uint64_t>(row.length);
+  }
+  KOKKOS_FUNCTION std::int64_t mark_of(std::int64_t r, Row const& row, std::int64_t i) const {
+    return (c.may_overlap() ? r * c.n : row.begin) + i;
+  }
+
+  /// Positive: key a comes before key b as numbers; 0: they are equal.
+  KOKKOS_FUNCTION int before(std::uint64_t a, std::uint64_t b) const {
+    int const sign = compare(c.type, c.options.nan, a, b);
+    return c.options.order == Order::largest ? sign : -sign;
+  }
+  /// The same for positions in a row, of which the tie rule may order equal keys.
+  KOKKOS_FUNCTION int before(std::int64_t r, Row const& row, std::int64_t a, std::int64_t b) const {
+    int const by_key = before(key(r, row, a), key(r, row, b));
+    if (by_key != 0 || c.options.ties == Ties::any) return by_key;
+    return c.options.ties == Ties::lowest_index ? compare_numbers(b, a) : compare_numbers(a, b);
+  }
+};
+
+/// Numbers of all marks of a case.
+KTOPK_FUNCTION inline std::int64_t mark_count(Case const& c) {
+  return c.is_ragged() && !c.may_overlap() && c.rows > 0 ? c.n : c.rows * c.n;
+}
+
+/// The last row that begins at or before a key, where offsets ascend.
+KTOPK_FUNCTION inline std::int64_t row_with(Case const& c, std::int64_t key) {
+  std::int64_t low = 0, high = c.rows;
+  while (high - low > 1) {
+    std::int64_t const middle = (low + high) / 2;
+    (clipped(offset(c, middle), c.n) <= key ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace ktopk::fuzz
