@@ -95,6 +95,8 @@ build_kokkos() {
 use_kokkos() {
   local preset=$1 version=${2:-} devices compiler
   read -ra devices <<<"$(devices_of "$preset")"
+  # devices_of has said why, but in a shell of its own.
+  ((${#devices[@]})) || exit 2
   kokkos=''
   [[ $version || $preset == tsan || $preset == aarch64 ]] || kokkos=$(installed_kokkos "${devices[-1]}")
   if [[ $kokkos ]]; then
