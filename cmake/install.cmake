@@ -9,6 +9,15 @@ endforeach()
 install(DIRECTORY src backends DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
 
+# What find_package(ktopk COMPONENTS ...) may ask for: what this build has of it.
+string(TOLOWER "header_only ${KTOPK_CONFIG_DEVICES}" KTOPK_CONFIG_COMPONENTS)
+foreach(kind IN ITEMS host cuda)
+  string(TOUPPER ${kind} KIND)
+  if(KTOPK_ENABLE_${KIND}_TUNED)
+    string(APPEND KTOPK_CONFIG_COMPONENTS " ${kind}_tuned")
+  endif()
+endforeach()
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ktopk)
 configure_package_config_file(cmake/ktopkConfig.cmake.in ktopkConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(ktopkConfigVersion.cmake COMPATIBILITY SameMinorVersion)

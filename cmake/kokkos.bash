@@ -4,7 +4,6 @@
 
 oldest_kokkos=4.5.0
 our_kokkos=4.7.00
-hip_architecture=${KTOPK_HIP_ARCHITECTURE:-gfx942}
 
 devices_of() {
   case $1 in
@@ -79,7 +78,7 @@ build_kokkos() {
   case " $* " in
     # Legacy Views: from nvcc 12.9 on, the mdspan Views of 4.7.00 differ between host and device.
     *' Cuda '*) options+=(-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON -DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON
-      -DKokkos_ARCH_HOPPER90=ON -DCMAKE_CUDA_RUNTIME_LIBRARY=Static) ;;
+      "-DKokkos_ARCH_${kokkos_cuda_names[$cuda_architecture]}=ON" -DCMAKE_CUDA_RUNTIME_LIBRARY=Static) ;;
     *' HIP '*) options+=(-DCMAKE_CXX_COMPILER=hipcc "-DKokkos_ARCH_AMD_${hip_architecture^^}=ON") ;;
   esac
   # A cross compiler's CMake does not find libdl, which only profiling tools need.
@@ -96,6 +95,8 @@ build_kokkos() {
 use_kokkos() {
   local preset=$1 version=${2:-} devices compiler
   read -ra devices <<<"$(devices_of "$preset")"
+  # devices_of has said why, but in a shell of its own.
+  ((${#devices[@]})) || exit 2
   kokkos=''
   [[ $version || $preset == tsan || $preset == aarch64 ]] || kokkos=$(installed_kokkos "${devices[-1]}")
   if [[ $kokkos ]]; then
@@ -103,9 +104,11 @@ use_kokkos() {
     return
   fi
   version=${version:-$our_kokkos}
+  choose_architecture "$preset"
   compiler=$(basename "$CXX")-$("$CXX" -dumpfullversion -dumpversion)
   case $preset in
-    cuda | portable) compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p') ;;
+    cuda | portable)
+      compiler+=-nvcc-$(nvcc --version | sed -nE 's/.*, V([0-9.]+)$/\1/p')$(architecture_suffix "$preset") ;;
     aarch64) compiler=aarch64-linux-gnu-g++-$(aarch64-linux-gnu-g++ -dumpfullversion) ;;
     hip) compiler=hipcc-$(hipcc --version | sed -nE 's/^HIP version: ([0-9.]+).*/\1/p')-$hip_architecture ;;
   esac

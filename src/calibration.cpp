@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <locale>
+#include <mutex>
 #include <ostream>
+#include <set>
 #include <sstream>
+#include <stdexcept>
 
-#include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/info.hpp>
@@ -37,18 +41,38 @@ KTOPK_INLINE void write_calibration(std::ostream& out, std::string const& about,
   }
 }
 
+/// Text of a file may have any bytes; a message is a line for a terminal, and a NUL would end it.
+[[noreturn]] inline void refuse_calibration(std::string const& path, std::string const& what) {
+  std::string message = "calibration " + path + " " + what;
+  auto const is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::replace_if(message.begin(), message.end(), is_control, '?');
+  throw std::invalid_argument(message);
+}
+
+/// Other files than regular ones may never end, or wait for a writer.
+inline std::string text_of_calibration(std::string const& path) {
+  constexpr std::size_t most = std::size_t{1} << 16;
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    refuse_calibration(path, "is not a regular file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) refuse_calibration(path, "cannot be read");
+  std::string text(most + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) refuse_calibration(path, "cannot be read");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > most) refuse_calibration(path, "is larger than 64 KB");
+  return text;
+}
+
 /// Reads a calibration line by line, and knows the line for its messages.
 class CalibrationReader {
  public:
-  CalibrationReader(char const* function, std::string const& path)
-      : m_function(function), m_path(path), m_file(path) {
-    if (!m_file) complain_of_file("cannot be read");
-  }
+  explicit CalibrationReader(std::string const& path)
+      : m_path(path), m_text(text_of_calibration(path)) {}
 
   Calibration read() {
-    bool const has_title = next_line();
-    if (m_file.bad()) complain_of_file("cannot be read");
-    if (!has_title) complain_of_file("is empty");
+    if (!next_line()) complain_of_file("is empty");
     if (m_line != calibration_title) complain(std::string("is not \"") + calibration_title + '"');
     while (next_line()) take_line();
     close_space();
@@ -59,16 +83,16 @@ class CalibrationReader {
 
  private:
   [[noreturn]] void complain_of_file(std::string const& what) const {
-    reject(m_function, "calibration " + m_path + " " + what);
+    refuse_calibration(m_path, what);
   }
   [[noreturn]] void complain(std::string const& what) const {
     constexpr std::size_t most = 80;
-    reject(m_function, "calibration " + m_path + ", line " + std::to_string(m_number) + ": \"" +
-                           m_line.substr(0, most) + "\" " + what);
+    refuse_calibration(m_path + ",", "line " + std::to_string(m_number) + ": \"" +
+                                         m_line.substr(0, most) + "\" " + what);
   }
 
   bool next_line() {
-    if (!std::getline(m_file, m_line)) return false;
+    if (!std::getline(m_text, m_line)) return false;
     ++m_number;
     if (m_line.ends_with('\r')) m_line.pop_back();
     return true;
@@ -138,41 +162,59 @@ class CalibrationReader {
 
   std::string name_of_last() const { return name_of(m_spaces.back().name, m_spaces.back().tuned); }
 
-  char const* m_function;
   std::string m_path;
-  std::ifstream m_file;
+  std::istringstream m_text;
   std::string m_line;
   int m_number = 0;
   bool m_has_version = false;
   std::vector<CalibratedSpace> m_spaces;
 };
 
-KTOPK_INLINE Calibration read_calibration(char const* function, std::string const& path) {
-  return CalibrationReader(function, path).read();
+KTOPK_INLINE Calibration read_calibration(std::string const& path) {
+  return CalibrationReader(path).read();
 }
 
-inline std::shared_ptr<Calibration const> read_if_named(char const* function, char const* path) {
-  if (path == nullptr || *path == '\0') return nullptr;
-  return std::make_shared<Calibration const>(read_calibration(function, path));
+inline NamedCalibration read_if_named(char const* path) {
+  if (path == nullptr || *path == '\0') return {};
+  try {
+    return {std::make_shared<Calibration const>(read_calibration(path)), {}};
+  } catch (std::invalid_argument const& error) { return {nullptr, error.what()}; }
 }
 
-KTOPK_INLINE std::shared_ptr<Calibration const> named_calibration(char const* function) {
-  if (char const* const forced = forced_calibration) return read_if_named(function, forced);
-  // A call that throws leaves it to the next call to read.
-  static std::shared_ptr<Calibration const> const named =
-      read_if_named(function, std::getenv("KTOPK_CALIBRATION"));
+KTOPK_INLINE NamedCalibration named_calibration() {
+  if (char const* const forced = forced_calibration) return read_if_named(forced);
+  static NamedCalibration const named = read_if_named(std::getenv("KTOPK_CALIBRATION"));
   return named;
 }
 
-KTOPK_INLINE Figures const& figures_of_space(char const* function, Calibration const& calibration,
+KTOPK_INLINE Figures const& figures_of_space(Calibration const& calibration,
                                              std::string const& space, bool tuned) {
   for (CalibratedSpace const& known : calibration.spaces)
     if (known.name == space && known.tuned == tuned) return known.figures;
   std::string names;
   for (CalibratedSpace const& known : calibration.spaces)
     names += (names.empty() ? "" : ", ") + name_of(known.name, known.tuned);
-  reject(function, "calibration " + calibration.path + " has no figures of " +
-                       name_of(space, tuned) + ", only of " + names);
+  refuse_calibration(calibration.path,
+                     "has no figures of " + name_of(space, tuned) + ", only of " + names);
+}
+
+/// One write, so that lines of several threads do not mix.
+inline void warn_once(std::string const& fault) {
+  static std::mutex mutex;
+  static std::set<std::string> known;
+  std::lock_guard const lock(mutex);
+  if (!known.insert(fault).second) return;
+  std::fputs(("ktopk: " + fault + "; automatic chooses as without it\n").c_str(), stderr);
+}
+
+KTOPK_INLINE std::optional<Figures> calibrated_figures(std::string const& space, bool tuned) {
+  NamedCalibration const named = named_calibration();
+  if (!named.fault.empty()) warn_once(named.fault);
+  if (named.calibration == nullptr) return std::nullopt;
+  try {
+    return figures_of_space(*named.calibration, space, tuned);
+  } catch (std::invalid_argument const& error) { warn_once(error.what()); }
+  return std::nullopt;
 }
 
 }  // namespace ktopk::detail

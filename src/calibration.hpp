@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,16 +33,27 @@ bool is_tuned_for_hosts(std::string const& space, bool tuned);
 void write_calibration(std::ostream& out, std::string const& about,
                        std::vector<CalibratedSpace> const& spaces);
 
-/// \throws std::invalid_argument with the function, the path, the line and its text, if the file cannot be read, is
+/// Reads a regular file of at most 64 KB; one that is written takes about 2 KB for each space.
+/// \throws std::invalid_argument with the path, the line and its text, if the file cannot be read, is larger, is
 ///         malformed, is of another version, or lacks a figure of a space that it names
-Calibration read_calibration(char const* function, std::string const& path);
+Calibration read_calibration(std::string const& path);
 
-/// The file that KTOPK_CALIBRATION names, read by the first call that succeeds; nothing where the variable is not set.
-/// \throws as read_calibration
-std::shared_ptr<Calibration const> named_calibration(char const* function);
+/// What KTOPK_CALIBRATION names.
+struct NamedCalibration {
+  std::shared_ptr<Calibration const>
+      calibration;    ///< nothing where the variable is not set, or names a bad file
+  std::string fault;  ///< what is bad about the file
+};
+
+/// The first call reads the file; threads may call at once.
+NamedCalibration named_calibration();
 
 /// \throws std::invalid_argument if the calibration has no figures of these implementations
-Figures const& figures_of_space(char const* function, Calibration const& calibration,
-                                std::string const& space, bool tuned);
+Figures const& figures_of_space(Calibration const& calibration, std::string const& space,
+                                bool tuned);
+
+/// The figures of the named calibration; nothing where there are none. Where the file is of no use for the space, a line
+/// on stderr says so, once a process and reason.
+std::optional<Figures> calibrated_figures(std::string const& space, bool tuned);
 
 }  // namespace ktopk::detail

@@ -82,10 +82,8 @@ bool is_served_by_tuned(Device const& device, Shape const& shape, Options const&
   return is_tuned;
 }
 
-/// \param function  for the message where the calibration is of no use
 template <class Exec>
-Algorithm wanted_algorithm(char const* function, Exec const& exec, Shape const& shape,
-                           Options const& options) {
+Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   if (options.algorithm != Algorithm::automatic) return options.algorithm;
   Device const device = device_of(exec);
   TunedAlgorithms const tuned{
@@ -94,16 +92,15 @@ Algorithm wanted_algorithm(char const* function, Exec const& exec, Shape const& 
       .radix = is_served_by_tuned<Radix, Exec>(device, shape, options),
       .heap = is_served_by_tuned<Heap, Exec>(device, shape, options),
       .queue = is_served_by_tuned<Queue, Exec>(device, shape, options)};
-  auto const calibration = named_calibration(function);
-  if (calibration == nullptr || !is_exact(options)) return choose(device, shape, tuned);
-  return choose(device, shape, tuned,
-                figures_of_space(function, *calibration, exec.name(), tuned.radix));
+  if (!is_exact(options)) return choose(device, shape, tuned);
+  auto const calibrated = calibrated_figures(exec.name(), tuned.radix);
+  return calibrated ? choose(device, shape, tuned, *calibrated) : choose(device, shape, tuned);
 }
 
 template <class Exec, class Visit>
-void with_chosen_implementation(char const* function, Exec const& exec, Shape const& shape,
-                                Options const& options, Visit const& visit) {
-  switch (wanted_algorithm(function, exec, shape, options)) {
+void with_chosen_implementation(Exec const& exec, Shape const& shape, Options const& options,
+                                Visit const& visit) {
+  switch (wanted_algorithm(exec, shape, options)) {
     case Algorithm::one_pass: return with_implementation<OnePass>(exec, shape, options, visit);
     case Algorithm::bitonic: return with_implementation<Bitonic>(exec, shape, options, visit);
     case Algorithm::queue: return with_implementation<Queue>(exec, shape, options, visit);
@@ -127,13 +124,12 @@ inline std::array<Shape, 2> both_layouts(Shape shape) {
 }
 
 template <class Exec>
-Algorithm select_algorithm(char const* function, Exec const& exec, Shape const& shape,
-                           Options const& options) {
+Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
   Options wanted = options;
-  wanted.algorithm = wanted_algorithm(function, exec, shape, options);
+  wanted.algorithm = wanted_algorithm(exec, shape, options);
   Algorithm served = wanted.algorithm;
   for (Shape const& layout : both_layouts(shape))
-    with_chosen_implementation(function, exec, layout, wanted, [&](auto implementation) {
+    with_chosen_implementation(exec, layout, wanted, [&](auto implementation) {
       if constexpr (is_radix<decltype(implementation)>) served = Algorithm::radix;
     });
   return served;
@@ -141,11 +137,10 @@ Algorithm select_algorithm(char const* function, Exec const& exec, Shape const& 
 
 /// Bytes that the shape's own layout needs.
 template <class Exec>
-std::size_t select_bytes(char const* function, Exec const& exec, Shape const& shape,
-                         Options const& options) {
+std::size_t select_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   if (shape.rows == 0 || shape.k == 0) return 0;
   std::size_t bytes = 0;
-  with_chosen_implementation(function, exec, shape, options, [&](auto implementation) {
+  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
     bytes = decltype(implementation)::workspace_bytes(device_of(exec), shape, options);
   });
   return bytes;
@@ -157,8 +152,8 @@ struct StoreNoCounts {
 };
 
 template <class Exec, class Bits>
-void select(char const* function, Exec const& exec, Problem<Bits> const& problem,
-            Options const& options, void* workspace) {
+void select(Exec const& exec, Problem<Bits> const& problem, Options const& options,
+            void* workspace) {
   Shape const& shape = problem.shape;
   if (shape.rows == 0) return;
   if (shape.k == 0) {
@@ -168,7 +163,7 @@ void select(char const* function, Exec const& exec, Problem<Bits> const& problem
                            StoreNoCounts{problem.counts});
     return;
   }
-  with_chosen_implementation(function, exec, shape, options, [&](auto implementation) {
+  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
     decltype(implementation)::run(exec, problem, options, workspace);
   });
 }
@@ -179,39 +174,35 @@ inline std::int64_t wanted_bytes(Shape const& shape) {
 }
 
 template <class Exec>
-std::size_t layout_bytes(char const* function, Exec const& exec, Shape const& shape,
-                         Options const& options) {
+std::size_t layout_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   WorkspaceLayout total;
   total.take<std::byte>(wanted_bytes(shape));
   HostMemory const memory(total, device_of(exec), shape);
-  total.take<std::byte>(static_cast<std::int64_t>(select_bytes(function, exec, shape, options)));
+  total.take<std::byte>(static_cast<std::int64_t>(select_bytes(exec, shape, options)));
   return total.bytes();
 }
 
 /// Whether calls of the shape launch Kokkos's kernels.
 template <class Exec>
-bool is_served_by_portable(char const* function, Exec const& exec, Shape const& shape,
-                           Options const& options) {
+bool is_served_by_portable(Exec const& exec, Shape const& shape, Options const& options) {
   bool served = shape.k == 0;
-  with_chosen_implementation(function, exec, shape, options, [&](auto implementation) {
+  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
     served = served || is_portable<decltype(implementation)>;
   });
   return served;
 }
 
 template <class Exec>
-std::size_t call_bytes(char const* function, Exec const& exec, Shape const& shape,
-                       Options const& options) {
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
   auto const [packed, with_gaps] = both_layouts(shape);
-  if (is_served_by_portable(function, exec, packed, options) ||
-      is_served_by_portable(function, exec, with_gaps, options))
+  if (is_served_by_portable(exec, packed, options) ||
+      is_served_by_portable(exec, with_gaps, options))
     launch_first(exec);
 #if KTOPK_ENABLE_CUDA_TUNED
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
     cuda::Module::load_all(exec.cuda_device(), exec.cuda_stream());
 #endif
-  return std::max(layout_bytes(function, exec, packed, options),
-                  layout_bytes(function, exec, with_gaps, options));
+  return std::max(layout_bytes(exec, packed, options), layout_bytes(exec, with_gaps, options));
 }
 
 /// Makes an asynchronous copy of `wanted`, which only the host can read.
@@ -236,15 +227,14 @@ void select_with(Exec const& exec, Call<Bits> const& call, Options const& option
   if (call.host_wanted)
     problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
   UseHostMemory const use(HostMemory(layout, device_of(exec), problem.shape));
-  select(call.function, exec, problem, options, layout.take<std::byte>(1));
+  select(exec, problem, options, layout.take<std::byte>(1));
 }
 
 template <class Exec, class Bits>
 void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
                std::size_t size) {
   if (call.problem.shape.rows == 0) return;
-  check_workspace(call.function, size,
-                  layout_bytes(call.function, exec, call.problem.shape, options));
+  check_workspace(call.function, size, layout_bytes(exec, call.problem.shape, options));
   select_with(exec, call, options, buffer);
 }
 
@@ -253,7 +243,7 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   if (call.problem.shape.rows == 0) return;
   Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
-      check_needed(call.function, layout_bytes(call.function, exec, call.problem.shape, options)));
+      check_needed(call.function, layout_bytes(exec, call.problem.shape, options)));
   select_with(exec, call, options, workspace.data());
 }
 
@@ -261,12 +251,12 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*, \
                           std::size_t);                                                \
   template void select_allocating(Space const&, Call<Bits> const&, Options const&);
-#define KTOPK_SELECT(Space)                                                                     \
-  template Algorithm select_algorithm(char const*, Space const&, Shape const&, Options const&); \
-  template std::size_t call_bytes(char const*, Space const&, Shape const&, Options const&);     \
-  KTOPK_SELECT_BITS(Space, std::uint8_t)                                                        \
-  KTOPK_SELECT_BITS(Space, std::uint16_t)                                                       \
-  KTOPK_SELECT_BITS(Space, std::uint32_t)                                                       \
+#define KTOPK_SELECT(Space)                                                        \
+  template Algorithm select_algorithm(Space const&, Shape const&, Options const&); \
+  template std::size_t call_bytes(Space const&, Shape const&, Options const&);     \
+  KTOPK_SELECT_BITS(Space, std::uint8_t)                                           \
+  KTOPK_SELECT_BITS(Space, std::uint16_t)                                          \
+  KTOPK_SELECT_BITS(Space, std::uint32_t)                                          \
   KTOPK_SELECT_BITS(Space, std::uint64_t)
 KTOPK_INSTANTIATE(KTOPK_SELECT)
 #undef KTOPK_SELECT

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "src/calibration.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
 #include <sstream>
+#include <thread>
 
 #include "src/choose.hpp"
 #include "support/recorder.hpp"
@@ -17,6 +23,7 @@ namespace ktopk::testing {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using Catch::Matchers::WithinRel;
 using ktopk::detail::CalibratedSpace;
 using ktopk::detail::Device;
@@ -78,6 +85,28 @@ void rejects(std::function<void()> const& call, std::vector<std::string> const& 
   } catch (std::invalid_argument const& error) { message = error.what(); }
   for (std::string const& part : parts) CHECK_THAT(message, ContainsSubstring(part));
 }
+
+/// What is written to stderr while it lives.
+class CapturedErrors {
+ public:
+  CapturedErrors() : m_stderr(::dup(STDERR_FILENO)) {
+    int const fd = ::open(m_folder.path("errors").c_str(), O_WRONLY | O_CREAT, 0600);
+    ::dup2(fd, STDERR_FILENO);
+    ::close(fd);
+  }
+  ~CapturedErrors() {
+    ::dup2(m_stderr, STDERR_FILENO);
+    ::close(m_stderr);
+  }
+  CapturedErrors(CapturedErrors const&) = delete;
+  CapturedErrors& operator=(CapturedErrors const&) = delete;
+
+  std::string text() const { return content(m_folder.path("errors")); }
+
+ private:
+  ScratchFolder m_folder;
+  int m_stderr;
+};
 
 }  // namespace
 
@@ -231,7 +260,7 @@ TEST_CASE("a calibration is read as it was written", "[calibration]") {
                                        {"Cuda", true, some_figures(false)}};
   written[1].figures.call_us = 1.25e-7;
   auto const path = folder.write("figures", text_of(written) + "\n# the end\r\n");
-  auto read = ktopk::detail::read_calibration("test", path);
+  auto read = ktopk::detail::read_calibration(path);
   CHECK(read.path == path);
   REQUIRE(read.spaces.size() == written.size());
   for (std::size_t i = 0; i < written.size(); ++i) {
@@ -245,8 +274,7 @@ TEST_CASE("a calibration is read as it was written", "[calibration]") {
       CHECK_THAT(*is[f].second, WithinRel(*was[f].second, 1e-4));
     }
   }
-  CHECK(ktopk::detail::figures_of_space("test", read, "Cuda", true).call_us ==
-        written[2].figures.call_us);
+  CHECK(ktopk::detail::figures_of_space(read, "Cuda", true).call_us == written[2].figures.call_us);
 }
 
 TEST_CASE("bad calibrations are refused with file, line and text", "[calibration]") {
@@ -254,8 +282,8 @@ TEST_CASE("bad calibrations are refused with file, line and text", "[calibration
   std::string const good = text_of({{"OpenMP", true, some_figures(true)}});
   auto const refused = [&](std::string const& text, std::vector<std::string> parts) {
     auto const path = folder.write("figures", text);
-    parts.insert(parts.end(), {"ktopk::test: calibration ", path});
-    rejects([&] { ktopk::detail::read_calibration("ktopk::test", path); }, parts);
+    parts.insert(parts.end(), {"calibration ", path});
+    rejects([&] { ktopk::detail::read_calibration(path); }, parts);
   };
   std::string const known = "version: " + version();
   refused("", {"is empty"});
@@ -282,10 +310,12 @@ TEST_CASE("bad calibrations are refused with file, line and text", "[calibration
   refused(replaced(good, "heap.shared.key_ns", "# heap.shared.key_ns"),
           {"states no heap.shared.key_ns of OpenMP tuned"});
   refused(good + "[Serial portable]\n", {"states no call_us of Serial portable"});
-  rejects([&] { ktopk::detail::read_calibration("ktopk::test", folder.path("missing")); },
-          {"ktopk::test: calibration ", "missing", "cannot be read"});
-  rejects([&] { ktopk::detail::read_calibration("ktopk::test", folder.path(".")); },
-          {"cannot be read"});
+  rejects([&] { ktopk::detail::read_calibration(folder.path("missing")); },
+          {"calibration ", "missing", "cannot be read"});
+  for (auto const& path : {folder.path("."), std::string("/dev/zero")})
+    rejects([&] { ktopk::detail::read_calibration(path); }, {path + " is not a regular file"});
+  refused(good + std::string(1 << 16, '\n'), {"is larger than 64 KB"});
+  refused(good + std::string("a\0b\x1b[31m\n", 9), {"\"a?b?[31m\" is neither \"name: value\""});
 }
 
 TEST_CASE("calls take the algorithm that the calibration predicts, with the same answers",
@@ -336,41 +366,60 @@ TEST_CASE("bisection that may stop early is not chosen by a calibration", "[cali
   });
 }
 
-TEST_CASE("a bad calibration is an error of the call before any kernel", "[calibration]") {
+TEST_CASE("by a bad calibration calls choose as without one, and say so once", "[calibration]") {
   ScratchFolder const folder;
-  auto const malformed = folder.write("malformed", "ktopk calibration 1\nnonsense\n");
-  auto const foreign = folder.write("foreign", text_of({{"Abacus", true, some_figures(false)}}));
+  std::string const foreign = text_of({{"Abacus", true, some_figures(false)}});
+  int files = 0;
   for_each_space([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     using Memory = typename Exec::memory_space;
     Kokkos::View<float*, Memory> const keys("test::keys", 100), values("test::values", 10);
-    Workspace<Exec> const workspace("test::workspace", 1 << 20);
-    Kokkos::deep_copy(values, 7);
+    Kokkos::deep_copy(keys, 7);
     exec.fence();
-    auto const in_calls = [&](std::string const& path, std::string const& what) {
+    Shape const shape = make_shape<float>(1, 100, 10);
+    auto const without = Plan<Exec>(exec, shape).algorithm();
+    auto const in_calls = [&](std::string const& text, std::string const& what) {
+      // A path for each time, because a line is written once a process.
+      auto const path = folder.path(std::to_string(++files));
+      if (!text.empty()) folder.write(std::to_string(files), text);
       ForceCalibration const force(path.c_str());
-      std::vector<std::string> const parts{path, what};
-      auto const of = [&](char const* function) {
-        std::vector<std::string> all{std::string(function) + ": calibration "};
-        all.insert(all.end(), parts.begin(), parts.end());
-        return all;
-      };
-      Shape const shape = make_shape<float>(1, 100, 10);
-      Recorder const record;
-      rejects([&] { top_k(exec, keys, values, nothing); }, of("ktopk::top_k"));
-      rejects([&] { top_k(exec, keys, values, nothing, {}, workspace); }, of("ktopk::top_k"));
-      rejects([&] { workspace_bytes(exec, shape); }, of("ktopk::workspace_bytes"));
-      rejects([&] { Plan<Exec>(exec, shape); }, of("ktopk::Plan"));
-      CHECK(record.all(Event::Kind::kernel).empty());
-      CHECK_NOTHROW(workspace_bytes(exec, shape, {.algorithm = Algorithm::radix}));
+      CapturedErrors const errors;
+      Kokkos::deep_copy(values, 0);
+      top_k(exec, keys, values, nothing);
+      CHECK(Plan<Exec>(exec, shape).algorithm() == without);
+      CHECK(workspace_bytes(exec, shape) > 0);
+      exec.fence();
+      auto const lines = errors.text();
+      CAPTURE(lines);
+      CHECK_THAT(lines, StartsWith("ktopk: calibration " + path));
+      CHECK_THAT(lines, ContainsSubstring(what));
+      CHECK(std::count(lines.begin(), lines.end(), '\n') == 1);
+      auto const after = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
+      for (std::size_t i = 0; i < after.size(); ++i) CHECK(after(i) == 7);
     };
-    in_calls(malformed, "line 2: \"nonsense\"");
-    in_calls(folder.path("missing"), "cannot be read");
+    in_calls("ktopk calibration 1\nnonsense\n", "line 2: \"nonsense\" is neither");
+    in_calls("", "cannot be read; automatic chooses as without it");
     in_calls(foreign, std::string("has no figures of ") + exec.name() +
                           (serves_tuned(exec) ? " tuned" : " portable") + ", only of Abacus tuned");
-    auto const after = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
-    for (std::size_t i = 0; i < after.size(); ++i) CHECK(after(i) == 7);
   });
+}
+
+TEST_CASE("threads that choose at once say it once", "[calibration]") {
+  ScratchFolder const folder;
+  auto const path = folder.write("of threads", "");
+  ForceCalibration const force(path.c_str());
+  CapturedErrors const errors;
+  std::vector<std::thread> threads;
+  std::atomic<int> with_figures{0};
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int call = 0; call < 20; ++call)
+        with_figures += ktopk::detail::calibrated_figures("OpenMP", true).has_value() ? 1 : 0;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(with_figures == 0);
+  CHECK(errors.text() ==
+        "ktopk: calibration " + path + " is empty; automatic chooses as without it\n");
 }
 
 }  // namespace ktopk::testing

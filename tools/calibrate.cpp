@@ -87,7 +87,21 @@ void print(std::string const& text) {
     throw system_fault("standard output: cannot be written");
 }
 
+std::string spaces_of(detail::Calibration const& calibration) {
+  std::string names;
+  for (detail::CalibratedSpace const& space : calibration.spaces)
+    names += (names.empty() ? "" : ", ") + space.name + (space.tuned ? " tuned" : " portable");
+  return names;
+}
+
 }  // namespace
+
+std::string describe_calibration() {
+  auto const named = detail::named_calibration();
+  if (!named.fault.empty()) return on_one_line("not used: " + named.fault);
+  if (named.calibration == nullptr) return "none";
+  return on_one_line(named.calibration->path + ", with " + spaces_of(*named.calibration));
+}
 
 void calibrate(CalibrateRequest const& request) {
   std::vector<std::string> const backends =

@@ -13,4 +13,7 @@ struct CalibrateRequest {
 /// Measures the figures that the choice reads where KTOPK_CALIBRATION names them, and writes them.
 void calibrate(CalibrateRequest const& request);
 
+/// The file that KTOPK_CALIBRATION names, with what it has figures of, or why it is not used; "none" without it.
+std::string describe_calibration();
+
 }  // namespace ktopk::tools

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend.hpp"
+#include "calibrate.hpp"
 #include "files/fault.hpp"
 
 namespace ktopk::tools {
@@ -49,7 +50,8 @@ void print_algorithms() {
 
 void print_info() {
   std::string const text = configuration();
-  std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
+  std::printf("%s%scalibration: %s\n", text.c_str(), text.ends_with('\n') ? "" : "\n",
+              describe_calibration().c_str());
   print_backends_or_why_not();
   print_algorithms();
   if (std::fflush(stdout) != 0) throw system_fault("standard output: cannot be written");

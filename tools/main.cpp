@@ -28,7 +28,7 @@ OUTPUT
   Without --output a table with the columns row, rank, index and value goes to standard output; rank 0 is the best.
   --output O writes a NumPy array of the shape (k) or (rows, k). Its fields are index (int64) and value (the key's
   type; bfloat16 as the float of the same value): a = numpy.load(O); a["index"]; a["value"]. With --columns it is a plain
-  array of one of them. O appears complete or not at all.
+  array of one of them. O appears complete or not at all; "-", a device or a pipe is written to at once.
 
 Bad input ends with one line on standard error and exit status 2. OMP_NUM_THREADS or KOKKOS_NUM_THREADS sets the
 number of threads of a host backend, KOKKOS_DEVICE_ID selects the GPU.)";
@@ -101,7 +101,8 @@ void add_machinery(CLI::App& app, SelectRequest& request) {
 
 void add_output(CLI::App& app, SelectRequest& request) {
   auto* const output =
-      app.add_option("--output", request.output, "write a .npy file instead of printing a table")
+      app.add_option("--output", request.output,
+                     "write a .npy file, or - for standard output, instead of printing a table")
           ->type_name("O");
   add_choice<Columns>(
       app, "--columns", request.columns,

@@ -49,6 +49,8 @@ class NpyOutput : public Sink {
 
   void finish() override { m_file.commit(); }
 
+  bool writes_to_terminal() const override { return m_file.is_terminal(); }
+
  private:
   void append_value(std::byte const* key) {
     if (m_type != KeyType::bf16) {

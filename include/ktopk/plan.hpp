@@ -29,11 +29,10 @@ class Plan {
       : m_exec(exec), m_shape(shape), m_options(options) {
     detail::check_sizes("ktopk::Plan", shape);
     detail::check_options("ktopk::Plan", options);
-    m_options.algorithm = detail::select_algorithm("ktopk::Plan", exec, shape, options);
+    m_options.algorithm = detail::select_algorithm(exec, shape, options);
     m_workspace = Workspace<Exec>(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Plan::workspace"),
-        detail::check_needed("ktopk::Plan",
-                             detail::call_bytes("ktopk::Plan", exec, shape, m_options)));
+        detail::check_needed("ktopk::Plan", detail::call_bytes(exec, shape, m_options)));
   }
   Plan(Plan&&) = default;
   Plan& operator=(Plan&&) = default;

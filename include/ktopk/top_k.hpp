@@ -28,8 +28,7 @@ template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
   detail::check_options("ktopk::workspace_bytes", options);
-  return detail::check_needed("ktopk::workspace_bytes",
-                              detail::call_bytes("ktopk::workspace_bytes", exec, shape, options));
+  return detail::check_needed("ktopk::workspace_bytes", detail::call_bytes(exec, shape, options));
 }
 
 namespace detail {
@@ -69,8 +68,7 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
 /// waits for the instance (Kokkos's deallocation does); use a Plan or the overload with a workspace to
 /// stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
 /// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents
-///         that disagree, outputs seen to overlap keys or each other, an index type too small for n,
-///         a file named by KTOPK_CALIBRATION that is of no use, where the algorithm is automatic
+///         that disagree, outputs seen to overlap keys or each other, an index type too small for n
 template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
           detail::ViewOrNothing Indices>
 void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices const& indices,

@@ -72,14 +72,13 @@ bool has_tuned(std::string const& backend) {
 template <class Exec>
 void report_prediction(benchmark::State& state, Exec const& exec, Case const& c,
                        Algorithm algorithm, Shape const& shape) {
-  auto const calibration = detail::named_calibration("perf_top_k");
-  if (calibration == nullptr) return;
   bool const tuned = has_tuned(c.backend) && c.implementations == Implementations::tuned;
   auto const known = detail::calibrated_algorithms(detail::is_tuned_for_hosts(exec.name(), tuned));
   if (std::find(known.begin(), known.end(), algorithm) == known.end()) return;
-  auto const& figures = detail::figures_of_space("perf_top_k", *calibration, exec.name(), tuned);
+  auto const figures = detail::calibrated_figures(exec.name(), tuned);
+  if (!figures) return;
   state.counters["predicted_us"] =
-      detail::predicted_us(algorithm, detail::device_of(exec), shape, figures);
+      detail::predicted_us(algorithm, detail::device_of(exec), shape, *figures);
 }
 
 template <class Exec, class T, class Index>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
@@ -48,22 +49,34 @@ TEST_CASE("command: calibrate writes a file that select reads, and the answer is
   NamedCalibration const named("figures");
   auto const with = run_command(folder, select);
   CHECK(with.err.empty());
+  CHECK_THAT(run_command(folder, {"info"}).out, ContainsSubstring("\ncalibration: figures, with "));
   REQUIRE(with.status == 0);
   CHECK(with.out == without.out);
 }
 
-TEST_CASE("command: a bad calibration is refused, unless an algorithm is named") {
+TEST_CASE("command: a bad calibration is said once and not used") {
   require_device();
   ScratchFolder const folder;
   folder.write("a.npy", npy_bytes(npy_header("<f4", "(100,)"), std::string(400, 'x')));
   folder.write("bad", "ktopk calibration 1\nfast\n");
-  NamedCalibration const named("bad");
-  auto const refused = run_command(folder, {"select", "a.npy", "-k", "3"});
-  CHECK(refused.status == 2);
-  CHECK_THAT(
-      refused.err,
-      StartsWith("ktopk: a.npy: ktopk::top_k: calibration bad, line 2: \"fast\" is neither"));
-  CHECK(run_command(folder, {"select", "a.npy", "-k", "3", "--algorithm", "radix"}).status == 0);
+  std::vector<std::string> const select{"select", "a.npy", "-k", "3"};
+  auto const without = run_command(folder, select);
+  for (std::string const name : {"bad", "missing", "/dev/zero"}) {
+    CAPTURE(name);
+    NamedCalibration const named(name);
+    auto const with = run_command(folder, select);
+    CHECK(with.status == 0);
+    CHECK(with.out == without.out);
+    CHECK_THAT(with.err, StartsWith("ktopk: calibration " + name));
+    CHECK(std::count(with.err.begin(), with.err.end(), '\n') == 1);
+    auto const by_name =
+        run_command(folder, {"select", "a.npy", "-k", "3", "--algorithm", "radix"});
+    CHECK(by_name.err.empty());
+    auto const info = run_command(folder, {"info"});
+    CHECK(info.status == 0);
+    CHECK_THAT(info.out, ContainsSubstring("\ncalibration: not used: calibration " + name));
+  }
+  CHECK_THAT(run_command(folder, {"info"}).out, ContainsSubstring("\ncalibration: none\n"));
 }
 
 TEST_CASE("command: calibrate refuses what it cannot measure or write") {

@@ -246,6 +246,28 @@ TEST_CASE("command: every algorithm of the build can be asked for") {
   }
 }
 
+TEST_CASE("command: - and /dev/stdout are standard output, with nothing else in it") {
+  require_device();
+  ScratchFolder const folder;
+  auto arguments = store(folder, random_keys<float>(4), "c");
+  arguments.insert(arguments.end(), {"-k", "20", "--output", "o.npy"});
+  REQUIRE(run_command(folder, arguments).status == 0);
+  auto const file = content(folder.path("o.npy"));
+  auto const names = folder.names();
+  for (auto const* name : {"-", "/dev/stdout"}) {
+    CAPTURE(name);
+    arguments.back() = name;
+    auto const outcome = run_command(folder, arguments);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err == "");
+    CHECK(outcome.out == file);
+    CHECK(folder.names() == names);
+    auto const full = run_command(folder, arguments, 100);
+    CHECK(full.status == 2);
+    CHECK(full.err.ends_with(": cannot be written: File too large\n"));
+  }
+}
+
 TEST_CASE("command: nothing to select is no fault") {
   require_device();
   ScratchFolder const folder;

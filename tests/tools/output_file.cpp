@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "files/output_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,14 +64,13 @@ TEST_CASE("output: a link stays a link") {
   CHECK(content(folder.path("target")).empty());
 }
 
-TEST_CASE("output: folders, devices and places that are not there are refused") {
+TEST_CASE("output: folders and places that are not there are refused") {
   ScratchFolder const folder;
   auto const refuses = [](std::string const& path, std::string const& why) {
     CHECK_THROWS_MATCHES(OutputFile(path), Fault,
                          MessageMatches(ContainsSubstring(path + ": " + why)));
   };
   refuses(folder.path("."), "is a directory");
-  refuses("/dev/null", "is not a regular file");
   refuses(folder.path("nowhere/o"), "cannot be written: No such file or directory");
 }
 
@@ -85,6 +85,45 @@ int status_of_child(Body const& body) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return status;
+}
+
+TEST_CASE("output: a stream, by whatever name, is written where it stands and not replaced") {
+  ScratchFolder const folder;
+  auto const log = folder.path("log");
+  int const fd = ::open(log.c_str(), O_WRONLY | O_CREAT, 0600);
+  REQUIRE(::write(fd, "one ", 4) == 4);
+  std::filesystem::create_symlink("/dev/fd/" + std::to_string(fd), folder.path("link"));
+  for (auto const& path : {"/dev/fd/" + std::to_string(fd), "/proc/self/fd/" + std::to_string(fd),
+                           folder.path("link")}) {
+    CAPTURE(path);
+    OutputFile file(path);
+    file.write(as_file("two "));
+    file.commit();
+  }
+  REQUIRE(::write(fd, "three", 5) == 5);
+  ::close(fd);
+  CHECK(content(log) == "one two two two three");
+  CHECK(std::filesystem::is_symlink(folder.path("link")));
+}
+
+TEST_CASE("output: devices and pipes are written to") {
+  ScratchFolder const folder;
+  OutputFile null("/dev/null");
+  null.write(as_file("lost"));
+  null.commit();
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+
+  auto const pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  int const reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  OutputFile file(pipe);
+  file.write(as_file("text"));
+  file.commit();
+  char text[8] = "";
+  CHECK(::read(reader, text, sizeof text) == 4);
+  ::close(reader);
+  CHECK(std::string(text) == "text");
+  CHECK(std::filesystem::is_fifo(pipe));
 }
 
 TEST_CASE("output: a signal removes what was written and still ends the program") {

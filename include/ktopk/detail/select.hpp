@@ -22,11 +22,8 @@ struct Call {
 };
 
 /// Bytes of workspace that a call of this shape needs, whether its keys are packed or not: the more of the two.
-/// \throws std::invalid_argument, here as below, where it is to choose by a calibration that is of no use;
-///         `function` begins the message
 template <class Exec>
-std::size_t call_bytes(char const* function, Exec const& exec, Shape const& shape,
-                       Options const& options);
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options);
 
 /// Selects on `exec`, in a buffer of at least call_bytes.
 /// \throws std::invalid_argument where `size` is less than the call needs
@@ -41,7 +38,6 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
 /// The algorithm that serves the shape, never `automatic`: the one that is chosen for the layout of the shape, if it
 /// supports the other layout too; otherwise radix. If it is then requested by name, it serves every layout.
 template <class Exec>
-Algorithm select_algorithm(char const* function, Exec const& exec, Shape const& shape,
-                           Options const& options);
+Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options);
 
 }  // namespace ktopk::detail
