@@ -42,7 +42,6 @@ struct VerifySlots {
     if (s.c.has_values() && s.value(r, slot) != key)
       s.fail(Wrong::value_of_index, r, slot, s.value(r, slot), key);
     if (s.c.options.sorted == Sorted::yes && slot > 0) verify_order(r, row, slot, position);
-    lower_worst(r, row, position);
   }
 
   KOKKOS_FUNCTION void verify_order(std::int64_t r, Row const& row, std::int64_t slot,
@@ -58,8 +57,33 @@ struct VerifySlots {
     std::uint32_t const bit = std::uint32_t{1} << (at % 32);
     return (Kokkos::atomic_fetch_or(s.marks + at / 32, bit) & bit) != 0;
   }
+};
 
-  KOKKOS_FUNCTION void lower_worst(std::int64_t r, Row const& row, std::int64_t position) const {
+/// The worst selected key of each row. A thread looks at some slots first, so that few meet at a row's.
+struct FindWorst {
+  static constexpr std::int64_t together = 256;
+  Scene s;
+
+  KTOPK_FUNCTION static std::int64_t parts(Case const& c) {
+    return (c.k + together - 1) / together;
+  }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t part_of_all) const {
+    std::int64_t const r = part_of_all / parts(s.c), first = part_of_all % parts(s.c) * together;
+    Row const row = row_of(s.c, r);
+    std::int64_t const end = first + together < row.selected ? first + together : row.selected;
+    std::int64_t worst = -1;
+    for (std::int64_t slot = first; slot < end; ++slot) {
+      std::uint64_t const index = s.index(r, slot);
+      if (!s.is_position(index, row)) continue;
+      auto const position = static_cast<std::int64_t>(index);
+      if (worst < 0 || s.before(r, row, worst, position) > 0) worst = position;
+    }
+    if (worst >= 0) lower(r, row, worst);
+  }
+
+ private:
+  KOKKOS_FUNCTION void lower(std::int64_t r, Row const& row, std::int64_t position) const {
     long long seen = Kokkos::atomic_load(s.worst + r);
     while (seen < 0 || s.before(r, row, seen, position) > 0) {
       long long const found =

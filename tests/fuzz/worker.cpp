@@ -106,7 +106,10 @@ template <class Exec>
 void Worker<Exec>::verify(Scene const& s) {
   Case const& c = s.c;
   launch("fuzz::verify_slots", c.rows * c.k, VerifySlots{s});
-  if (c.has_indices()) launch("fuzz::verify_others", mark_count(c), VerifyOthers{s});
+  if (c.has_indices()) {
+    launch("fuzz::find_worst", c.rows * FindWorst::parts(c), FindWorst{s});
+    launch("fuzz::verify_others", mark_count(c), VerifyOthers{s});
+  }
   if (c.has_counts()) launch("fuzz::verify_counts", c.rows, VerifyCounts{s});
   if (c.keys_are_compared) launch("fuzz::verify_keys", c.key_place.size(), VerifyKeys{s});
   if (c.way == Way::workspace) verify_workspace(s);
