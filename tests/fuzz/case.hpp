@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ktopk/detail/testing.hpp>
 #include <ktopk/options.hpp>
 
 #include "key_type.hpp"
@@ -70,6 +71,7 @@ struct Case {
   std::uint64_t key_seed = 0;
   Options options;
   bool portable = false;
+  ktopk::detail::Threshold threshold = ktopk::detail::Threshold::sampled;
   bool keys_are_compared = false;  ///< whether keys and gaps are compared with what they were
 
   KTOPK_FUNCTION bool is_ragged() const { return kind_of_rows != Rows::uniform; }
@@ -92,6 +94,8 @@ struct Case {
 struct Limits {
   std::int64_t most_keys = std::int64_t{1} << 22;
   enum class Implementations { drawn, tuned, portable } implementations = Implementations::drawn;
+  int threads =
+      0;  ///< if some run cases at once, all share the switches of tests and none has the default instance
 };
 
 Case draw_case(std::uint64_t seed, Limits const& limits);

@@ -19,6 +19,7 @@ constexpr char const* key_names[] = {"random",     "sparse",   "few",       "equ
 constexpr char const* rows_names[] = {"uniform",      "even",     "jittered",  "skewed",
                                       "mostly_empty", "one_full", "all_empty", "beyond",
                                       "descending",   "wild"};
+constexpr char const* threshold_names[] = {"sampled", "too_high", "too_low"};
 constexpr char const* ties_names[] = {"any", "lowest_index", "highest_index"};
 
 template <std::size_t Count, class Enum>
@@ -47,6 +48,7 @@ Field const all_fields[] = {
     {"ragged", [](Case const& c) { return yes_or_no(c.is_ragged()); }},
     {"keys", [](Case const& c) { return name_in(key_names, c.keys); }},
     {"portable", [](Case const& c) { return yes_or_no(c.portable); }},
+    {"threshold", [](Case const& c) { return name_in(threshold_names, c.threshold); }},
     {"algorithm", [](Case const& c) -> std::string { return name(c.options.algorithm); }},
     {"inner", [](Case const& c) -> std::string { return name(c.options.inner); }},
     {"order",

@@ -126,6 +126,17 @@ void draw_call(Draw& draw, Case& c) {
   }
 }
 
+void draw_switches(Draw& draw, Case& c, Limits const& limits) {
+  using Implementations = Limits::Implementations;
+  bool const drawn = draw.one_in(4);
+  c.portable = limits.implementations == Implementations::drawn
+                   ? drawn
+                   : limits.implementations == Implementations::portable;
+  if (!draw.one_in(10) || limits.threads > 0) return;
+  c.threshold =
+      draw.one_in(2) ? ktopk::detail::Threshold::too_high : ktopk::detail::Threshold::too_low;
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed, Limits const& limits) {
@@ -145,10 +156,8 @@ Case draw_case(std::uint64_t seed, Limits const& limits) {
   c.index_place = place(draw, c.rows, c.k);
   c.row_step = draw.one_in(4) ? 2 : 1;
   c.keys_are_compared = draw.one_in(3);
-  bool const drawn = draw.one_in(4);
-  c.portable = limits.implementations == Limits::Implementations::drawn
-                   ? drawn
-                   : limits.implementations == Limits::Implementations::portable;
+  draw_switches(draw, c, limits);
+  if (limits.threads > 0 && c.way == Way::default_instance) c.way = Way::allocating;
   return c;
 }
 

@@ -7,6 +7,14 @@
 
 namespace ktopk::fuzz {
 
+/// Kokkos::Threads cannot be divided.
+template <class Exec>
+inline constexpr bool has_instances = true;
+#if defined(KOKKOS_ENABLE_THREADS)
+template <>
+inline constexpr bool has_instances<Kokkos::Threads> = false;
+#endif
+
 /// An instance for one host thread.
 template <class Exec>
 class OwnInstance {

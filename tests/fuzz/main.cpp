@@ -63,8 +63,8 @@ int main(int argc, char** argv) {
     if (!settings.help) return ktopk::fuzz::run_with_kokkos(settings);
     std::fputs(ktopk::fuzz::usage, stdout);
     return EXIT_SUCCESS;
-  } catch (std::invalid_argument const& error) {
-    std::fprintf(stderr, "ktopk_fuzz: %s\n%s", error.what(), ktopk::fuzz::usage);
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "ktopk_fuzz: %s (--help names the options)\n", error.what());
     return 2;
   }
 }

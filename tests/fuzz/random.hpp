@@ -25,9 +25,9 @@ KTOPK_FUNCTION inline std::uint64_t mix(std::uint64_t seed, std::uint64_t counte
 /// A sequence of draws from a seed.
 class Draw {
  public:
-  explicit Draw(std::uint64_t seed) : m_seed(seed) {}
+  explicit Draw(std::uint64_t seed) : m_state(mix(seed)) {}
 
-  std::uint64_t bits() { return mix(m_seed, ++m_count); }
+  std::uint64_t bits() { return mix(m_state += UINT64_C(0x9e3779b97f4a7c15)); }
   std::int64_t below(std::int64_t end) {
     return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(end));
   }
@@ -58,7 +58,7 @@ class Draw {
     return x < 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(x)) - 1;
   }
 
-  std::uint64_t m_seed, m_count = 0;
+  std::uint64_t m_state;
 };
 
 }  // namespace ktopk::fuzz

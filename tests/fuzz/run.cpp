@@ -7,6 +7,9 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+
+#include <ktopk/detail/testing.hpp>
 
 #include "busy.hpp"
 #include "call.hpp"
@@ -52,7 +55,7 @@ class Run {
 
   /// The next case that the filter admits; none if the run is over.
   std::optional<Case> next() {
-    while (!is_over()) {
+    for (int refused = 0; !is_over() && refused < most_refused; ++refused) {
       std::uint64_t const number = m_numbers++;
       Case const c =
           draw_case(m_settings.one_case.value_or(mix(m_settings.seed, number)), m_settings.limits);
@@ -71,6 +74,10 @@ class Run {
   }
 
   int close() const {
+    if (m_calls == 0) {
+      std::printf("no case has what --only asks for\n");
+      return 2;
+    }
     double const seconds = elapsed();
     auto const calls = static_cast<long long>(m_calls);
     std::printf("%lld cases, %lld failures, %.1f s, %.0f cases a second\n", calls,
@@ -79,6 +86,8 @@ class Run {
   }
 
  private:
+  static constexpr int most_refused = 5'000'000;
+
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - m_began).count(); }
 
   bool is_over() const {
@@ -106,8 +115,12 @@ class Run {
 
 template <class Exec>
 void run_case(Run& run, Worker<Exec>& worker, Progress& progress, Case const& c) {
+  auto const& beyond = ktopk::detail::arrays_beyond_workspace;
+  std::int64_t const beyond_before = beyond;
   try {
     Report const report = worker.run(c);
+    if (beyond != beyond_before)
+      run.fail(c, "an array of threads did not fit the workspace", progress.last_labels());
     if (report.failures != 0) run.fail(c, describe(report), progress.last_labels());
   } catch (std::exception const& thrown) {
     progress.end();
@@ -145,15 +158,17 @@ void print_labels(Progress const* all, int count) {
 
 template <class Exec>
 int run_cases(Settings const& settings) {
+  if (settings.limits.threads > 0 && !has_instances<Exec>)
+    throw std::invalid_argument(std::string(Exec::name()) + " has one instance alone");
   std::string const repeat = repeat_command(settings, Exec::name());
-  int const count = std::max(1, settings.threads);
+  int const count = std::max(1, settings.limits.threads);
   auto const progress = std::make_unique<Progress[]>(static_cast<std::size_t>(count));
   Run run(settings, repeat);
   {
     Watchdog const watchdog(progress.get(), count, settings.limit, repeat);
     std::optional<Busy> busy;
     if (settings.busy) busy.emplace();
-    if (settings.threads > 0)
+    if (settings.limits.threads > 0)
       run_threads<Exec>(count, run, progress.get());
     else
       run_on(Exec(), run, progress[0]);

@@ -76,7 +76,7 @@ void read_option(Settings& settings, std::string const& option, Arguments& argum
   else if (option == "--space")
     settings.space = arguments.next();
   else if (option == "--threads")
-    settings.threads = arguments.next_number<int>();
+    settings.limits.threads = arguments.next_number<int>();
   else if (option == "--busy")
     settings.busy = true;
   else if (option == "--limit")
@@ -93,7 +93,7 @@ void read_option(Settings& settings, std::string const& option, Arguments& argum
 
 void check(Settings const& settings) {
   bool const drawn = settings.limits.implementations == Limits::Implementations::drawn;
-  if (settings.threads > 0 && drawn)
+  if (settings.limits.threads > 0 && drawn)
     throw std::invalid_argument(
         "--threads needs --tuned or --portable: all threads share the switch");
   if (settings.limits.most_keys < 16) throw std::invalid_argument("--most-keys is at least 16");
@@ -115,6 +115,9 @@ std::string repeat_command(Settings const& settings, std::string const& space) {
   if (settings.limits.implementations == Limits::Implementations::tuned) command += " --tuned";
   if (settings.limits.implementations == Limits::Implementations::portable)
     command += " --portable";
+  if (settings.limits.threads > 0)
+    command += " --threads " + std::to_string(settings.limits.threads) + " --calls 1000";
+  if (settings.busy) command += " --busy";
   return command + " --case";
 }
 

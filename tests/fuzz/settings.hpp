@@ -17,7 +17,6 @@ struct Settings {
   std::optional<std::uint64_t> one_case;
   Filter filter;
   Limits limits;
-  int threads = 0;  ///< 0: the default instance alone, by the main thread
   bool busy = false, spoil = false, help = false;
   double limit = 10;  ///< seconds that a call may take
   std::int64_t most_failures = 10;

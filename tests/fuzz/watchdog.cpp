@@ -34,10 +34,15 @@ void Progress::end() {
   m_is_busy = false;
 }
 
-std::string Progress::overdue(std::chrono::duration<double> limit) const {
+std::optional<Case> Progress::overdue(std::chrono::duration<double> limit) const {
   std::lock_guard const lock(m_mutex);
   if (!m_is_busy || Clock::now() - m_began < limit) return {};
-  return std::to_string(m_case.seed) + "\n  " + m_stage + " " + describe(m_case);
+  return m_case;
+}
+
+std::string Progress::stage() const {
+  std::lock_guard const lock(m_mutex);
+  return m_stage;
 }
 
 std::string Progress::last_labels() const {
@@ -93,15 +98,18 @@ void Watchdog::watch() {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     std::lock_guard const lock(m_mutex);
     if (m_ends) return;
-    for (int i = 0; i < m_count; ++i) {
-      std::string const overdue = m_all[i].overdue(m_limit);
-      if (overdue.empty()) continue;
-      std::printf("HANGS: case %s\n  last kernels: %s\n  repeat: %s\n", overdue.c_str(),
-                  m_all[i].last_labels().c_str(), m_repeat.c_str());
-      std::fflush(stdout);
-      std::_Exit(hang_status);
-    }
+    for (int i = 0; i < m_count; ++i)
+      if (auto const overdue = m_all[i].overdue(m_limit)) end_process(m_all[i], *overdue);
   }
+}
+
+void Watchdog::end_process(Progress const& progress, Case const& c) const {
+  std::printf("HANGS: case %llu, %s\n  %s\n  last kernels: %s\n  repeat: %s %llu\n",
+              static_cast<unsigned long long>(c.seed), progress.stage().c_str(),
+              describe(c).c_str(), progress.last_labels().c_str(), m_repeat.c_str(),
+              static_cast<unsigned long long>(c.seed));
+  std::fflush(stdout);
+  std::_Exit(hang_status);
 }
 
 }  // namespace ktopk::fuzz

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,8 +25,9 @@ class Progress {
   void add_label(char const* label);
   void end();
 
-  /// What it is at, if this began longer ago than the limit; otherwise empty.
-  std::string overdue(std::chrono::duration<double> limit) const;
+  /// The case that it is at, if its stage began longer ago than the limit.
+  std::optional<Case> overdue(std::chrono::duration<double> limit) const;
+  std::string stage() const;
   /// The library's kernels in the order of their launches, the last ones of the current case.
   std::string last_labels() const;
   std::map<std::string, std::int64_t> label_counts() const;
@@ -63,6 +65,7 @@ class Watchdog {
 
  private:
   void watch();
+  void end_process(Progress const& progress, Case const& c) const;
 
   Progress const* m_all;
   int m_count;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include <ktopk/detail/backend.hpp>
 #include <ktopk/detail/testing.hpp>
 
 #include "call.hpp"
@@ -125,7 +126,12 @@ std::byte* Worker<Exec>::workspace(Case const& c, std::size_t bytes) {
   std::size_t const all = 2 * workspace_guard + static_cast<std::size_t>(c.workspace_shift) + bytes;
   std::byte* const first = m_workspace.reserve(m_exec, all + 8);
   clear(first, all, unwritten);
-  return first + workspace_guard + c.workspace_shift;
+  std::byte* const begin = first + workspace_guard + c.workspace_shift;
+  if (ktopk::detail::is_host_space<Exec>) {
+    m_guards.forbid(first, static_cast<std::size_t>(begin - first));
+    m_guards.forbid(begin + bytes, workspace_guard);
+  }
+  return begin;
 }
 
 template <class Exec>
@@ -147,6 +153,19 @@ void Worker<Exec>::fill_host_wanted(Case const& c) {
     store(m_host_wanted.data(), count_bytes(c.type), r, static_cast<std::uint64_t>(wanted(c, r)));
 }
 
+/// On a device memory is reached by kernels alone, which the sanitizer does not see.
+template <class Exec>
+void Worker<Exec>::forbid_around(Scene const& s) {
+  if constexpr (ktopk::detail::is_host_space<Exec>) {
+    Case const& c = s.c;
+    Placement const of_rows = place_of_rows(c, c.rows);
+    m_guards.forbid_around(s.memory.keys, bytes_of(c.type), c.key_place);
+    if (c.has_values()) m_guards.forbid_around(s.memory.values, bytes_of(c.type), c.value_place);
+    if (c.has_indices()) m_guards.forbid_around(s.memory.indices, c.index_bytes(), c.index_place);
+    if (c.has_counts()) m_guards.forbid_around(s.memory.counts, count_bytes(c.type), of_rows);
+  }
+}
+
 /// The case with the keys of its call number i.
 inline Case with_keys_of(Case c, int i) {
   c.key_seed += static_cast<std::uint64_t>(i);
@@ -166,9 +185,11 @@ void Worker<Exec>::call_and_verify(Case const& c, Answer& answer, Spoil spoil) {
   Hooks hooks;
   hooks.before = [&](int i) {
     prepare(of_call(i));
-    m_progress.set_stage("in the call of");
+    forbid_around(s);
+    m_progress.set_stage("in a call or its verification");
   };
   hooks.after = [&](int i) {
+    m_guards.allow();
     if (spoil != Spoil::nothing && i == c.repeats - 1)
       launch("fuzz::spoil", 1, SpoilAnswer{of_call(i), spoil});
     verify(of_call(i));
@@ -197,8 +218,10 @@ template <class Exec>
 Report Worker<Exec>::run(Case const& c, Spoil spoil) {
   // Where threads run cases at once, all of them store the same.
   ktopk::detail::portable_alone = c.portable;
+  ktopk::detail::forced_threshold = c.threshold;
+  m_guards.allow();
   m_progress.begin(c);
-  m_progress.set_stage("before the call of");
+  m_progress.set_stage("before its call");
   clear_report();
   call_and_verify(c, m_answer, spoil);
   if (!c.has_indices()) verify_values(c);

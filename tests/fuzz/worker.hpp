@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "guards.hpp"
 #include "pool.hpp"
 #include "spoil.hpp"
 #include "watchdog.hpp"
@@ -33,6 +34,7 @@ class Worker {
   void fill_host_wanted(Case const& c);
   std::byte* workspace(Case const& c, std::size_t bytes);
   void verify_workspace(Scene const& s);
+  void forbid_around(Scene const& s);
   void clear(void* buffer, std::size_t bytes, std::uint64_t word);
   void clear_report();
   Report read_report();
@@ -46,6 +48,7 @@ class Worker {
   Answer m_answer, m_other;
   std::vector<std::int64_t> m_host_wanted;
   std::size_t m_workspace_bytes = 0;
+  Guards m_guards;
 };
 
 }  // namespace ktopk::fuzz
