@@ -4,7 +4,8 @@
 include(CheckCXXCompilerFlag)
 
 set(sources
-  src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/info.cpp src/select.cpp)
+  src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/explain.cpp src/info.cpp
+  src/select.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources src/algorithms/${algorithm}.cpp)
 endforeach()
@@ -22,8 +23,8 @@ ktopk_kokkos_sources(ktopk ${sources})
 if(KTOPK_HAS_CUDA)
   set_target_properties(ktopk PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set_source_files_properties(
-    src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/info.cpp src/select.cpp
-    PROPERTIES UNITY_GROUP calls)
+    src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/explain.cpp src/info.cpp
+    src/select.cpp PROPERTIES UNITY_GROUP calls)
   set_source_files_properties(
     src/algorithms/bitonic.cpp src/algorithms/delegate.cpp src/algorithms/heap.cpp src/algorithms/queue.cpp
     src/algorithms/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)

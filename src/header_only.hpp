@@ -27,5 +27,6 @@
 #include "checks.cpp"
 #include "choose.cpp"
 #include "cost_model.cpp"
+#include "explain.cpp"
 #include "info.cpp"
 #include "select.cpp"

@@ -1,149 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
-#include <array>
+#include <bit>
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/instantiate.hpp>
 #include <ktopk/detail/select.hpp>
-#include <ktopk/detail/testing.hpp>
 #include <ktopk/detail/workspace.hpp>
+#include <ktopk/explain.hpp>
 
 #include "../backends/host/memory.hpp"
-#include "algorithms/bisection.hpp"
-#include "algorithms/bitonic.hpp"
-#include "algorithms/bucket.hpp"
-#include "algorithms/delegate.hpp"
-#include "algorithms/heap.hpp"
-#include "algorithms/one_pass.hpp"
-#include "algorithms/queue.hpp"
-#include "algorithms/quick.hpp"
-#include "algorithms/radix.hpp"
-#include "algorithms/sample.hpp"
-#include "algorithms/sort.hpp"
-#include "calibration.hpp"
-#include "choose.hpp"
+#include "call_rows.hpp"
+#include "call_workspace.hpp"
 #include "first_launch.hpp"
-#include "tuned.hpp"
+#include "resolve.hpp"
 
-// The dispatcher: the only file that knows all implementations.
+// The calls: their workspace, and how what serves them is run.
 
 namespace ktopk::detail {
 
-template <class Implementation>
-concept Specialized = requires { Implementation::label; };
+inline bool is_empty(Shape const& shape) { return shape.rows == 0 || shape.k == 0; }
 
-template <class Backend>
-bool is_forbidden() {
-  return portable_alone && !std::is_same_v<Backend, Generic>;
+/// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
+inline std::int64_t wanted_bytes(Shape const& shape) {
+  return shape.k_per_row ? shape.rows * static_cast<std::int64_t>(sizeof(std::int64_t)) : 0;
 }
 
-/// Calls visit(implementation) with the first one in the list that supports the shape; returns false if none does.
-template <template <class> class Algorithm, class... Backends, class Visit>
-bool with_first_of(BackendList<Backends...>, Device const& device, Shape const& shape,
-                   Options const& options, Visit const& visit) {
-  auto const is_visited = [&]<class Backend>(Backend) {
-    if constexpr (Specialized<Algorithm<Backend>>) {
-      if (is_forbidden<Backend>() || !Algorithm<Backend>::supports(device, shape, options))
-        return false;
-      visit(Algorithm<Backend>{});
-      return true;
-    }
-    return false;
-  };
-  return (is_visited(Backends{}) || ...);
+/// Bytes of a call that a kernel serves.
+template <class Exec>
+std::size_t bytes_with(Kernel<Exec> const& kernel, Asked const& asked) {
+  WorkspaceLayout total;
+  total.take<std::byte>(wanted_bytes(asked.shape));
+  HostMemory const memory(total, asked.device, asked.shape);
+  std::size_t const own =
+      is_empty(asked.shape) ? 0
+                            : kernel.workspace_bytes(asked.device, asked.shape, asked.options);
+  total.take<std::byte>(static_cast<std::int64_t>(own));
+  return total.bytes();
 }
 
-/// The same for an execution space. If none of its backends supports the shape, visits radix, which always does.
-template <template <class> class Algorithm, class Exec, class Visit>
-void with_implementation(Exec const& exec, Shape const& shape, Options const& options,
-                         Visit const& visit) {
-  typename backends_of<Exec>::type const backends;
-  Device const device = device_of(exec);
-  if (!with_first_of<Algorithm>(backends, device, shape, options, visit))
-    with_first_of<Radix>(backends, device, shape, options, visit);
-}
-
-template <class Implementation>
-inline constexpr bool is_radix = false;
-template <class Backend>
-inline constexpr bool is_radix<Radix<Backend>> = true;
-
-template <class Implementation>
-inline constexpr bool is_portable = false;
-template <template <class> class Algorithm>
-inline constexpr bool is_portable<Algorithm<Generic>> = true;
-
-template <template <class> class Algorithm, class Exec>
-bool is_served_by_tuned(Device const& device, Shape const& shape, Options const& options) {
-  bool is_tuned = false;
-  with_first_of<Algorithm>(
-      typename backends_of<Exec>::type{}, device, shape, options,
-      [&](auto implementation) { is_tuned = !is_portable<decltype(implementation)>; });
-  return is_tuned;
+/// What Kokkos and CUDA else do at a first launch, when a Plan's call may not wait.
+template <class Exec>
+void load_kernels(Exec const& exec, bool portable) {
+  if (portable) launch_first(exec);
+#if KTOPK_ENABLE_CUDA_TUNED
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
+    cuda::Module::load_all(exec.cuda_device(), exec.cuda_stream());
+#endif
 }
 
 template <class Exec>
-Algorithm wanted_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
-  if (options.algorithm != Algorithm::automatic) return options.algorithm;
-  Device const device = device_of(exec);
-  TunedAlgorithms const tuned{
-      .one_pass = is_served_by_tuned<OnePass, Exec>(device, shape, options),
-      .bisection = is_served_by_tuned<Bisection, Exec>(device, shape, options),
-      .radix = is_served_by_tuned<Radix, Exec>(device, shape, options),
-      .heap = is_served_by_tuned<Heap, Exec>(device, shape, options),
-      .queue = is_served_by_tuned<Queue, Exec>(device, shape, options)};
-  if (!is_exact(options)) return choose(device, shape, tuned);
-  auto const calibrated = calibrated_figures(exec.name(), tuned.radix);
-  return calibrated ? choose(device, shape, tuned, *calibrated) : choose(device, shape, tuned);
-}
-
-template <class Exec, class Visit>
-void with_chosen_implementation(Exec const& exec, Shape const& shape, Options const& options,
-                                Visit const& visit) {
-  switch (wanted_algorithm(exec, shape, options)) {
-    case Algorithm::one_pass: return with_implementation<OnePass>(exec, shape, options, visit);
-    case Algorithm::bitonic: return with_implementation<Bitonic>(exec, shape, options, visit);
-    case Algorithm::queue: return with_implementation<Queue>(exec, shape, options, visit);
-    case Algorithm::heap: return with_implementation<Heap>(exec, shape, options, visit);
-    case Algorithm::sort: return with_implementation<Sort>(exec, shape, options, visit);
-    case Algorithm::bisection: return with_implementation<Bisection>(exec, shape, options, visit);
-    case Algorithm::bucket: return with_implementation<Bucket>(exec, shape, options, visit);
-    case Algorithm::delegate: return with_implementation<Delegate>(exec, shape, options, visit);
-    case Algorithm::quick: return with_implementation<Quick>(exec, shape, options, visit);
-    case Algorithm::sample: return with_implementation<Sample>(exec, shape, options, visit);
-    default: return with_implementation<Radix>(exec, shape, options, visit);
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
+  std::size_t most = 0;
+  bool portable = shape.k == 0;
+  for (KeyLayout layout : key_layouts) {
+    Asked const asked = asked_of(exec, shape, options, layout);
+    Kernel<Exec> const& kernel = kernel_for(exec, asked);
+    portable |= !kernel.tuned;
+    most = std::max(most, bytes_with(kernel, asked));
   }
+  load_kernels(exec, portable);
+  return most;
 }
 
-/// A shape with its keys packed, and with gaps between them.
-inline std::array<Shape, 2> both_layouts(Shape shape) {
-  shape.packed = true;
-  Shape with_gaps = shape;
-  with_gaps.packed = false;
-  return {shape, with_gaps};
+inline KeyLayout layout_of(Shape const& shape) {
+  return shape.packed ? KeyLayout::packed : KeyLayout::side_by_side;
+}
+
+template <class Bits>
+KeyLayout layout_of(Problem<Bits> const& problem) {
+  if (problem.shape.packed) return KeyLayout::packed;
+  bool const are_neighbors = problem.key_row == 1 && !problem.shape.ragged;
+  return are_neighbors ? KeyLayout::side_by_side : KeyLayout::apart;
+}
+
+/// The algorithm by which calls in all layouts are served.
+template <class Exec>
+Algorithm algorithm_for(Exec const& exec, Shape const& shape, Options options) {
+  options.algorithm = wanted_algorithm(exec, asked_of(exec, shape, options, layout_of(shape)));
+  for (KeyLayout layout : key_layouts) {
+    Asked const asked = asked_of(exec, shape, options, layout);
+    if (kernel_for(exec, asked).algorithm != options.algorithm) return Algorithm::radix;
+  }
+  return options.algorithm;
+}
+
+/// Fewer rows may need more: then more groups share a row. Batches of any number of rows can be made of those whose
+/// number is a power of two, so it is enough to have room for these.
+template <class Exec>
+std::size_t bytes_of_fewer_rows(Exec const& exec, Shape shape, Options const& options) {
+  std::size_t most = 0;
+  std::int64_t const all = shape.rows;
+  for (shape.rows = 1; shape.rows < all; shape.rows *= 2)
+    for (KeyLayout layout : key_layouts) {
+      Asked const asked = asked_of(exec, shape, options, layout);
+      most = std::max(most, bytes_with(kernel_for(exec, asked), asked));
+    }
+  return most;
 }
 
 template <class Exec>
-Algorithm select_algorithm(Exec const& exec, Shape const& shape, Options const& options) {
-  Options wanted = options;
-  wanted.algorithm = wanted_algorithm(exec, shape, options);
-  Algorithm served = wanted.algorithm;
-  for (Shape const& layout : both_layouts(shape))
-    with_chosen_implementation(exec, layout, wanted, [&](auto implementation) {
-      if constexpr (is_radix<decltype(implementation)>) served = Algorithm::radix;
-    });
-  return served;
-}
-
-/// Bytes that the shape's own layout needs.
-template <class Exec>
-std::size_t select_bytes(Exec const& exec, Shape const& shape, Options const& options) {
-  if (shape.rows == 0 || shape.k == 0) return 0;
-  std::size_t bytes = 0;
-  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
-    bytes = decltype(implementation)::workspace_bytes(device_of(exec), shape, options);
-  });
-  return bytes;
+Resolved<Exec> resolve(Exec const& exec, Shape const& shape, Options const& options) {
+  Resolved<Exec> resolved{shape, options};
+  resolved.options.algorithm = algorithm_for(exec, shape, options);
+  for (KeyLayout layout : key_layouts)
+    resolved.kernels[static_cast<std::size_t>(layout)] =
+        &kernel_for(exec, asked_of(exec, shape, resolved.options, layout));
+  resolved.bytes = std::max(call_bytes(exec, shape, resolved.options),
+                            bytes_of_fewer_rows(exec, shape, resolved.options));
+  return resolved;
 }
 
 struct StoreNoCounts {
@@ -152,57 +116,13 @@ struct StoreNoCounts {
 };
 
 template <class Exec, class Bits>
-void select(Exec const& exec, Problem<Bits> const& problem, Options const& options,
-            void* workspace) {
-  Shape const& shape = problem.shape;
-  if (shape.rows == 0) return;
-  if (shape.k == 0) {
-    if (problem.counts)
-      Kokkos::parallel_for("ktopk::select::no_counts",
-                           Kokkos::RangePolicy<Exec>(exec, 0, shape.rows),
-                           StoreNoCounts{problem.counts});
-    return;
-  }
-  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
-    decltype(implementation)::run(exec, problem, options, workspace);
-  });
-}
-
-/// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
-inline std::int64_t wanted_bytes(Shape const& shape) {
-  return shape.k_per_row ? shape.rows * static_cast<std::int64_t>(sizeof(std::int64_t)) : 0;
-}
-
-template <class Exec>
-std::size_t layout_bytes(Exec const& exec, Shape const& shape, Options const& options) {
-  WorkspaceLayout total;
-  total.take<std::byte>(wanted_bytes(shape));
-  HostMemory const memory(total, device_of(exec), shape);
-  total.take<std::byte>(static_cast<std::int64_t>(select_bytes(exec, shape, options)));
-  return total.bytes();
-}
-
-/// Whether calls of the shape launch Kokkos's kernels.
-template <class Exec>
-bool is_served_by_portable(Exec const& exec, Shape const& shape, Options const& options) {
-  bool served = shape.k == 0;
-  with_chosen_implementation(exec, shape, options, [&](auto implementation) {
-    served = served || is_portable<decltype(implementation)>;
-  });
-  return served;
-}
-
-template <class Exec>
-std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
-  auto const [packed, with_gaps] = both_layouts(shape);
-  if (is_served_by_portable(exec, packed, options) ||
-      is_served_by_portable(exec, with_gaps, options))
-    launch_first(exec);
-#if KTOPK_ENABLE_CUDA_TUNED
-  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
-    cuda::Module::load_all(exec.cuda_device(), exec.cuda_stream());
-#endif
-  return std::max(layout_bytes(exec, packed, options), layout_bytes(exec, with_gaps, options));
+void run(Kernel<Exec> const& kernel, Exec const& exec, Problem<Bits> const& problem,
+         Options const& options, void* workspace) {
+  if (problem.shape.k != 0) return kernel.run(exec, problem, options, workspace);
+  if (problem.counts)
+    Kokkos::parallel_for("ktopk::select::no_counts",
+                         Kokkos::RangePolicy<Exec>(exec, 0, problem.shape.rows),
+                         StoreNoCounts{problem.counts});
 }
 
 /// Makes an asynchronous copy of `wanted`, which only the host can read.
@@ -218,45 +138,112 @@ IntegerArray bring_wanted(Exec const& exec, std::int64_t rows, IntegerArray cons
   return {buffer, 1, wanted.bytes};
 }
 
+/// \param buffer  of at least bytes_with
 template <class Exec, class Bits>
-void select_with(Exec const& exec, Call<Bits> const& call, Options const& options,
-                 std::byte* buffer) {
+void select_with(Kernel<Exec> const& kernel, Exec const& exec, Call<Bits> const& call,
+                 Options const& options, std::byte* buffer) {
   Problem<Bits> problem = call.problem;
   WorkspaceLayout layout(buffer);
   auto* const wanted = layout.take<std::byte>(wanted_bytes(problem.shape));
   if (call.host_wanted)
     problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
   UseHostMemory const use(HostMemory(layout, device_of(exec), problem.shape));
-  select(exec, problem, options, layout.take<std::byte>(1));
+  run(kernel, exec, problem, options, layout.take<std::byte>(1));
+}
+
+template <class Exec, class Bits>
+Asked asked_of(Exec const& exec, Problem<Bits> const& problem, Options const& options) {
+  return asked_of(exec, problem.shape, options, layout_of(problem));
 }
 
 template <class Exec, class Bits>
 void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
                std::size_t size) {
   if (call.problem.shape.rows == 0) return;
-  check_workspace(call.function, size, layout_bytes(exec, call.problem.shape, options));
-  select_with(exec, call, options, buffer);
+  Asked const asked = asked_of(exec, call.problem, options);
+  Kernel<Exec> const& kernel = kernel_for(exec, asked);
+  check_workspace(call.function, size, bytes_with(kernel, asked));
+  select_with(kernel, exec, call, options, buffer);
+}
+
+/// Selects from fewer rows than were resolved, in as large batches as the buffer is large enough for.
+template <class Exec, class Bits>
+void select_in_batches(Exec const& exec, Call<Bits> call, Resolved<Exec> const& resolved,
+                       std::byte* buffer) {
+  Options const& options = resolved.options;
+  auto const needs_more = [&](Call<Bits> const& batch) {
+    Asked const asked = asked_of(exec, batch.problem, options);
+    return bytes_with(kernel_for(exec, asked), asked) > resolved.bytes;
+  };
+  while (call.problem.shape.rows > 0 && needs_more(call)) {
+    Call<Bits> batch = call;
+    std::int64_t& rows = batch.problem.shape.rows;
+    rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)));
+    select_in(exec, batch, options, buffer, resolved.bytes);
+    call = without_first_rows(call, rows);
+  }
+  select_in(exec, call, options, buffer, resolved.bytes);
+}
+
+template <class Exec, class Bits>
+void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> const& resolved,
+                     std::byte* buffer) {
+  Call<Bits> planned = call;
+  Shape& shape = planned.problem.shape;
+  if (shape.ragged) planned.problem.absent = resolved.shape.n - shape.n;
+  shape.n = resolved.shape.n;
+  shape.k_per_row = resolved.shape.k_per_row;
+  if (shape.rows != resolved.shape.rows)
+    return select_in_batches(exec, planned, resolved, buffer);
+  if (shape.rows == 0) return;
+  auto const layout = static_cast<std::size_t>(layout_of(planned.problem));
+  select_with(*resolved.kernels[layout], exec, planned, resolved.options, buffer);
 }
 
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options) {
   if (call.problem.shape.rows == 0) return;
-  Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
-      check_needed(call.function, layout_bytes(exec, call.problem.shape, options)));
-  select_with(exec, call, options, workspace.data());
+  Asked const asked = asked_of(exec, call.problem, options);
+  Kernel<Exec> const& kernel = kernel_for(exec, asked);
+  CallWorkspace<Exec> const workspace(
+      exec, check_needed(call.function, bytes_with(kernel, asked)));
+  select_with(kernel, exec, call, options, workspace.data());
 }
 
-#define KTOPK_SELECT_BITS(Space, Bits)                                                 \
-  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*, \
-                          std::size_t);                                                \
+template <class Exec>
+Explanation explain(Exec const& exec, Shape const& shape, Options const& options) {
+  Explanation explanation;
+  if (is_empty(shape)) return explanation;
+  Asked const asked = asked_of(exec, shape, options, layout_of(shape));
+  Kernel<Exec> const& serves = kernel_for(exec, asked);
+  Algorithm const wanted = wanted_algorithm(exec, asked);
+  explanation.kernel = serves.label;
+  explanation.algorithm = serves.algorithm;
+  explanation.tuned = serves.tuned;
+  explanation.workspace_bytes = bytes_with(serves, asked);
+  for (Kernel<Exec> const& kernel : kernels_of<Exec>()) {
+    bool const is_earlier = &kernel < &serves || kernel.algorithm != serves.algorithm;
+    bool const is_asked = kernel.algorithm == wanted || kernel.algorithm == serves.algorithm;
+    Reason const reason = reason_against(kernel, asked, kernel.algorithm);
+    if (is_earlier && is_asked && reason != nullptr)
+      explanation.declined.push_back({kernel.label, reason});
+  }
+  return explanation;
+}
+
+#define KTOPK_SELECT_BITS(Space, Bits)                                                      \
+  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*,      \
+                          std::size_t);                                                     \
+  template void select_resolved(Space const&, Call<Bits> const&, Resolved<Space> const&,    \
+                                std::byte*);                                                \
   template void select_allocating(Space const&, Call<Bits> const&, Options const&);
-#define KTOPK_SELECT(Space)                                                        \
-  template Algorithm select_algorithm(Space const&, Shape const&, Options const&); \
-  template std::size_t call_bytes(Space const&, Shape const&, Options const&);     \
-  KTOPK_SELECT_BITS(Space, std::uint8_t)                                           \
-  KTOPK_SELECT_BITS(Space, std::uint16_t)                                          \
-  KTOPK_SELECT_BITS(Space, std::uint32_t)                                          \
+#define KTOPK_SELECT(Space)                                                              \
+  template Resolved<Space> resolve(Space const&, Shape const&, Options const&);          \
+  template std::size_t call_bytes(Space const&, Shape const&, Options const&);           \
+  template Explanation explain(Space const&, Shape const&, Options const&);              \
+  KTOPK_SELECT_BITS(Space, std::uint8_t)                                                 \
+  KTOPK_SELECT_BITS(Space, std::uint16_t)                                                \
+  KTOPK_SELECT_BITS(Space, std::uint32_t)                                                \
   KTOPK_SELECT_BITS(Space, std::uint64_t)
 KTOPK_INSTANTIATE(KTOPK_SELECT)
 #undef KTOPK_SELECT

@@ -246,24 +246,29 @@ TEST_CASE("a host without tuned implementations is given what a GPU without them
 }
 
 #if KTOPK_ENABLE_CUDA_TUNED
+template <class Kernel>
+bool serves(Shape const& shape, Options const& options = {}) {
+  return Kernel::declines({{}, shape, options}) == nullptr;
+}
+
 TEST_CASE("the kernels decline what would be slow or does not fit their composite keys",
           "[choose]") {
   std::int64_t const most = std::int64_t{1} << 32;
   for (std::int64_t n : {most, most + 1}) {
     CAPTURE(n);
-    CHECK(Bitonic<Cuda>::supports({}, make_shape<float>(1, n, 32), {}) == (n == most));
-    CHECK(Queue<Cuda>::supports({}, make_shape<float>(1, n, 32), {}) == (n == most));
-    CHECK(Bitonic<Cuda>::supports({}, make_shape<bfloat16>(1, n, 32), {}));
-    CHECK(Queue<Cuda>::supports({}, make_shape<double>(1, n, 32), {}));
+    CHECK(serves<cuda::BitonicParts>(make_shape<float>(1, n, 32)) == (n == most));
+    CHECK(serves<cuda::QueueParts>(make_shape<float>(1, n, 32)) == (n == most));
+    CHECK(serves<cuda::BitonicParts>(make_shape<bfloat16>(1, n, 32)));
+    CHECK(serves<cuda::QueueParts>(make_shape<double>(1, n, 32)));
   }
   for (Sorted const sorted : {Sorted::no, Sorted::yes}) {
-    auto const serves = [&]<class T>(T, std::int64_t k) {
-      return Bisection<Cuda>::supports({}, make_shape<T>(9, 2000, k), {.sorted = sorted});
+    auto const sorts = [&]<class T>(T, std::int64_t k) {
+      return serves<cuda::BisectionRows>(make_shape<T>(9, 2000, k), {.sorted = sorted});
     };
-    CHECK((serves(bfloat16{}, 512) && serves(0.0F, 512) && serves(0.0, 128)));
-    CHECK(serves(bfloat16{}, 513) == (sorted == Sorted::no));
-    CHECK(serves(0.0F, 513) == (sorted == Sorted::no));
-    CHECK(serves(0.0, 129) == (sorted == Sorted::no));
+    CHECK((sorts(bfloat16{}, 512) && sorts(0.0F, 512) && sorts(0.0, 128)));
+    CHECK(sorts(bfloat16{}, 513) == (sorted == Sorted::no));
+    CHECK(sorts(0.0F, 513) == (sorted == Sorted::no));
+    CHECK(sorts(0.0, 129) == (sorted == Sorted::no));
   }
 }
 #endif

@@ -57,7 +57,7 @@ TEST_CASE("any row is cut into subranges whose candidates fit the workspace", "[
         for (std::int64_t k : {std::int64_t{1}, std::int64_t{7}, n / 100, n / 16}) {
           if (k == 0) continue;
           Shape const shape{1, n, k, key_bytes};
-          REQUIRE(Delegate<Generic>::supports({}, shape, {}) == (k <= n / 16));
+          REQUIRE((Delegate<Generic>::declines({{}, shape, {}}) == nullptr) == (k <= n / 16));
           if (k <= n / 16) check_plan(delegate_plan({true, threads}, shape), k);
           if (k <= n / 16) check_plan(delegate_plan({false, 1000 * threads}, shape), k);
         }

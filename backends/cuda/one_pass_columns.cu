@@ -66,22 +66,19 @@ class ColumnsLaunch {
     m_columns.batch.ordered = ordered_of(problem.shape, options.sorted);
   }
 
-  /// Returns false if it does not serve the problem.
-  bool operator()(cudaStream_t stream) {
+  /// Returns false if it does not serve the shape.
+  bool plan() {
     // The ends of tiles, which may be behind the ends of the rows, must be positions of 31 bits too.
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max() - (1 << 18);
-    if (shape().packed || shape().ragged || m_columns.batch.problem.key_row != 1 ||
-        shape().n > longest)
-      return false;
+    if (shape().packed || shape().ragged || shape().n > longest) return false;
+    m_by_warps = sizeof(Bits) <= 4 && plan_warps();
+    return m_by_warps || plan_blocks();
+  }
+  void launch_plan(cudaStream_t stream) {
     if constexpr (sizeof(Bits) <= 4)
-      if (plan_warps()) {
-        launch_plan(stream, select_by_warps_of_blocks<Bits, CompositeKey>);
-        return true;
-      }
-    if (!plan_blocks()) return false;
-    launch_plan(stream, batch().parts == 1 ? select_by_blocks<Bits, CompositeKey, false>
-                                           : select_by_blocks<Bits, CompositeKey, true>);
-    return true;
+      if (m_by_warps) return launch_kernel(stream, select_by_warps_of_blocks<Bits, CompositeKey>);
+    launch_kernel(stream, batch().parts == 1 ? select_by_blocks<Bits, CompositeKey, false>
+                                             : select_by_blocks<Bits, CompositeKey, true>);
   }
 
  private:
@@ -176,7 +173,7 @@ class ColumnsLaunch {
     return best_lists > 0 && fits(best_lists, best_parts);
   }
 
-  void launch_plan(cudaStream_t stream, Kernel<Bits, CompositeKey> kernel) {
+  void launch_kernel(cudaStream_t stream, Kernel<Bits, CompositeKey> kernel) {
     int const parts = batch().parts;
     launch(m_device, stream, kernel,
            Blocks{columns_tuning.threads, groups_of(shape(), batch().lists), parts, m_bytes},
@@ -186,19 +183,38 @@ class ColumnsLaunch {
   int m_device, m_most_parts;
   Columns<Bits, CompositeKey> m_columns;
   std::size_t m_bytes = 0;
+  bool m_by_warps = false;
 };
+
+template <class Bits>
+bool has_plan(int device, Shape const& shape, Options const& options) {
+  Problem<Bits> problem{};
+  problem.shape = shape;
+  return ColumnsLaunch<Bits, CompositeKeyOf<Bits>>(device, problem, options).plan();
+}
 
 }  // namespace
 
+bool one_pass_columns_supports(int device, Shape const& shape, Options const& options) {
+  switch (shape.key_bytes) {
+    case 1: return has_plan<std::uint8_t>(device, shape, options);
+    case 2: return has_plan<std::uint16_t>(device, shape, options);
+    case 4: return has_plan<std::uint32_t>(device, shape, options);
+    default: return has_plan<std::uint64_t>(device, shape, options);
+  }
+}
+
 template <class Bits>
-bool one_pass_columns(int device, cudaStream_t stream, Problem<Bits> const& problem,
+void one_pass_columns(int device, cudaStream_t stream, Problem<Bits> const& problem,
                       Options const& options) {
   OnDevice const here(device);
-  return ColumnsLaunch<Bits, CompositeKeyOf<Bits>>(device, problem, options)(stream);
+  ColumnsLaunch<Bits, CompositeKeyOf<Bits>> launch(device, problem, options);
+  launch.plan();
+  launch.launch_plan(stream);
 }
 
 #define KTOPK_INSTANTIATE(Bits) \
-  template bool one_pass_columns(int, cudaStream_t, Problem<Bits> const&, Options const&);
+  template void one_pass_columns(int, cudaStream_t, Problem<Bits> const&, Options const&);
 KTOPK_CUDA_FOR_KEY_WIDTHS(KTOPK_INSTANTIATE)
 
 }  // namespace ktopk::detail::cuda

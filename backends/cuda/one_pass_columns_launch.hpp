@@ -10,12 +10,14 @@
 
 namespace ktopk::detail::cuda {
 
-/// Enqueues one kernel on the stream if it serves the problem: rows whose keys lie side by side, as in LayoutLeft. Needs
-/// no workspace, allocates nothing, waits for nothing.
-/// \returns whether it serves the problem
+/// Whether it serves rows of this shape whose keys lie side by side, as in LayoutLeft.
+bool one_pass_columns_supports(int device, Shape const& shape, Options const& options);
+
+/// Enqueues one kernel on the stream. Needs no workspace, allocates nothing, waits for nothing.
+/// \param problem  neighboring rows begin one key apart, and the shape is supported
 /// \throws std::runtime_error where CUDA refuses the launch
 template <class Bits>
-bool one_pass_columns(int device, cudaStream_t stream, Problem<Bits> const& problem,
+void one_pass_columns(int device, cudaStream_t stream, Problem<Bits> const& problem,
                       Options const& options);
 
 }  // namespace ktopk::detail::cuda

@@ -10,10 +10,11 @@ namespace ktopk::detail {
 
 template <>
 struct Heap<Host> {
+  static constexpr Algorithm algorithm = Algorithm::heap;
   static constexpr char const* label = "ktopk::host::heap";
   static constexpr std::int64_t largest_k = 2048;
-  static bool supports(Device const&, Shape const& shape, Options const&) {
-    return shape.k <= largest_k;
+  static Reason declines(Asked const& a) {
+    return a.shape.k <= largest_k ? nullptr : "k above 2048";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

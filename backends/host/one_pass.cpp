@@ -177,9 +177,10 @@ void one_pass(Exec const& exec, Problem<Bits> const& problem,
 
 }  // namespace host
 
-KTOPK_INLINE bool OnePass<Host>::supports(Device const& device, Shape const& shape,
-                                          Options const&) {
-  return shape.ragged || are_rows_in_cache(device, shape) || one_pass_serves(shape);
+KTOPK_INLINE Reason OnePass<Host>::declines(Asked const& a) {
+  bool const serves =
+      a.shape.ragged || are_rows_in_cache(a.device, a.shape) || one_pass_serves(a.shape);
+  return serves ? nullptr : "k too large a part of long rows for a threshold from a sample";
 }
 
 KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Shape const& shape,

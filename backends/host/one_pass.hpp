@@ -11,8 +11,9 @@ namespace ktopk::detail {
 
 template <>
 struct OnePass<Host> {
+  static constexpr Algorithm algorithm = Algorithm::one_pass;
   static constexpr char const* label = "ktopk::host::one_pass";
-  static bool supports(Device const& device, Shape const& shape, Options const& options);
+  static Reason declines(Asked const& a);
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

@@ -10,8 +10,9 @@ namespace ktopk::detail {
 
 template <>
 struct Radix<Host> {
+  static constexpr Algorithm algorithm = Algorithm::radix;
   static constexpr char const* label = "ktopk::host::radix";
-  static bool supports(Device const&, Shape const&, Options const&) { return true; }
+  static Reason declines(Asked const&) { return nullptr; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

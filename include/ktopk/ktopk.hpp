@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ktopk/config.hpp>
+#include <ktopk/explain.hpp>
 #include <ktopk/float16.hpp>
 #include <ktopk/info.hpp>
 #include <ktopk/inputs.hpp>

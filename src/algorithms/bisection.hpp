@@ -26,11 +26,13 @@ inline bool bisection_serves_ragged(Shape const& shape) {
 
 template <>
 struct Bisection<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::bisection;
   static constexpr char const* label = "ktopk::bisection";
   static constexpr std::int64_t longest_row = 1 << 16;
-  static bool supports(Device const&, Shape const& shape, Options const& options) {
-    if (!shape.ragged) return shape.n <= longest_row;
-    return bisection_serves_ragged(shape) && is_exact(options);
+  static Reason declines(Asked const& a) {
+    if (!a.shape.ragged) return a.shape.n <= longest_row ? nullptr : "rows of more than 65536 keys";
+    if (!is_exact(a.options)) return "ragged rows with an early stop";
+    return bisection_serves_ragged(a.shape) ? nullptr : "ragged rows that are long on average";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

@@ -12,10 +12,11 @@ namespace ktopk::detail {
 
 template <>
 struct Bitonic<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::bitonic;
   static constexpr char const* label = "ktopk::bitonic";
   static constexpr std::int64_t largest_k = 256;
-  static bool supports(Device const&, Shape const& shape, Options const&) {
-    return shape.k <= largest_k;
+  static Reason declines(Asked const& a) {
+    return a.shape.k <= largest_k ? nullptr : "k above 256";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

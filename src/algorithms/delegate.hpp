@@ -71,10 +71,13 @@ inline DelegatePlan delegate_plan(Device const& device, Shape const& shape) {
 
 template <>
 struct Delegate<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::delegate;
   static constexpr char const* label = "ktopk::delegate";
   static constexpr std::int64_t smallest_n = 2 * DelegatePlan::lanes;
-  static bool supports(Device const&, Shape const& shape, Options const&) {
-    return !shape.ragged && shape.n >= smallest_n && shape.k <= shape.n / 16;
+  static Reason declines(Asked const& a) {
+    if (a.shape.ragged) return "ragged rows";
+    if (a.shape.n < smallest_n) return "rows of too few keys for delegates";
+    return a.shape.k <= a.shape.n / 16 ? nullptr : "k above n / 16";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

@@ -22,9 +22,12 @@ namespace ktopk::detail {
 
 template <>
 struct OnePass<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::one_pass;
   static constexpr char const* label = "ktopk::one_pass";
-  static bool supports(Device const&, Shape const& shape, Options const&) {
-    return one_pass_serves(shape) || one_pass_serves_ragged(shape);
+  static Reason declines(Asked const& a) {
+    if (one_pass_serves(a.shape) || one_pass_serves_ragged(a.shape)) return nullptr;
+    return a.shape.ragged ? "ragged rows that are short or select much of their keys"
+                          : "k too large a part of n for a threshold from a sample";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

@@ -13,8 +13,9 @@ namespace ktopk::detail {
 
 template <>
 struct Quick<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::quick;
   static constexpr char const* label = "ktopk::quick";
-  static bool supports(Device const&, Shape const&, Options const&) { return true; }
+  static Reason declines(Asked const&) { return nullptr; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

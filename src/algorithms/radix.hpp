@@ -75,8 +75,9 @@ void radix_select(Exec const& exec, Source const& source, RadixScratch<Composite
 
 template <>
 struct Radix<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::radix;
   static constexpr char const* label = "ktopk::radix";
-  static bool supports(Device const&, Shape const&, Options const&) { return true; }
+  static Reason declines(Asked const&) { return nullptr; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

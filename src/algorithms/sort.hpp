@@ -12,9 +12,10 @@ namespace ktopk::detail {
 
 template <>
 struct Sort<Generic> {
+  static constexpr Algorithm algorithm = Algorithm::sort;
   static constexpr char const* label = "ktopk::sort";
   /// Not ragged rows: they may overlap, and then have more keys together than there are.
-  static bool supports(Device const&, Shape const& shape, Options const&) { return !shape.ragged; }
+  static Reason declines(Asked const& a) { return a.shape.ragged ? "ragged rows" : nullptr; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>

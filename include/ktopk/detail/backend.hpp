@@ -12,14 +12,12 @@
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
-// Which implementation runs an algorithm on an execution space. A tag names a backend, and a template names an
-// algorithm. A backend has its own implementation if it specializes the template for its tag.
+// What an implementation of an algorithm is to the dispatcher. A tag names a backend, and a template names an algorithm.
 
 namespace ktopk::detail {
 
 struct Generic {};
 struct Host {};
-struct Cuda {};
 
 template <class Backend>
 struct OnePass;
@@ -48,6 +46,7 @@ struct Delegate;
 struct Device {
   bool host = true;
   int concurrency = 1;
+  int number = 0;  ///< of a CUDA device, in the process
 };
 
 template <class Exec>
@@ -55,34 +54,45 @@ inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible &&
     std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
 
-/// The backends of an execution space, in the order in which they are asked.
-template <class... Backends>
-struct BackendList {};
+/// Where the next key of a row is: beside the key; beyond the keys of the same place in all rows, as in LayoutLeft; or
+/// anywhere else.
+enum class KeyLayout { packed, side_by_side, apart };
 
-template <class Exec>
-struct backends_of {
-  using type =
-      std::conditional_t<is_host_space<Exec>, BackendList<Host, Generic>, BackendList<Generic>>;
+inline constexpr KeyLayout key_layouts[]{KeyLayout::packed, KeyLayout::side_by_side,
+                                         KeyLayout::apart};
+
+/// What a call asks of an implementation. `packed` of the shape says the same as the layout.
+struct Asked {
+  Device device;
+  Shape shape;
+  Options options;
+  KeyLayout layout = KeyLayout::packed;
 };
-#if defined(KOKKOS_ENABLE_CUDA)
-template <>
-struct backends_of<Kokkos::Cuda> {
-  using type = BackendList<Cuda, Generic>;
-};
-#endif
+
+/// Why an implementation does not serve a call, in some words; nullptr if it does.
+using Reason = char const*;
 
 template <class Exec>
 Device device_of(Exec const& exec) {
-  return {is_host_space<Exec>, static_cast<int>(exec.concurrency())};
+  Device device{is_host_space<Exec>, static_cast<int>(exec.concurrency())};
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) device.number = exec.cuda_device();
+#endif
+  return device;
 }
 
-/// What every implementation offers. `workspace_bytes` and `run` are called only for a shape that it supports.
+/// Implementations, in order of preference.
+template <class... Implementations>
+struct KernelList {};
+
+/// What every implementation offers. `workspace_bytes` and `run` are called only for what it does not decline.
 template <class R, class Exec, class Bits>
 concept Implementation =
-    requires(Exec const& exec, Shape const& shape, Options const& options, Device const& device,
-             Problem<Bits> const& problem, void* workspace) {
+    requires(Exec const& exec, Asked const& asked, Shape const& shape, Options const& options,
+             Device const& device, Problem<Bits> const& problem, void* workspace) {
+      { R::algorithm } -> std::convertible_to<Algorithm>;
       { R::label } -> std::convertible_to<char const*>;
-      { R::supports(device, shape, options) } -> std::same_as<bool>;
+      { R::declines(asked) } -> std::same_as<Reason>;
       { R::workspace_bytes(device, shape, options) } -> std::same_as<std::size_t>;
       R::run(exec, problem, options, workspace);
     };

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "heap.hpp"
+#include "one_pass.hpp"
+#include "radix.hpp"
+
+// The tuned implementations for hosts, in order of preference.
+
+namespace ktopk::detail::host {
+
+using Kernels = KernelList<OnePass<Host>, Radix<Host>, Heap<Host>>;
+
+}  // namespace ktopk::detail::host
