@@ -36,7 +36,7 @@ struct Views {
   using Offset = std::conditional_t<offset_bytes(type) == 4, std::int32_t, std::int64_t>;
   using Count = std::conditional_t<count_bytes(type) == 4, std::int32_t, std::int64_t>;
 
-  Case const& c;
+  Case c;
   Memory const& memory;
 
   template <class E>
@@ -103,10 +103,11 @@ inline Shape shape_of(Case const& c) {
 
 /// The calls by a Plan, one after the other without a fence.
 template <class T, class Exec>
-void call_plan(Exec const& exec, Case const& c, Views<T, Exec> const& views, Hooks const& hooks) {
+void call_plan(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks) {
   Plan<Exec> plan(exec, shape_of(c), c.options);
   for (int i = 0; i < c.repeats; ++i) {
     hooks.before(i);
+    Views<T, Exec> const views{case_of_call(c, i), memory};
     views.visit_arguments([&](auto const&... arguments) { plan(arguments...); });
     hooks.after(i);
   }
@@ -123,8 +124,8 @@ void call_in_workspace(Exec const& exec, Case const& c, Views<T, Exec> const& vi
 
 template <class T, class Exec>
 void call_with(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks) {
+  if (c.way == Way::plan) return call_plan<T>(exec, c, memory, hooks);
   Views<T, Exec> const views{c, memory};
-  if (c.way == Way::plan) return call_plan(exec, c, views, hooks);
   hooks.before(0);
   if (c.way == Way::workspace)
     call_in_workspace(exec, c, views, hooks);

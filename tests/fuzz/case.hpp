@@ -60,7 +60,8 @@ struct Case {
   IndexType index = IndexType::int32;
   Outputs outputs = Outputs::both;
   Way way = Way::plan;
-  int repeats = 1;
+  int repeats = 1;           ///< calls of a Plan
+  bool is_replaced = false;  ///< whether every other call of a Plan has packed Views
   Rows kind_of_rows = Rows::uniform;
   std::int64_t rows = 0, n = 0, k = 0;  ///< n: keys of a row; of all rows if these are ragged
   PerRow per_row = PerRow::none;
@@ -99,6 +100,9 @@ struct Limits {
 };
 
 Case draw_case(std::uint64_t seed, Limits const& limits);
+
+/// The call number i of a case: with other keys, and perhaps with other strides.
+Case case_of_call(Case c, int i);
 
 /// The index types that calls with these keys are compiled for, narrow and wide.
 constexpr IndexType narrow_index(KeyType type) {

@@ -63,6 +63,7 @@ Field const all_fields[] = {
      }},
     {"way", [](Case const& c) { return name_in(way_names, c.way); }},
     {"repeats", [](Case const& c) { return std::to_string(c.repeats); }},
+    {"replaced", [](Case const& c) { return yes_or_no(c.is_replaced); }},
     {"outputs", [](Case const& c) { return name_in(output_names, c.outputs); }},
     {"index", [](Case const& c) { return name_in(index_names, c.index); }},
     {"per_row", [](Case const& c) { return name_in(per_row_names, c.per_row); }},

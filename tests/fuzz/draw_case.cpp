@@ -39,7 +39,7 @@ void draw_rows_and_n(Draw& draw, Case& c, std::int64_t most) {
     c.rows = draw_rows(draw, 4, std::min<std::int64_t>(512, most / c.n));
   } else {  // a batch of short rows
     c.n = draw_n(draw, 1, std::min<std::int64_t>(1 << 12, most));
-    c.rows = draw_rows(draw, 1, std::min<std::int64_t>(1 << 15, most / c.n));
+    c.rows = draw_rows(draw, 1, std::min<std::int64_t>(1 << 18, most / c.n));
   }
 }
 
@@ -115,6 +115,7 @@ void draw_call(Draw& draw, Case& c) {
                           Way::plan,       Way::plan};
   c.way = draw.one_of(ways);
   c.repeats = c.way == Way::plan && draw.one_in(2) ? static_cast<int>(draw.between(2, 4)) : 1;
+  c.is_replaced = c.repeats > 1 && draw.one_in(2);
   c.workspace_shift = draw.one_in(2) ? draw.below(64) : 0;
   c.index = draw.one_in(2) ? narrow_index(c.type) : wide_index(c.type);
   if (draw.one_in(5)) {
@@ -132,7 +133,7 @@ void draw_switches(Draw& draw, Case& c, Limits const& limits) {
   c.portable = limits.implementations == Implementations::drawn
                    ? drawn
                    : limits.implementations == Implementations::portable;
-  if (!draw.one_in(10) || limits.threads > 0) return;
+  if (limits.threads > 0 || !draw.one_in(10)) return;
   c.threshold =
       draw.one_in(2) ? ktopk::detail::Threshold::too_high : ktopk::detail::Threshold::too_low;
 }
@@ -158,6 +159,14 @@ Case draw_case(std::uint64_t seed, Limits const& limits) {
   c.keys_are_compared = draw.one_in(3);
   draw_switches(draw, c, limits);
   if (limits.threads > 0 && c.way == Way::default_instance) c.way = Way::allocating;
+  return c;
+}
+
+Case case_of_call(Case c, int i) {
+  c.key_seed += static_cast<std::uint64_t>(i);
+  if (!c.is_replaced || i % 2 == 0) return c;
+  for (Placement* const where : {&c.key_place, &c.value_place, &c.index_place})
+    *where = where->packed();
   return c;
 }
 

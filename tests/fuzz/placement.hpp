@@ -10,7 +10,7 @@
 namespace ktopk::fuzz {
 
 /// So many elements before and after a matrix are watched.
-inline constexpr std::int64_t guard = 64;
+inline constexpr std::int64_t guard = 128;
 
 struct Element {
   bool exists = false;
@@ -22,6 +22,9 @@ struct Placement {
   std::int64_t rows = 0, columns = 0;
   std::int64_t shift = guard;  ///< elements before the first
   std::int64_t row = 0, step = 1;
+
+  /// The same matrix without gaps, row by row. It needs no larger buffer.
+  Placement packed() const { return {rows, columns, shift, columns, 1}; }
 
   KTOPK_FUNCTION std::int64_t at(std::int64_t r, std::int64_t column) const {
     return shift + r * row + column * step;

@@ -166,12 +166,6 @@ void Worker<Exec>::forbid_around(Scene const& s) {
   }
 }
 
-/// The case with the keys of its call number i.
-inline Case with_keys_of(Case c, int i) {
-  c.key_seed += static_cast<std::uint64_t>(i);
-  return c;
-}
-
 /// Nothing waits between filling, call and verification: the order of the instance alone counts.
 template <class Exec>
 void Worker<Exec>::call_and_verify(Case const& c, Answer& answer, Spoil spoil) {
@@ -179,13 +173,13 @@ void Worker<Exec>::call_and_verify(Case const& c, Answer& answer, Spoil spoil) {
   Scene const s = scene_of(c, answer);
   auto const of_call = [&](int i) {
     Scene scene = s;
-    scene.c = with_keys_of(c, i);
+    scene.c = case_of_call(c, i);
     return scene;
   };
   Hooks hooks;
   hooks.before = [&](int i) {
     prepare(of_call(i));
-    forbid_around(s);
+    forbid_around(of_call(i));
     m_progress.set_stage("in a call or its verification");
   };
   hooks.after = [&](int i) {
@@ -201,7 +195,7 @@ void Worker<Exec>::call_and_verify(Case const& c, Answer& answer, Spoil spoil) {
 /// Without indices the values of the last call are compared with those of a call with both, which is verified.
 template <class Exec>
 void Worker<Exec>::verify_values(Case const& c) {
-  Case last = with_keys_of(c, c.repeats - 1), both = last;
+  Case last = case_of_call(c, c.repeats - 1), both = last;
   both.outputs = Outputs::both;
   both.way = Way::allocating;
   both.repeats = 1;
