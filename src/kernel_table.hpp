@@ -79,7 +79,11 @@ constexpr Kernel<Exec> line_of(bool tuned) {
   Run<Exec, std::uint16_t>* const of_16 = &R::run;
   Run<Exec, std::uint32_t>* const of_32 = &R::run;
   Run<Exec, std::uint64_t>* const of_64 = &R::run;
-  return {R::algorithm, R::label, tuned, &R::declines, &R::workspace_bytes,
+  return {R::algorithm,
+          R::label,
+          tuned,
+          &R::declines,
+          &R::workspace_bytes,
           {of_8, of_16, of_32, of_64}};
 }
 

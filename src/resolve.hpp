@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+
 #include "calibration.hpp"
 #include "choose.hpp"
 #include "kernel_table.hpp"
@@ -9,10 +11,12 @@
 
 namespace ktopk::detail {
 
+/// Of no rows any k is valid; implementations expect one of at most n.
 template <class Exec>
 Asked asked_of(Exec const& exec, Shape const& shape, Options const& options, KeyLayout layout) {
   Asked asked{device_of(exec), shape, options, layout};
   asked.shape.packed = layout == KeyLayout::packed;
+  if (shape.rows == 0) asked.shape.k = std::min(shape.k, shape.n);
   return asked;
 }
 

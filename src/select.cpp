@@ -8,9 +8,9 @@
 #include <ktopk/detail/workspace.hpp>
 #include <ktopk/explain.hpp>
 
+#include "../backends/host/call_workspace.hpp"
 #include "../backends/host/memory.hpp"
 #include "call_rows.hpp"
-#include "call_workspace.hpp"
 #include "first_launch.hpp"
 #include "resolve.hpp"
 
@@ -32,8 +32,7 @@ std::size_t bytes_with(Kernel<Exec> const& kernel, Asked const& asked) {
   total.take<std::byte>(wanted_bytes(asked.shape));
   HostMemory const memory(total, asked.device, asked.shape);
   std::size_t const own =
-      is_empty(asked.shape) ? 0
-                            : kernel.workspace_bytes(asked.device, asked.shape, asked.options);
+      is_empty(asked.shape) ? 0 : kernel.workspace_bytes(asked.device, asked.shape, asked.options);
   total.take<std::byte>(static_cast<std::int64_t>(own));
   return total.bytes();
 }
@@ -193,8 +192,7 @@ void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> co
   if (shape.ragged) planned.problem.absent = resolved.shape.n - shape.n;
   shape.n = resolved.shape.n;
   shape.k_per_row = resolved.shape.k_per_row;
-  if (shape.rows != resolved.shape.rows)
-    return select_in_batches(exec, planned, resolved, buffer);
+  if (shape.rows != resolved.shape.rows) return select_in_batches(exec, planned, resolved, buffer);
   if (shape.rows == 0) return;
   auto const layout = static_cast<std::size_t>(layout_of(planned.problem));
   select_with(*resolved.kernels[layout], exec, planned, resolved.options, buffer);
@@ -205,9 +203,15 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   if (call.problem.shape.rows == 0) return;
   Asked const asked = asked_of(exec, call.problem, options);
   Kernel<Exec> const& kernel = kernel_for(exec, asked);
-  CallWorkspace<Exec> const workspace(
-      exec, check_needed(call.function, bytes_with(kernel, asked)));
-  select_with(kernel, exec, call, options, workspace.data());
+  std::size_t const bytes = check_needed(call.function, bytes_with(kernel, asked));
+  if constexpr (is_host_space<Exec>) {
+    host::CallWorkspace const workspace(bytes);
+    select_with(kernel, exec, call, options, workspace.data());
+  } else {
+    Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"), bytes);
+    select_with(kernel, exec, call, options, workspace.data());
+  }
 }
 
 template <class Exec>
@@ -231,19 +235,19 @@ Explanation explain(Exec const& exec, Shape const& shape, Options const& options
   return explanation;
 }
 
-#define KTOPK_SELECT_BITS(Space, Bits)                                                      \
-  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*,      \
-                          std::size_t);                                                     \
-  template void select_resolved(Space const&, Call<Bits> const&, Resolved<Space> const&,    \
-                                std::byte*);                                                \
+#define KTOPK_SELECT_BITS(Space, Bits)                                                   \
+  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*,   \
+                          std::size_t);                                                  \
+  template void select_resolved(Space const&, Call<Bits> const&, Resolved<Space> const&, \
+                                std::byte*);                                             \
   template void select_allocating(Space const&, Call<Bits> const&, Options const&);
-#define KTOPK_SELECT(Space)                                                              \
-  template Resolved<Space> resolve(Space const&, Shape const&, Options const&);          \
-  template std::size_t call_bytes(Space const&, Shape const&, Options const&);           \
-  template Explanation explain(Space const&, Shape const&, Options const&);              \
-  KTOPK_SELECT_BITS(Space, std::uint8_t)                                                 \
-  KTOPK_SELECT_BITS(Space, std::uint16_t)                                                \
-  KTOPK_SELECT_BITS(Space, std::uint32_t)                                                \
+#define KTOPK_SELECT(Space)                                                     \
+  template Resolved<Space> resolve(Space const&, Shape const&, Options const&); \
+  template std::size_t call_bytes(Space const&, Shape const&, Options const&);  \
+  template Explanation explain(Space const&, Shape const&, Options const&);     \
+  KTOPK_SELECT_BITS(Space, std::uint8_t)                                        \
+  KTOPK_SELECT_BITS(Space, std::uint16_t)                                       \
+  KTOPK_SELECT_BITS(Space, std::uint32_t)                                       \
   KTOPK_SELECT_BITS(Space, std::uint64_t)
 KTOPK_INSTANTIATE(KTOPK_SELECT)
 #undef KTOPK_SELECT

@@ -25,21 +25,11 @@ struct Size {
 using enum ktopk::detail::KeyLayout;
 
 /// From small to large: of these each kernel gets the first that reaches it.
-constexpr Size sizes[] = {{5, 300, 32},
-                          {64, 2000, 100},
-                          {3, 6000, 40},
-                          {40, 5000, 100, side_by_side},
-                          {3, 8000, 500},
-                          {3, 20'000, 300},
-                          {200, 3000, 60},
-                          {9, 60'000, 50},
-                          {700, 5000, 100},
-                          {2400, 4101, 9},
-                          {2, 140'000, 300},
-                          {2, 300'000, 9000},
-                          {1, 600'000, 70'000},
-                          {1, 3'000'000, 100},
-                          {1, 40'000'000, 2000}};
+constexpr Size sizes[] = {
+    {5, 300, 32},         {64, 2000, 100},     {3, 6000, 40},        {40, 5000, 100, side_by_side},
+    {3, 8000, 500},       {3, 20'000, 300},    {200, 3000, 60},      {9, 60'000, 50},
+    {700, 5000, 100},     {2400, 4101, 9},     {2, 140'000, 300},    {2, 300'000, 9000},
+    {1, 600'000, 70'000}, {1, 3'000'000, 100}, {1, 40'000'000, 2000}};
 
 /// The first size at which the kernel serves, as the library itself explains.
 template <class T, class Exec>
@@ -119,7 +109,8 @@ TEMPLATE_LIST_TEST_CASE("every kernel of the table, on every hostile input", "[k
   validation.close();
 }
 
-TEST_CASE("the labels of the table are different, and radix serves whatever is asked", "[kernels]") {
+TEST_CASE("the labels of the table are different, and radix serves whatever is asked",
+          "[kernels]") {
   for_each_space([]<class Exec>(Exec const& exec) {
     std::set<std::string> labels;
     for (auto const& kernel : ktopk::detail::kernels_of<Exec>()) labels.insert(kernel.label);
@@ -143,7 +134,8 @@ TEST_CASE("what is explained is what runs, by a call and by a Plan", "[kernels]"
       for (Sorted const sorted : {Sorted::no, Sorted::yes}) {
         if (size.layout != packed || size.rows * size.n > 1'000'000) continue;
         INFO(exec.name() << ", " << size.rows << " x " << size.n << ", k = " << size.k);
-        Kokkos::View<float**, Kokkos::LayoutRight, Memory> const keys("test::keys", size.rows, size.n),
+        Kokkos::View<float**, Kokkos::LayoutRight, Memory> const keys("test::keys", size.rows,
+                                                                      size.n),
             values("test::values", size.rows, size.k);
         Shape const shape = make_shape<float>(size.rows, size.n, size.k);
         Options const options{.sorted = sorted};

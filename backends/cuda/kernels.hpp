@@ -290,9 +290,8 @@ struct DelegateRows {
   }
 };
 
-using Kernels =
-    KernelList<OnePassDevice, OnePassHeld, OnePassCluster, OnePassWarp, OnePassColumns,
-               OnePassBatch, OnePassGrid, BisectionRows, RadixDevice, RadixGrid, BitonicParts,
-               QueueParts, DelegateRows>;
+using Kernels = KernelList<OnePassDevice, OnePassHeld, OnePassCluster, OnePassWarp, OnePassColumns,
+                           OnePassBatch, OnePassGrid, BisectionRows, RadixDevice, RadixGrid,
+                           BitonicParts, QueueParts, DelegateRows>;
 
 }  // namespace ktopk::detail::cuda

@@ -7,6 +7,7 @@
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
+#include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
 
@@ -23,10 +24,11 @@ struct Explanation {
     std::string reason;
   };
 
-  std::string kernel;           ///< its profiling label, or what begins the labels of its kernels
+  std::string kernel;  ///< its profiling label, or what begins the labels of its kernels
   Algorithm algorithm = Algorithm::automatic;  ///< automatic only where nothing runs
-  bool tuned = false;           ///< whether it is of this backend, not of the portable ones
-  std::size_t workspace_bytes = 0;  ///< that this kernel needs; ktopk::workspace_bytes is for all layouts
+  bool tuned = false;  ///< whether it is of this backend, not of the portable ones
+  std::size_t workspace_bytes =
+      0;  ///< that this kernel needs; ktopk::workspace_bytes is for all layouts
   /// The earlier lines of the algorithm that is wanted, and of radix where that serves in its place.
   std::vector<Declined> declined;
 };

@@ -36,8 +36,8 @@ struct Shape {
 /// Set `ragged` or `k_per_row` in it if rows differ.
 template <class T, class I = std::int64_t>
 constexpr Shape make_shape(std::int64_t rows, std::int64_t n, std::int64_t k) {
-  static_assert(detail::Key<T>, "ktopk: not a key type");
-  static_assert(detail::Index<I>, "ktopk: not an index type");
+  detail::require_key_type<T>();
+  static_assert(detail::Index<I>, "ktopk: not an index type: indices are 32- or 64-bit integers");
   return {rows, n, k, static_cast<int>(sizeof(T)), static_cast<int>(sizeof(I))};
 }
 
@@ -78,13 +78,15 @@ struct Problem {
   IntegerArray offsets;  // ragged: row r holds the keys row_begin(r) .. row_begin(r + 1)
   IntegerArray wanted;   // how many each row asks for
   IntegerArray counts;   // out: how many keys of each row are selected
+  /// Ragged: how many of shape.n keys there are not. A Plan may be made for more than a call has.
+  std::int64_t absent = 0;
 
   /// Where a row begins among all keys, for `row` up to the number of rows. Nobody checks offsets: one outside
   /// the keys counts as the nearer end of the keys. So rows whose offsets descend may overlap others.
   KTOPK_FUNCTION std::int64_t row_begin(std::int64_t row) const {
     if (!offsets) return row * shape.n;
-    std::int64_t const offset = offsets[row];
-    return offset < 0 ? 0 : offset < shape.n ? offset : shape.n;
+    std::int64_t const offset = offsets[row], end = shape.n - absent;
+    return offset < 0 ? 0 : offset < end ? offset : end;
   }
   /// A row that ends before it begins is empty.
   KTOPK_FUNCTION std::int64_t length(std::int64_t row) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include <Kokkos_Core.hpp>
 
@@ -22,8 +23,11 @@ using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
 /// Bytes that a call of this shape needs: exact, and the same for every call of the shape, whatever the layout of its
 /// Views. So `packed` of the shape does not matter here.
-/// For one_pass they are bounded in n, and none on hosts for rows of medium length. Radix needs at most n / 4 composite
-/// keys of 8 bytes a row (16 for keys of 64 bits), and sort two composite keys for each key.
+/// For one_pass they are bounded in n, and none on hosts for rows of medium length besides those of the threads. Radix
+/// needs at most n / 4 composite keys a row; its tuned implementation for CUDA holds those of the rows in work alone.
+/// Sort needs two for each key, and others two for each of k where the output is sorted. A composite key has 8 bytes,
+/// or 16 for keys of 64 bits and of 32 bits in rows of more than 2^32. Radix takes up to 136 bytes more a row, and a
+/// thread of a host up to 430 KB for any algorithm.
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);
@@ -48,6 +52,19 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
             workspace.data(), workspace.size());
 }
 
+/// Options that were passed without the struct that they are members of.
+template <class T>
+concept LoneOption =
+    std::is_same_v<T, Order> || std::is_same_v<T, Sorted> || std::is_same_v<T, Ties> ||
+    std::is_same_v<T, NaN> || std::is_same_v<T, Algorithm>;
+
+template <class T>
+constexpr void refuse_lone_option() {
+  static_assert(!LoneOption<T>,
+                "ktopk: pass Order, Sorted, Ties, NaN and Algorithm as members of Options, like "
+                "{.order = ktopk::Order::smallest}");
+}
+
 }  // namespace detail
 
 /// The k best keys of every row and their positions in it.
@@ -65,8 +82,8 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
 /// Order::largest, the highest or +infinity for Order::smallest. No rows, n = 0 and k = 0 are valid.
 ///
 /// Cost: allocates no more than workspace_bytes(exec, shape, options) and frees it at its end, which on a device
-/// waits for the instance (Kokkos's deallocation does); use a Plan or the overload with a workspace to
-/// stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
+/// waits for the device (Kokkos's deallocation does), and on a host fences nothing; use a Plan or the overload with a
+/// workspace to stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
 /// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents
 ///         that disagree, outputs seen to overlap keys or each other, an index type too small for n
 template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,
@@ -123,6 +140,20 @@ void top_k(Keys const& keys, Values const& values, Indices const& indices, Rows 
   Kokkos::fence("ktopk::top_k: before");
   detail::top_k_allocating(Exec(), keys, values, indices, per_row, options);
   Kokkos::fence("ktopk::top_k: after");
+}
+
+/// Does not compile, and says how options are passed.
+template <class... Arguments>
+  requires(detail::LoneOption<Arguments> || ...)
+void top_k(Arguments const&...) {
+  (detail::refuse_lone_option<Arguments>(), ...);
+}
+
+/// Does not compile, either.
+template <detail::ExecutionSpace Exec, detail::LoneOption Option>
+std::size_t workspace_bytes(Exec const&, Shape const&, Option) {
+  detail::refuse_lone_option<Option>();
+  return 0;
 }
 
 }  // namespace ktopk
