@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <ktopk/explain.hpp>
 #include <ktopk/float16.hpp>
 #include <ktopk/top_k.hpp>
 #include <thread>
@@ -275,6 +276,14 @@ std::string known_backend(std::string const& name) {
 std::string device_of(std::string const& backend) {
   std::string text;
   on_backend(backend, [&](auto space) { text = describe<typename decltype(space)::type>(); });
+  return text;
+}
+
+std::string explain_on(std::string const& backend, Shape const& shape, Options const& options) {
+  std::string text;
+  on_backend(backend, [&](auto space) {
+    text = to_string(explain(typename decltype(space)::type(), shape, options));
+  });
   return text;
 }
 

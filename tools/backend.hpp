@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ktopk/options.hpp>
+#include <ktopk/problem.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ std::string known_backend(std::string const& name);
 
 /// What a backend runs on: "8 threads", "NVIDIA H200, 139 GiB, compute capability 9.0". Needs a session.
 std::string device_of(std::string const& backend);
+
+/// What ktopk::explain says of a call on a backend, as lines. Needs a session.
+std::string explain_on(std::string const& backend, Shape const& shape, Options const& options);
 
 /// Selects from blocks of rows on one backend. Needs a session.
 class BlockSelector {

@@ -9,6 +9,7 @@
 #include "backend.hpp"
 #include "calibrate.hpp"
 #include "files/fault.hpp"
+#include "files/raw.hpp"
 
 namespace ktopk::tools {
 namespace {
@@ -47,6 +48,16 @@ void print_algorithms() {
 }
 
 }  // namespace
+
+void print_explanation(ExplainRequest const& request) {
+  Matrix const keys = parse_shape(request.shape);
+  std::string const backend =
+      request.backend.empty() ? backend_names().front() : known_backend(request.backend);
+  KokkosSession const session;
+  Shape shape{keys.rows, keys.n, request.k, static_cast<int>(width(request.type))};
+  std::printf("%s", explain_on(backend, shape, request.options).c_str());
+  if (std::fflush(stdout) != 0) throw system_fault("standard output: cannot be written");
+}
 
 void print_info() {
   std::string const text = configuration();

@@ -132,6 +132,37 @@ CLI::App* add_calibrate(CLI::App& app, CalibrateRequest& request) {
   return command;
 }
 
+std::map<std::string, KeyType> key_types() {
+  std::map<std::string, KeyType> types;
+  for (int i = 0; i <= static_cast<int>(KeyType::u64); ++i)
+    types.emplace(name(static_cast<KeyType>(i)), static_cast<KeyType>(i));
+  return types;
+}
+
+void add_info(CLI::App& app, ExplainRequest& request) {
+  auto* const command = app.add_subcommand(
+      "info", "print configuration, backends, devices and algorithms, or what runs for a shape");
+  auto* const shape =
+      command->add_option("--shape", request.shape, "explain what runs for n or rowsxn keys");
+  shape->type_name("SHAPE");
+  auto const read = [&](std::string const& text) { read_k(text, request.k); };
+  command->add_option_function<std::string>("-k", read, "how many keys of every row")
+      ->type_name("K")
+      ->needs(shape);
+  add_choice<KeyType>(*command, "--type", request.type, key_types(), "of the keys (f32)")
+      ->needs(shape);
+  command
+      ->add_flag_callback(
+          "--unsorted", [&] { request.options.sorted = Sorted::no; },
+          "in any order, not the best first")
+      ->needs(shape);
+  add_choice<Algorithm>(*command, "--algorithm", request.options.algorithm, algorithm_names(),
+                        "by this one")
+      ->type_name("NAME")
+      ->needs(shape);
+  command->add_option("--backend", request.backend, "on this one")->type_name("NAME")->needs(shape);
+}
+
 int complain(std::string_view message) {
   std::fprintf(stderr, "ktopk: %s\n", on_one_line(message).c_str());
   return 2;
@@ -145,7 +176,8 @@ int run(int argc, char** argv) {
   auto* const select_command = add_select(app, request);
   CalibrateRequest calibration;
   auto* const calibrate_command = add_calibrate(app, calibration);
-  app.add_subcommand("info", "print configuration, backends, devices and algorithms");
+  ExplainRequest explanation;
+  add_info(app, explanation);
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& success) {
@@ -157,6 +189,8 @@ int run(int argc, char** argv) {
     select(request);
   else if (*calibrate_command)
     calibrate(calibration);
+  else if (!explanation.shape.empty())
+    print_explanation(explanation);
   else
     print_info();
   return 0;

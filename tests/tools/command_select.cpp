@@ -310,6 +310,21 @@ TEST_CASE("command: info and version describe this build") {
   CHECK(version.out == "ktopk " TEST_VERSION "\n");
 }
 
+TEST_CASE("command: info explains what runs for a shape") {
+  require_device();
+  ScratchFolder const folder;
+  auto const info = run_command(folder, {"info", "--shape", "3x100000", "-k", "5000", "--type",
+                                         "f64", "--algorithm", "queue", "--unsorted"});
+  CHECK(info.status == 0);
+  CHECK(info.err == "");
+  CHECK_THAT(info.out, Catch::Matchers::StartsWith("ktopk::"));
+  CHECK_THAT(info.out, Catch::Matchers::ContainsSubstring("queue: k above"));
+  CHECK(run_command(folder, {"info", "-k", "5"}).status == 2);
+  CHECK(run_command(folder, {"info", "--shape", "3x9", "-k", "10"}).status == 2);
+  CHECK_THAT(run_command(folder, {"info", "--shape", "3y9", "-k", "1"}).err,
+             Catch::Matchers::ContainsSubstring("3y9"));
+}
+
 TEST_CASE("command: help describes the files and the output") {
   require_device();
   ScratchFolder const folder;

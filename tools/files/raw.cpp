@@ -18,6 +18,8 @@ std::int64_t extent(std::string_view text, std::string_view shape) {
   return value;
 }
 
+}  // namespace
+
 Matrix parse_shape(std::string_view shape) {
   auto const cross = shape.find('x');
   Matrix matrix;
@@ -27,8 +29,6 @@ Matrix parse_shape(std::string_view shape) {
   matrix.row_stride = matrix.n;
   return matrix;
 }
-
-}  // namespace
 
 Matrix parse_raw(std::span<std::byte const> file, KeyType type, std::string_view shape) {
   Matrix matrix = parse_shape(shape);

@@ -9,6 +9,9 @@
 
 namespace ktopk::tools {
 
+/// Rank, rows and n of a shape, "n" or "rowsxn". Throws Fault if it cannot be read.
+Matrix parse_shape(std::string_view shape);
+
 /// The keys of a file that holds nothing else (little-endian, row after row). shape is "n" or "rowsxn".
 /// Throws Fault if the shape cannot be read or the file has another size.
 Matrix parse_raw(std::span<std::byte const> file, KeyType type, std::string_view shape);
