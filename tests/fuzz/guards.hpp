@@ -5,11 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "placement.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
+#define KTOPK_FUZZ_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KTOPK_FUZZ_HAS_ASAN 1
+#endif
+#endif
+#if defined(KTOPK_FUZZ_HAS_ASAN)
 #include <sanitizer/asan_interface.h>
 #endif
-
-#include "placement.hpp"
 
 namespace ktopk::fuzz {
 
@@ -20,7 +27,7 @@ class Guards {
 
   /// Forbids so many bytes.
   void forbid(void const* first, std::size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(KTOPK_FUZZ_HAS_ASAN)
     ASAN_POISON_MEMORY_REGION(first, bytes);
     m_forbidden.emplace_back(first, bytes);
 #else
@@ -38,14 +45,14 @@ class Guards {
 
   /// Allows all again.
   void allow() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(KTOPK_FUZZ_HAS_ASAN)
     for (auto const& [first, bytes] : m_forbidden) ASAN_UNPOISON_MEMORY_REGION(first, bytes);
     m_forbidden.clear();
 #endif
   }
 
  private:
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(KTOPK_FUZZ_HAS_ASAN)
   std::vector<std::pair<void const*, std::size_t>> m_forbidden;
 #endif
 };
