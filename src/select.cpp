@@ -8,6 +8,7 @@
 #include <ktopk/detail/testing.hpp>
 #include <ktopk/detail/workspace.hpp>
 
+#include "../backends/host/call_workspace.hpp"
 #include "../backends/host/memory.hpp"
 #include "algorithms/bisection.hpp"
 #include "algorithms/bitonic.hpp"
@@ -251,10 +252,16 @@ void select_in(Exec const& exec, Call<Bits> const& call, Options const& options,
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options) {
   if (call.problem.shape.rows == 0) return;
-  Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"),
-      check_needed(call.function, layout_bytes(call.function, exec, call.problem.shape, options)));
-  select_with(exec, call, options, workspace.data());
+  std::size_t const bytes =
+      check_needed(call.function, layout_bytes(call.function, exec, call.problem.shape, options));
+  if constexpr (is_host_space<Exec>) {
+    host::CallWorkspace const workspace(bytes);
+    select_with(exec, call, options, workspace.data());
+  } else {
+    Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"), bytes);
+    select_with(exec, call, options, workspace.data());
+  }
 }
 
 #define KTOPK_SELECT_BITS(Space, Bits)                                                 \

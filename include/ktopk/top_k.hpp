@@ -66,8 +66,8 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
 /// Order::largest, the highest or +infinity for Order::smallest. No rows, n = 0 and k = 0 are valid.
 ///
 /// Cost: allocates no more than workspace_bytes(exec, shape, options) and frees it at its end, which on a device
-/// waits for the instance (Kokkos's deallocation does); use a Plan or the overload with a workspace to
-/// stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
+/// waits for the device (Kokkos's deallocation does), and on a host fences nothing; use a Plan or the overload with a
+/// workspace to stay asynchronous. Reads the input once (one_pass) or two to five times (radix).
 /// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents
 ///         that disagree, outputs seen to overlap keys or each other, an index type too small for n,
 ///         a file named by KTOPK_CALIBRATION that is of no use, where the algorithm is automatic
