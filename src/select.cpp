@@ -119,8 +119,10 @@ void with_chosen_implementation(char const* function, Exec const& exec, Shape co
   }
 }
 
-/// A shape with its keys packed, and with gaps between them.
+/// A shape with its keys packed, and with gaps between them. Of no rows any k is valid; implementations expect one of at
+/// most n.
 inline std::array<Shape, 2> both_layouts(Shape shape) {
+  if (shape.rows == 0) shape.k = std::min(shape.k, shape.n);
   shape.packed = true;
   Shape with_gaps = shape;
   with_gaps.packed = false;
@@ -130,10 +132,11 @@ inline std::array<Shape, 2> both_layouts(Shape shape) {
 template <class Exec>
 Algorithm select_algorithm(char const* function, Exec const& exec, Shape const& shape,
                            Options const& options) {
+  auto const layouts = both_layouts(shape);
   Options wanted = options;
-  wanted.algorithm = wanted_algorithm(function, exec, shape, options);
+  wanted.algorithm = wanted_algorithm(function, exec, layouts[shape.packed ? 0 : 1], options);
   Algorithm served = wanted.algorithm;
-  for (Shape const& layout : both_layouts(shape))
+  for (Shape const& layout : layouts)
     with_chosen_implementation(function, exec, layout, wanted, [&](auto implementation) {
       if constexpr (is_radix<decltype(implementation)>) served = Algorithm::radix;
     });

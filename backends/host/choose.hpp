@@ -24,7 +24,7 @@ inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
 /// \see perf/results/host-many-winners*.json
-inline bool are_few_selected(Shape const& shape) { return shape.k * 32 <= shape.n; }
+inline bool are_few_selected(Shape const& shape) { return shape.k <= shape.n / 32; }
 
 inline Algorithm fastest(Device const& device, Shape const& shape, bool one_pass_serves) {
   if (shape.ragged || are_short_rows(shape)) return Algorithm::one_pass;

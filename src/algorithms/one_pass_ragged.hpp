@@ -46,8 +46,7 @@ KOKKOS_INLINE_FUNCTION std::int64_t ragged_capacity(std::int64_t n, std::int64_t
   double const capacity = 1.5 * static_cast<double>(k) +
                           9 * Kokkos::sqrt(per_sample * static_cast<double>(k)) + 25 * per_sample +
                           1;
-  auto const most = static_cast<std::int64_t>(capacity);
-  return most < n ? most : n;
+  return capacity < static_cast<double>(n) ? static_cast<std::int64_t>(capacity) : n;
 }
 
 /// A bound on the capacities of all rows together. It is reached if all long rows have the same length, because the

@@ -58,7 +58,8 @@ inline std::int64_t sample_size(std::int64_t n, std::int64_t k) {
 
 /// The order is so large that fewer than k composite keys seldom reach the threshold, and the capacity so large that
 /// more than it seldom do.
-inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
+inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t any_k) {
+  std::int64_t const k = std::min(any_k, n);  // where there are no rows, k may be larger
   std::int64_t const samples = sample_size(n, k);
   double const ratio = static_cast<double>(n) / static_cast<double>(samples);
   double const expected = static_cast<double>(k) / ratio;
