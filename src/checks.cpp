@@ -29,7 +29,52 @@ inline void check_product(char const* function, char const* of_each, std::int64_
                          std::to_string(each) + " is more than 2^63 - 1");
 }
 
+KTOPK_INLINE void check_output_rows(char const* function, char const* output, std::int64_t rows,
+                                    std::int64_t columns, std::int64_t wanted) {
+  if (rows == wanted) return;
+  std::string what = "the number of rows of " + std::string(output) + " is " +
+                     std::to_string(rows) + " but must be " + std::to_string(wanted);
+  if (columns == wanted)
+    what += "; is it transposed? It has the extents (" + std::to_string(rows) + ", " +
+            std::to_string(columns) + "), and (rows, k) are wanted";
+  reject(function, what);
+}
+
+inline void require_at_most(char const* function, char const* what, std::int64_t is,
+                            std::int64_t most) {
+  if (is > most)
+    reject(function, std::string(what) + " is " + std::to_string(is) +
+                         " but the Plan was made for at most " + std::to_string(most));
+}
+
+KTOPK_INLINE void check_planned(char const* function, Shape const& given, Shape const& planned) {
+  if (given.ragged && !planned.ragged)
+    reject(function, std::to_string(given.rows) + " ragged rows of " + std::to_string(given.n) +
+                         " keys, but the Plan's Shape lacks ragged = true");
+  if (!given.ragged && planned.ragged)
+    reject(function, std::to_string(given.rows) + " equal rows of " + std::to_string(given.n) +
+                         " keys, but the Plan's Shape has ragged = true");
+  if (given.k_per_row && !planned.k_per_row)
+    reject(function, "a k for each of " + std::to_string(given.rows) +
+                         " rows, but the Plan's Shape lacks k_per_row = true");
+  require_at_most(function, "the number of rows", given.rows, planned.rows);
+  require_equal(function, "k", given.k, planned.k);
+  require_equal(function, "the size of a key", given.key_bytes, planned.key_bytes);
+  if (planned.ragged)
+    require_at_most(function, "the number of keys of all rows", given.n, planned.n);
+  else
+    require_equal(function, "n", given.n, planned.n);
+}
+
+KTOPK_INLINE void check_not_moved_from(char const* function, bool is_made) {
+  if (!is_made) reject(function, "called after it was moved from");
+}
+
 KTOPK_INLINE void check_sizes(char const* function, Shape const& shape) {
+  int const bytes = shape.key_bytes;
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+    reject(function,
+           "key_bytes = " + std::to_string(bytes) + " is not 1, 2, 4 or 8; make_shape sets it");
   if (shape.rows < 0 || shape.n < 0 || shape.k < 0)
     reject(function, "negative size: rows = " + std::to_string(shape.rows) +
                          ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));

@@ -36,8 +36,8 @@ struct Shape {
 /// Set `ragged` or `k_per_row` in it if rows differ.
 template <class T, class I = std::int64_t>
 constexpr Shape make_shape(std::int64_t rows, std::int64_t n, std::int64_t k) {
-  static_assert(detail::Key<T>, "ktopk: not a key type");
-  static_assert(detail::Index<I>, "ktopk: not an index type");
+  detail::require_key_type<T>();
+  static_assert(detail::Index<I>, "ktopk: not an index type: indices are 32- or 64-bit integers");
   return {rows, n, k, static_cast<int>(sizeof(T)), static_cast<int>(sizeof(I))};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include <Kokkos_Core.hpp>
 
@@ -50,6 +51,19 @@ void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
                     ktopk::Workspace<Exec> const& workspace) {
   select_in(exec, collapse<Exec>("ktopk::top_k", keys, values, indices, per_row, options), options,
             workspace.data(), workspace.size());
+}
+
+/// Options that were passed without the struct that they are members of.
+template <class T>
+concept LoneOption =
+    std::is_same_v<T, Order> || std::is_same_v<T, Sorted> || std::is_same_v<T, Ties> ||
+    std::is_same_v<T, NaN> || std::is_same_v<T, Algorithm>;
+
+template <class T>
+constexpr void refuse_lone_option() {
+  static_assert(!LoneOption<T>,
+                "ktopk: pass Order, Sorted, Ties, NaN and Algorithm as members of Options, like "
+                "{.order = ktopk::Order::smallest}");
 }
 
 }  // namespace detail
@@ -128,6 +142,20 @@ void top_k(Keys const& keys, Values const& values, Indices const& indices, Rows 
   Kokkos::fence("ktopk::top_k: before");
   detail::top_k_allocating(Exec(), keys, values, indices, per_row, options);
   Kokkos::fence("ktopk::top_k: after");
+}
+
+/// Does not compile, and says how options are passed.
+template <class... Arguments>
+  requires(detail::LoneOption<Arguments> || ...)
+void top_k(Arguments const&...) {
+  (detail::refuse_lone_option<Arguments>(), ...);
+}
+
+/// Does not compile, either.
+template <detail::ExecutionSpace Exec, detail::LoneOption Option>
+std::size_t workspace_bytes(Exec const&, Shape const&, Option) {
+  detail::refuse_lone_option<Option>();
+  return 0;
 }
 
 }  // namespace ktopk

@@ -21,6 +21,12 @@ inline constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max
 [[noreturn]] void reject(char const* function, std::string const& what);
 void require_equal(char const* function, char const* what, std::int64_t is, std::int64_t wanted);
 void check_sizes(char const* function, Shape const& shape);
+/// \param rows, columns  of an output, which is to have `wanted` rows
+void check_output_rows(char const* function, char const* output, std::int64_t rows,
+                       std::int64_t columns, std::int64_t wanted);
+/// Whether a Plan for `planned` serves a call of the shape `given`.
+void check_planned(char const* function, Shape const& given, Shape const& planned);
+void check_not_moved_from(char const* function, bool is_made);
 void check_options(char const* function, Options const& options);
 void check_last_position(char const* function, std::int64_t n, std::uint64_t largest_index);
 void check_offsets(char const* function, std::size_t entries);

@@ -61,21 +61,29 @@ IntegerArray integers_of(View const& view) {
 template <class Exec, class Keys, class Values, class Indices>
 constexpr void check_types() {
   using T = key_type<Keys>;
-  static_assert(Key<T>, "ktopk: not a key type");
-  static_assert(reachable<Exec, key_view_t<Keys>>, "ktopk: keys are out of the space's reach");
+  require_key_type<T>();
+  static_assert(reachable<Exec, key_view_t<Keys>>,
+                "ktopk: the execution space cannot access the memory of the keys");
   static_assert(!(IsNothing<Values> && IsNothing<Indices>), "ktopk: neither values nor indices");
   constexpr int output_rank = is_ragged<Keys> ? 2 : static_cast<int>(key_view_t<Keys>::rank);
   if constexpr (!IsNothing<Values>) {
-    static_assert(std::is_same_v<typename Values::value_type, T>,
+    static_assert(!std::is_const_v<typename Values::value_type>,
+                  "ktopk: values are const, but they are an output");
+    static_assert(std::is_same_v<typename Values::non_const_value_type, T>,
                   "ktopk: values are not of key type");
     static_assert(static_cast<int>(Values::rank) == output_rank, "ktopk: values have another rank");
-    static_assert(reachable<Exec, Values>, "ktopk: values are out of the space's reach");
+    static_assert(reachable<Exec, Values>,
+                  "ktopk: the execution space cannot access the memory of the values");
   }
   if constexpr (!IsNothing<Indices>) {
-    static_assert(Index<typename Indices::value_type>, "ktopk: indices are 32- or 64-bit integers");
+    static_assert(!std::is_const_v<typename Indices::value_type>,
+                  "ktopk: indices are const, but they are an output");
+    static_assert(Index<typename Indices::non_const_value_type>,
+                  "ktopk: indices are 32- or 64-bit integers");
     static_assert(static_cast<int>(Indices::rank) == output_rank,
                   "ktopk: indices have another rank");
-    static_assert(reachable<Exec, Indices>, "ktopk: indices are out of the space's reach");
+    static_assert(reachable<Exec, Indices>,
+                  "ktopk: the execution space cannot access the memory of the indices");
   }
 }
 
@@ -93,13 +101,13 @@ Shape shape_of(char const* function, Keys const& keys, Values const& values, Ind
   if constexpr (!IsNothing<Indices>) {
     shape.k = matrix_of(indices).columns;
     shape.index_bytes = static_cast<int>(sizeof(typename Indices::value_type));
-    require_equal(function, "the number of rows of indices", matrix_of(indices).rows, shape.rows);
+    check_output_rows(function, "indices", matrix_of(indices).rows, shape.k, shape.rows);
   }
   if constexpr (!IsNothing<Values>) {
     if constexpr (!IsNothing<Indices>)
       require_equal(function, "the k of values", matrix_of(values).columns, shape.k);
     shape.k = matrix_of(values).columns;
-    require_equal(function, "the number of rows of values", matrix_of(values).rows, shape.rows);
+    check_output_rows(function, "values", matrix_of(values).rows, shape.k, shape.rows);
   }
   check_sizes(function, shape);
   if constexpr (!IsNothing<Indices>)
@@ -130,14 +138,18 @@ void check_overlap(char const* function, Keys const& keys, Values const& values,
                  {extent_of("keys", key_view(keys)), value_extent, index_extent, count_extent});
 }
 
+/// The type of the keys. Another takes the place of one that check_types refuses, so that the compiler says no more.
+template <class Keys>
+using checked_key_type = std::conditional_t<Key<key_type<Keys>>, key_type<Keys>, double>;
+
 /// Checks everything that the host can see, and returns a call without Views.
 template <class Exec, class Keys, class Values, class Indices, class Rows>
-Call<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys, Values const& values,
-                                       Indices const& indices, Rows const& per_row,
-                                       Options const& options) {
+Call<bits_of<checked_key_type<Keys>>> collapse(char const* function, Keys const& keys,
+                                               Values const& values, Indices const& indices,
+                                               Rows const& per_row, Options const& options) {
   check_types<Exec, Keys, Values, Indices>();
   check_options(function, options);
-  using T = key_type<Keys>;
+  using T = checked_key_type<Keys>;
   using Bits = bits_of<T>;
   Call<Bits> call{function, {}, {}};
   Problem<Bits>& problem = call.problem;
@@ -162,12 +174,17 @@ Call<bits_of<key_type<Keys>>> collapse(char const* function, Keys const& keys, V
     problem.index_step = out.column_stride;
   }
   if constexpr (is_ragged<Keys>) {
-    static_assert(reachable<Exec, decltype(keys.offsets)>, "ktopk: offsets are out of reach");
+    static_assert(reachable<Exec, decltype(keys.offsets)>,
+                  "ktopk: the execution space cannot access the memory of the offsets");
     problem.offsets = integers_of(keys.offsets);
   }
   if constexpr (is_per_row<Rows>) {
     if constexpr (!IsNothing<decltype(per_row.counts)>) {
-      static_assert(reachable<Exec, decltype(per_row.counts)>, "ktopk: counts are out of reach");
+      using Counts = std::remove_cvref_t<decltype(per_row.counts)>;
+      static_assert(!std::is_const_v<typename Counts::value_type>,
+                    "ktopk: counts are const, but they are an output");
+      static_assert(reachable<Exec, Counts>,
+                    "ktopk: the execution space cannot access the memory of the counts");
       problem.counts = integers_of(per_row.counts);
     }
     if constexpr (!IsNothing<decltype(per_row.wanted)>)

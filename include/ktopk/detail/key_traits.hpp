@@ -64,6 +64,16 @@ struct KeyTraits<bfloat16> : FloatingKey<0x7f80u> {};
 template <class T>
 concept Key = KeyTraits<T>::kind != KeyKind::none;
 
+/// Does not compile for other types, and says which there are.
+template <class T>
+constexpr void require_key_type() {
+  static_assert(!std::same_as<std::remove_cv_t<T>, long double>,
+                "ktopk: long double is not a key type: convert the keys to double");
+  static_assert(Key<T> || std::same_as<std::remove_cv_t<T>, long double>,
+                "ktopk: not a key type: keys are float16, bfloat16, float, double, or signed or "
+                "unsigned integers of 8, 16, 32 or 64 bits, and not bool");
+}
+
 template <class T>
 concept Index = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
