@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <vector>
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/instantiate.hpp>
@@ -22,6 +24,7 @@
 #include "algorithms/sample.hpp"
 #include "algorithms/sort.hpp"
 #include "calibration.hpp"
+#include "call_rows.hpp"
 #include "choose.hpp"
 #include "first_launch.hpp"
 #include "tuned.hpp"
@@ -203,19 +206,41 @@ bool is_served_by_portable(char const* function, Exec const& exec, Shape const& 
   return served;
 }
 
+/// Prepares for calls of a shape with each of these numbers of rows, and returns what suffices for all of them.
 template <class Exec>
-std::size_t call_bytes(char const* function, Exec const& exec, Shape const& shape,
-                       Options const& options) {
-  auto const [packed, with_gaps] = both_layouts(shape);
-  if (is_served_by_portable(function, exec, packed, options) ||
-      is_served_by_portable(function, exec, with_gaps, options))
-    launch_first(exec);
+std::size_t prepare(char const* function, Exec const& exec, Shape shape, Options const& options,
+                    std::vector<std::int64_t> const& numbers) {
+  bool is_portable = false;
+  std::size_t most = 0;
+  for (std::int64_t const rows : numbers) {
+    shape.rows = rows;
+    for (Shape const& layout : both_layouts(shape)) {
+      is_portable = is_portable || is_served_by_portable(function, exec, layout, options);
+      most = std::max(most, layout_bytes(function, exec, layout, options));
+    }
+  }
+  if (is_portable) launch_first(exec);
 #if KTOPK_ENABLE_CUDA_TUNED
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
     cuda::Module::load_all(exec.cuda_device(), exec.cuda_stream());
 #endif
-  return std::max(layout_bytes(function, exec, packed, options),
-                  layout_bytes(function, exec, with_gaps, options));
+  return most;
+}
+
+template <class Exec>
+std::size_t call_bytes(char const* function, Exec const& exec, Shape const& shape,
+                       Options const& options) {
+  return prepare(function, exec, shape, options, {shape.rows});
+}
+
+/// Fewer rows may need more: then more groups share a row. Batches of any number of rows can be made of those whose
+/// number is a power of two, so it is enough to have room for these.
+template <class Exec>
+std::size_t plan_bytes(char const* function, Exec const& exec, Shape const& shape,
+                       Options const& options) {
+  std::vector<std::int64_t> numbers{shape.rows};
+  for (std::int64_t rows = 1; rows < shape.rows; rows *= 2) numbers.push_back(rows);
+  return prepare(function, exec, shape, options, numbers);
 }
 
 /// Makes an asynchronous copy of `wanted`, which only the host can read.
@@ -253,6 +278,24 @@ void select_in(Exec const& exec, Call<Bits> const& call, Options const& options,
 }
 
 template <class Exec, class Bits>
+void select_planned(Exec const& exec, Call<Bits> const& call, Shape const& planned,
+                    Options const& options, std::byte* buffer, std::size_t size) {
+  Call<Bits> rest = call;
+  Shape& shape = rest.problem.shape;
+  if (shape.ragged) rest.problem.absent = planned.n - shape.n;
+  shape.n = planned.n;
+  shape.k_per_row = planned.k_per_row;
+  while (shape.rows > 0 && layout_bytes(call.function, exec, shape, options) > size) {
+    Call<Bits> batch = rest;
+    std::int64_t& rows = batch.problem.shape.rows;
+    rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(shape.rows)));
+    select_in(exec, batch, options, buffer, size);
+    rest = without_first_rows(rest, rows);
+  }
+  if (shape.rows > 0) select_with(exec, rest, options, buffer);
+}
+
+template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options) {
   if (call.problem.shape.rows == 0) return;
   std::size_t const bytes =
@@ -267,13 +310,16 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   }
 }
 
-#define KTOPK_SELECT_BITS(Space, Bits)                                                 \
-  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*, \
-                          std::size_t);                                                \
+#define KTOPK_SELECT_BITS(Space, Bits)                                                        \
+  template void select_in(Space const&, Call<Bits> const&, Options const&, std::byte*,        \
+                          std::size_t);                                                       \
+  template void select_planned(Space const&, Call<Bits> const&, Shape const&, Options const&, \
+                               std::byte*, std::size_t);                                      \
   template void select_allocating(Space const&, Call<Bits> const&, Options const&);
 #define KTOPK_SELECT(Space)                                                                     \
   template Algorithm select_algorithm(char const*, Space const&, Shape const&, Options const&); \
   template std::size_t call_bytes(char const*, Space const&, Shape const&, Options const&);     \
+  template std::size_t plan_bytes(char const*, Space const&, Shape const&, Options const&);     \
   KTOPK_SELECT_BITS(Space, std::uint8_t)                                                        \
   KTOPK_SELECT_BITS(Space, std::uint16_t)                                                       \
   KTOPK_SELECT_BITS(Space, std::uint32_t)                                                       \

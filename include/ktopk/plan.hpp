@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include <Kokkos_Core.hpp>
 
@@ -15,16 +16,18 @@ namespace ktopk {
 /// instance and does nothing else: no allocation, no fence, no read-back. A call can be captured in a
 /// CUDA graph and replayed. Calls of one Plan share its workspace, so they must follow each other on
 /// its instance; a call is not const, and one Plan does not serve two threads at a time. For the same reason a Plan
-/// is moved, never copied; one that was moved from may only be destroyed or assigned to.
+/// is moved, never copied; one that was moved from may be destroyed or assigned to, and its calls throw.
 ///
-/// Algorithm and workspace depend on the shape alone: they are the same for Views of every layout and stride.
+/// Algorithm and workspace depend on the shape alone: they are the same for Views of every layout and stride. A call
+/// may have fewer rows than the shape, as the last batch does. It may take several batches of kernels, because each of
+/// few rows needs more workspace than each of many.
 template <detail::ExecutionSpace Exec>
 class Plan {
  public:
   /// \param shape  from make_shape; with `ragged` set and n no smaller than the number of all keys
   ///               for ragged rows, with `k_per_row` set for a k for each row; clear `packed` if
   ///               most keys will have gaps between them
-  /// \throws std::invalid_argument for k > n (unless ragged) and for sizes out of range
+  /// \throws std::invalid_argument for k > n (unless ragged), for sizes out of range and a shape without key_bytes
   Plan(Exec const& exec, Shape const& shape, Options const& options = {})
       : m_exec(exec), m_shape(shape), m_options(options) {
     detail::check_sizes("ktopk::Plan", shape);
@@ -33,16 +36,33 @@ class Plan {
     m_workspace = Workspace<Exec>(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Plan::workspace"),
         detail::check_needed("ktopk::Plan",
-                             detail::call_bytes("ktopk::Plan", exec, shape, m_options)));
+                             detail::plan_bytes("ktopk::Plan", exec, shape, m_options)));
   }
-  Plan(Plan&&) = default;
-  Plan& operator=(Plan&&) = default;
+  template <detail::LoneOption Option>
+  Plan(Exec const&, Shape const&, Option) {
+    detail::refuse_lone_option<Option>();
+  }
+  Plan(Plan&& other)
+      : m_exec(other.m_exec),
+        m_shape(other.m_shape),
+        m_options(other.m_options),
+        m_workspace(std::exchange(other.m_workspace, {})),
+        m_is_made(std::exchange(other.m_is_made, false)) {}
+  Plan& operator=(Plan&& other) {
+    m_exec = other.m_exec;
+    m_shape = other.m_shape;
+    m_options = other.m_options;
+    m_workspace = std::exchange(other.m_workspace, {});
+    m_is_made = std::exchange(other.m_is_made, false);
+    return *this;
+  }
   Plan(Plan const&) = delete;
   Plan& operator=(Plan const&) = delete;
 
   /// Selects as top_k does from these Views. Layouts and strides may differ from call to call: the Plan's algorithm
   /// serves them all, in the workspace that it has.
-  /// \throws std::invalid_argument where the Views are not of the Plan's shape
+  /// \param keys  as many rows as the shape has or fewer, each of n keys; ragged rows: no more than n keys in all
+  /// \throws std::invalid_argument where the Views are not of the Plan's shape, or the Plan was moved from
   template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
   void operator()(Keys const& keys, Values const& values, Indices const& indices) {
     run(keys, values, indices, nothing);
@@ -58,7 +78,7 @@ class Plan {
   /// The algorithm that serves every call: never automatic, and radix if the requested one does not support the shape
   /// in every layout.
   Algorithm algorithm() const { return m_options.algorithm; }
-  /// What ktopk::workspace_bytes returns for this algorithm.
+  /// What ktopk::workspace_bytes returns for this algorithm, or more if fewer rows need more.
   std::size_t workspace_bytes() const { return m_workspace.size(); }
   Shape const& shape() const { return m_shape; }
 
@@ -66,19 +86,18 @@ class Plan {
   template <class Keys, class Values, class Indices, class Rows>
   void run(Keys const& keys, Values const& values, Indices const& indices, Rows const& per_row) {
     char const* const function = "ktopk::Plan";
+    detail::check_not_moved_from(function, m_is_made);
     auto const call = detail::collapse<Exec>(function, keys, values, indices, per_row, m_options);
-    Shape const& given = call.problem.shape;
-    detail::require_equal(function, "rows", given.rows, m_shape.rows);
-    detail::require_equal(function, "k", given.k, m_shape.k);
-    detail::require_equal(function, "the size of a key", given.key_bytes, m_shape.key_bytes);
-    if (!m_shape.ragged) detail::require_equal(function, "n", given.n, m_shape.n);
-    detail::select_in(m_exec, call, m_options, m_workspace.data(), m_workspace.size());
+    detail::check_planned(function, call.problem.shape, m_shape);
+    detail::select_planned(m_exec, call, m_shape, m_options, m_workspace.data(),
+                           m_workspace.size());
   }
 
   Exec m_exec;
   Shape m_shape;
   Options m_options;
   Workspace<Exec> m_workspace;
+  bool m_is_made = true;
 };
 
 }  // namespace ktopk

@@ -78,13 +78,15 @@ struct Problem {
   IntegerArray offsets;  // ragged: row r holds the keys row_begin(r) .. row_begin(r + 1)
   IntegerArray wanted;   // how many each row asks for
   IntegerArray counts;   // out: how many keys of each row are selected
+  /// Ragged: how many of shape.n keys there are not. A Plan may be made for more than a call has.
+  std::int64_t absent = 0;
 
   /// Where a row begins among all keys, for `row` up to the number of rows. Nobody checks offsets: one outside
   /// the keys counts as the nearer end of the keys. So rows whose offsets descend may overlap others.
   KTOPK_FUNCTION std::int64_t row_begin(std::int64_t row) const {
     if (!offsets) return row * shape.n;
-    std::int64_t const offset = offsets[row];
-    return offset < 0 ? 0 : offset < shape.n ? offset : shape.n;
+    std::int64_t const offset = offsets[row], end = shape.n - absent;
+    return offset < 0 ? 0 : offset < end ? offset : end;
   }
   /// A row that ends before it begins is empty.
   KTOPK_FUNCTION std::int64_t length(std::int64_t row) const {

@@ -28,6 +28,18 @@ template <class Exec>
 std::size_t call_bytes(char const* function, Exec const& exec, Shape const& shape,
                        Options const& options);
 
+/// Bytes with which select_planned serves every call of this shape, or of fewer rows.
+template <class Exec>
+std::size_t plan_bytes(char const* function, Exec const& exec, Shape const& shape,
+                       Options const& options);
+
+/// Selects on `exec` from as many rows as `planned` has, or fewer. A call for which the buffer is too small at once is
+/// done in batches of rows, one after the other.
+/// \param size  plan_bytes of `planned`
+template <class Exec, class Bits>
+void select_planned(Exec const& exec, Call<Bits> const& call, Shape const& planned,
+                    Options const& options, std::byte* buffer, std::size_t size);
+
 /// Selects on `exec`, in a buffer of at least call_bytes.
 /// \throws std::invalid_argument where `size` is less than the call needs
 template <class Exec, class Bits>
