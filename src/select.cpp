@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/instantiate.hpp>
@@ -47,18 +48,28 @@ void load_kernels(Exec const& exec, bool portable) {
 #endif
 }
 
+/// Prepares for calls of a shape with each of these numbers of rows, and returns what suffices for all of them.
 template <class Exec>
-std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
+std::size_t prepare(Exec const& exec, Shape shape, Options const& options,
+                    std::vector<std::int64_t> const& numbers) {
   std::size_t most = 0;
   bool portable = shape.k == 0;
-  for (KeyLayout layout : key_layouts) {
-    Asked const asked = asked_of(exec, shape, options, layout);
-    Kernel<Exec> const& kernel = kernel_for(exec, asked);
-    portable |= !kernel.tuned;
-    most = std::max(most, bytes_with(kernel, asked));
+  for (std::int64_t const rows : numbers) {
+    shape.rows = rows;
+    for (KeyLayout layout : key_layouts) {
+      Asked const asked = asked_of(exec, shape, options, layout);
+      Kernel<Exec> const& kernel = kernel_for(exec, asked);
+      portable |= !kernel.tuned;
+      most = std::max(most, bytes_with(kernel, asked));
+    }
   }
   load_kernels(exec, portable);
   return most;
+}
+
+template <class Exec>
+std::size_t call_bytes(Exec const& exec, Shape const& shape, Options const& options) {
+  return prepare(exec, shape, options, {shape.rows});
 }
 
 inline KeyLayout layout_of(Shape const& shape) {
@@ -85,16 +96,10 @@ Algorithm algorithm_for(Exec const& exec, Shape const& shape, Options options) {
 
 /// Fewer rows may need more: then more groups share a row. Batches of any number of rows can be made of those whose
 /// number is a power of two, so it is enough to have room for these.
-template <class Exec>
-std::size_t bytes_of_fewer_rows(Exec const& exec, Shape shape, Options const& options) {
-  std::size_t most = 0;
-  std::int64_t const all = shape.rows;
-  for (shape.rows = 1; shape.rows < all; shape.rows *= 2)
-    for (KeyLayout layout : key_layouts) {
-      Asked const asked = asked_of(exec, shape, options, layout);
-      most = std::max(most, bytes_with(kernel_for(exec, asked), asked));
-    }
-  return most;
+inline std::vector<std::int64_t> numbers_of_rows(std::int64_t rows) {
+  std::vector<std::int64_t> numbers{rows};
+  for (std::int64_t power = 1; power < rows; power *= 2) numbers.push_back(power);
+  return numbers;
 }
 
 template <class Exec>
@@ -104,8 +109,7 @@ Resolved<Exec> resolve(Exec const& exec, Shape const& shape, Options const& opti
   for (KeyLayout layout : key_layouts)
     resolved.kernels[static_cast<std::size_t>(layout)] =
         &kernel_for(exec, asked_of(exec, shape, resolved.options, layout));
-  resolved.bytes = std::max(call_bytes(exec, shape, resolved.options),
-                            bytes_of_fewer_rows(exec, shape, resolved.options));
+  resolved.bytes = prepare(exec, shape, resolved.options, numbers_of_rows(shape.rows));
   return resolved;
 }
 

@@ -142,6 +142,20 @@ TEST_CASE("indices with another number of rows", "[errors]") {
   batch.check_untouched();
 }
 
+TEST_CASE("transposed outputs", "[errors]") {
+  Batch const batch;
+  Keys2 const values = marked(Keys2("test::values", 4, 3));
+  Index2 const indices = marked(Index2("test::indices", 4, 3));
+  rejects(
+      [&] { top_k(batch.exec, batch.keys, values, nothing); },
+      {"ktopk::top_k", "rows of values is 4 but must be 3", "transposed", "(4, 3)", "(rows, k)"});
+  rejects([&] { top_k(batch.exec, batch.keys, nothing, indices); },
+          {"ktopk::top_k", "rows of indices is 4 but must be 3", "transposed", "(4, 3)"});
+  CHECK(still_marked(values));
+  CHECK(still_marked(indices));
+  batch.check_untouched();
+}
+
 TEST_CASE("values over the keys", "[errors]") {
   Row const row;
   Borrowed<float*> const values(row.keys.data() + 8, 2);

@@ -70,7 +70,7 @@ TEST_CASE("a Plan never leaves the choice open", "[info]") {
     for (std::int64_t n : {1, 100, 100'000}) {
       Plan<Exec> const plan(exec, make_shape<float>(2, n, 1));
       CHECK(plan.algorithm() != Algorithm::automatic);
-      CHECK(plan.workspace_bytes() ==
+      CHECK(plan.workspace_bytes() >=
             workspace_bytes(exec, plan.shape(), {.algorithm = plan.algorithm()}));
       CHECK(plan.shape() == make_shape<float>(2, n, 1));
     }

@@ -177,6 +177,26 @@ TEST_CASE("what one thread does alone is a kernel of its instance too", "[labels
   });
 }
 
+TEST_CASE("on hosts a call frees its workspace without a fence", "[labels]") {
+  for_each_algorithm_and_space([](auto const& exec, Options const& options) {
+    using Exec = std::decay_t<decltype(exec)>;
+    if (!ktopk::detail::is_host_space<Exec>) return;
+    Scene<Exec> const scene;
+    auto const call = [&] { top_k(exec, scene.keys, scene.values, scene.indices, options); };
+    call();
+    Recorder const record;
+    call();
+    for (Event const& event : record.all(Event::Kind::fence)) {
+      CAPTURE(event.label);
+      CHECK(is_end_of_a_kernel(event));
+    }
+    auto const allocations = record.all(Event::Kind::allocation);
+    REQUIRE(allocations.size() == 1);
+    CHECK(allocations[0].label == "ktopk::workspace");
+    CHECK(record.frees_what_it_allocates());
+  });
+}
+
 TEST_CASE("what is seen is not nothing", "[labels]") {
   for_each_space([](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;

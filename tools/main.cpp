@@ -168,6 +168,17 @@ int complain(std::string_view message) {
   return 2;
 }
 
+/// Without this the parser says that a command is missing, and not which word is none.
+void check_command(CLI::App const& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string commands;
+  for (CLI::App const* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return;
+    commands += (commands.empty() ? "" : "|") + command->get_name();
+  }
+  throw CLI::ValidationError("command", in_quotes(argv[1]) + " is none of " + commands);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("ktopk selects the k largest or smallest keys of every row of a file.", "ktopk");
   app.set_version_flag("--version", "ktopk " + version());
@@ -179,6 +190,7 @@ int run(int argc, char** argv) {
   ExplainRequest explanation;
   add_info(app, explanation);
   try {
+    check_command(app, argc, argv);
     app.parse(argc, argv);
   } catch (CLI::Success const& success) {
     return app.exit(success);

@@ -25,9 +25,9 @@ using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 /// Views. So `packed` of the shape does not matter here.
 /// For one_pass they are bounded in n, and none on hosts for rows of medium length besides those of the threads. Radix
 /// needs at most n / 4 composite keys a row; its tuned implementation for CUDA holds those of the rows in work alone.
-/// Sort needs two for each key, and others two for each of k where the output is sorted. A composite key has 8 bytes,
-/// or 16 for keys of 64 bits and of 32 bits in rows of more than 2^32. Radix takes up to 136 bytes more a row, and a
-/// thread of a host up to 430 KB for any algorithm.
+/// Where the output is sorted it needs two more for each of the k of a row, as others do; sort needs two for each key.
+/// A composite key has 8 bytes, or 16 for keys of 64 bits, and of 32 bits in rows of more than 2^32. Besides, radix
+/// needs up to 136 bytes a row, and on a host up to 430 KB a thread.
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
   detail::check_sizes("ktopk::workspace_bytes", shape);

@@ -27,9 +27,11 @@ class Recorder {
   Recorder() {
     s_current = this;
     set(on_kernel, on_region, on_fence, on_allocation, on_copy);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(on_deallocation);
   }
   ~Recorder() {
     set(nullptr, nullptr, nullptr, nullptr, nullptr);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
     s_current = nullptr;
   }
   Recorder(Recorder const&) = delete;
@@ -49,6 +51,9 @@ class Recorder {
       return runs && event.label.find(part_of_label) != std::string::npos;
     });
   }
+
+  /// Whether all memory that was allocated has been freed, too.
+  bool frees_what_it_allocates() const { return m_allocated.empty(); }
 
  private:
   using Space = Kokkos::Tools::SpaceHandle;
@@ -83,8 +88,15 @@ class Recorder {
       add(Event::Kind::fence, label, device);
   }
   /// Teams on CUDA request zero bytes at every launch.
-  static void on_allocation(Space, char const* label, void const*, std::uint64_t bytes) {
-    if (bytes > 0) add(Event::Kind::allocation, label, 0);
+  static void on_allocation(Space, char const* label, void const* data, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    add(Event::Kind::allocation, label, 0);
+    std::lock_guard const lock(s_current->m_mutex);
+    s_current->m_allocated.push_back(data);
+  }
+  static void on_deallocation(Space, char const*, void const* data, std::uint64_t) {
+    std::lock_guard const lock(s_current->m_mutex);
+    std::erase(s_current->m_allocated, data);
   }
   static void on_copy(Space, char const* to, void const*, Space, char const* from, void const*,
                       std::uint64_t) {
@@ -94,6 +106,7 @@ class Recorder {
   inline static Recorder* s_current = nullptr;
   std::mutex m_mutex;
   std::vector<Event> m_events;
+  std::vector<void const*> m_allocated;
 };
 
 }  // namespace ktopk::testing

@@ -121,6 +121,8 @@ TEST_CASE("command: unknown words are refused") {
           "--columns requires --output");
   refuses(folder, {"chose"}, "");
   refuses(folder, {}, "A subcommand is required");
+  refuses(folder, {"frobnicate"}, "command: 'frobnicate' is none of select|calibrate|info");
+  refuses(folder, {"frobnicate", "--help"}, "command: 'frobnicate' is none of");
 }
 
 TEST_CASE("command: a file's name cannot break the line") {
