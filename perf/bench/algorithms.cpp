@@ -90,7 +90,8 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   auto const indices = make_places<Exec, Index>("ktopk::perf::indices", c);
   Options const options{
       .sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
-  Plan<Exec> plan(exec, shape_of<T, Index>(c, keys.size()), options);
+  Shape const shape = shape_of<T, Index>(c, keys.size());
+  Plan<Exec> plan(exec, shape, options);
   auto const check = [&] { verify(exec, c, keys, values, indices); };
   auto const time = [&](auto const& rows) {
     measure<Exec, T>(state, exec, c, keys, [] {}, [&] { plan(rows, values, indices); }, check);
@@ -99,7 +100,9 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
     time(ragged_rows(exec, c, keys));
   else
     c.layout == Layout::right ? time(keys) : time(laid_out_left(exec, keys));
-  state.SetLabel(name(plan.algorithm()));
+  Options served = options;
+  served.algorithm = plan.algorithm();
+  state.SetLabel(explain(exec, shape, served).kernel);
   report_prediction(state, exec, c, plan.algorithm(), plan.shape());
   check();
 }

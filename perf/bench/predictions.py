@@ -67,7 +67,7 @@ def times_by_shape(benchmarks):
         algorithm = match["method"].split(":")[0]
         shape = int(match["rows"]), int(match["n"]), int(match["k"])
         is_too_long = algorithm == "bisection" and shape[1] > LONGEST_FOR_BISECTION
-        if "predicted_us" in benchmark and benchmark["label"] == algorithm and not is_too_long:
+        if "predicted_us" in benchmark and algorithm in benchmark["label"].split("::") and not is_too_long:
             shapes.setdefault(shape, {})[algorithm] = benchmark["predicted_us"], benchmark["best_us"]
     return shapes
 

@@ -96,7 +96,7 @@ class Job:
         if line.get("error_occurred"):
             message = line.get("error_message", "")
             return self.blank(application, error=message, wrong="WRONG" in message)
-        label = line.get("label", "")
+        label = line.get("label", "").removeprefix("ktopk::")
         return self.blank(
             application, time=rounded(line["median_us"]), best=rounded(line["best_us"]),
             lower_quartile=rounded(line["lower_quartile_us"]), upper_quartile=rounded(line["upper_quartile_us"]),
