@@ -59,19 +59,23 @@ struct VerifySlots {
   }
 };
 
-/// The worst selected key of each row. A thread looks at some slots first, so that few meet at a row's.
+/// Slots of a row that one thread looks at, where all threads of a row meet at one word: millions of them would take
+/// seconds.
+inline constexpr std::int64_t slots_together = 256;
+
+KTOPK_FUNCTION inline std::int64_t parts_of_row(Case const& c) {
+  return (c.k + slots_together - 1) / slots_together;
+}
+
+/// The worst selected key of each row.
 struct FindWorst {
-  static constexpr std::int64_t together = 256;
   Scene s;
 
-  KTOPK_FUNCTION static std::int64_t parts(Case const& c) {
-    return (c.k + together - 1) / together;
-  }
-
   KOKKOS_FUNCTION void operator()(std::int64_t part_of_all) const {
-    std::int64_t const r = part_of_all / parts(s.c), first = part_of_all % parts(s.c) * together;
+    std::int64_t const r = part_of_all / parts_of_row(s.c);
+    std::int64_t const first = part_of_all % parts_of_row(s.c) * slots_together;
     Row const row = row_of(s.c, r);
-    std::int64_t const end = first + together < row.selected ? first + together : row.selected;
+    std::int64_t const end = clipped(first + slots_together, row.selected);
     std::int64_t worst = -1;
     for (std::int64_t slot = first; slot < end; ++slot) {
       std::uint64_t const index = s.index(r, slot);
