@@ -48,12 +48,13 @@ void load_kernels(Exec const& exec, bool portable) {
 #endif
 }
 
-/// Prepares for calls of a shape with each of these numbers of rows, and returns what suffices for all of them.
+/// Prepares for calls of a shape with each of these numbers of rows, and returns what suffices for all of them. If there
+/// are several, portable kernels may serve a number between them.
 template <class Exec>
 std::size_t prepare(Exec const& exec, Shape shape, Options const& options,
                     std::vector<std::int64_t> const& numbers) {
   std::size_t most = 0;
-  bool portable = shape.k == 0;
+  bool portable = shape.k == 0 || numbers.size() > 1;
   for (std::int64_t const rows : numbers) {
     shape.rows = rows;
     for (KeyLayout layout : key_layouts) {

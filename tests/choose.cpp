@@ -12,7 +12,7 @@ namespace ktopk::detail {
 namespace {
 
 constexpr Device gpu{false, 132 * 2048};
-constexpr Device host{true, 8};
+constexpr Device processor{true, 8};
 constexpr TunedAlgorithms tuned_on_hosts{.one_pass = true, .radix = true, .heap = true};
 
 }  // namespace
@@ -36,7 +36,7 @@ TEST_CASE(
         shape.k = most + 1;
         CHECK(choose(gpu, shape, {}) == Algorithm::radix);
         shape.k = n / 16 + 1;
-        CHECK(choose(host, shape, {}) == Algorithm::radix);
+        CHECK(choose(processor, shape, {}) == Algorithm::radix);
       }
   Shape ragged = make_shape<float>(64, 1 << 20, 32);
   ragged.ragged = true;
@@ -55,7 +55,7 @@ TEST_CASE("many selected keys of a packed row of a GPU are left to the portable 
     CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
     shape.k = 16385;
     CHECK(choose(gpu, shape, {}) == (n <= 1 << 22 ? Algorithm::radix : Algorithm::one_pass));
-    CHECK(choose(host, shape, {}) == Algorithm::one_pass);
+    CHECK(choose(processor, shape, {}) == Algorithm::one_pass);
     shape.packed = false;
     CHECK(choose(gpu, shape, {}) == Algorithm::one_pass);
     shape.packed = true;
@@ -201,7 +201,7 @@ TEST_CASE("on a host heap serves few selected keys of a long row, one_pass more,
           "[choose]") {
   std::int64_t const n = 1 << 26;
   auto const chosen = [&](std::int64_t k) {
-    return choose(host, make_shape<float>(1, n, k), tuned_on_hosts);
+    return choose(processor, make_shape<float>(1, n, k), tuned_on_hosts);
   };
   CHECK(chosen(128) == Algorithm::heap);
   CHECK(chosen(129) == Algorithm::one_pass);
@@ -212,7 +212,7 @@ TEST_CASE("on a host heap serves few selected keys of a long row, one_pass more,
 TEST_CASE("on a host heap serves more selected keys where each row has a thread", "[choose]") {
   std::int64_t const n = 1 << 20;
   auto const chosen = [&](std::int64_t rows, std::int64_t k) {
-    return choose(host, make_shape<float>(rows, n, k), tuned_on_hosts);
+    return choose(processor, make_shape<float>(rows, n, k), tuned_on_hosts);
   };
   CHECK(chosen(100, 128) == Algorithm::heap);
   CHECK(chosen(100, 129) == Algorithm::one_pass);
@@ -224,19 +224,19 @@ TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choos
     for (std::int64_t k : {std::int64_t{1}, n / 2, n}) {
       CAPTURE(n, k);
       Shape shape = make_shape<float>(100, n, k);
-      CHECK(choose(host, shape, tuned_on_hosts) == Algorithm::one_pass);
+      CHECK(choose(processor, shape, tuned_on_hosts) == Algorithm::one_pass);
       shape.packed = false;
-      CHECK((choose(host, shape, tuned_on_hosts) == Algorithm::one_pass) ==
+      CHECK((choose(processor, shape, tuned_on_hosts) == Algorithm::one_pass) ==
             (n <= 8192 || (k > 128 && k <= n / 32)));
     }
   Shape ragged = make_shape<float>(100, 1 << 20, 100);
   ragged.ragged = true;
-  CHECK(choose(host, ragged, tuned_on_hosts) == Algorithm::one_pass);
+  CHECK(choose(processor, ragged, tuned_on_hosts) == Algorithm::one_pass);
 }
 
 TEST_CASE("a host without tuned implementations is given what a GPU without them is", "[choose]") {
   auto const chosen = [&](std::int64_t n, std::int64_t k) {
-    return choose(host, make_shape<float>(1, n, k), {});
+    return choose(processor, make_shape<float>(1, n, k), {});
   };
   CHECK(chosen(100, 10) == Algorithm::bisection);
   CHECK(chosen(8192, 65) == Algorithm::bisection);

@@ -48,7 +48,8 @@ struct DelegatePlan {
 
 /// log2 of the subrange's length by Rule 4 of Dr. Top-k (section 5.2).
 inline int delegate_rule_4(std::int64_t n, std::int64_t k) {
-  double const ratio = std::log2(static_cast<double>(n) / static_cast<double>(k));
+  double const selected = static_cast<double>(std::max<std::int64_t>(1, k));
+  double const ratio = std::log2(static_cast<double>(std::max<std::int64_t>(1, n)) / selected);
   return static_cast<int>(std::floor((delegate_tuning.constant + ratio) / 2));
 }
 

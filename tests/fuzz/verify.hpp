@@ -189,23 +189,32 @@ struct FillRows {
 /// The values of a call without indices, beside the verified ones of a call with both.
 struct VerifyValues {
   Scene s, with_indices;
-  long long*
-      differences;  ///< of each row; zero in the end, if the same values come in another order
+  /// Of each row; zero in the end, if the same values come in another order.
+  unsigned long long* differences;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t slot_of_all) const {
-    std::int64_t const r = slot_of_all / s.c.k, slot = slot_of_all % s.c.k;
+  KOKKOS_FUNCTION void operator()(std::int64_t part_of_all) const {
+    std::int64_t const r = part_of_all / parts_of_row(s.c);
+    std::int64_t const first = part_of_all % parts_of_row(s.c) * slots_together;
     Row const row = row_of(s.c, r);
+    std::int64_t const end = clipped(first + slots_together, row.selected);
     std::int64_t const worst = with_indices.worst[r];
-    if (slot >= row.selected || worst < 0) return;
-    std::uint64_t const found = s.value(r, slot), expected = with_indices.value(r, slot);
+    if (first >= end || worst < 0) return;
     std::uint64_t const last = s.key(r, row, worst);
-    if (s.c.options.sorted == Sorted::yes && !is_same(found, expected))
-      s.fail(Wrong::values_alone, r, slot, found, expected);
-    if (s.before(last, found) > 0) s.fail(Wrong::values_alone, r, slot, found, last);
-    add(r, digest(found, last) - digest(expected, last));
+    unsigned long long difference = 0;
+    for (std::int64_t slot = first; slot < end; ++slot) difference += difference_of(r, slot, last);
+    if (difference != 0) Kokkos::atomic_add(differences + r, difference);
   }
 
  private:
+  /// \param last  the worst selected key
+  KOKKOS_FUNCTION std::uint64_t difference_of(std::int64_t r, std::int64_t slot,
+                                              std::uint64_t last) const {
+    std::uint64_t const found = s.value(r, slot), expected = with_indices.value(r, slot);
+    if (s.c.options.sorted == Sorted::yes && !is_same(found, expected))
+      s.fail(Wrong::values_alone, r, slot, found, expected);
+    if (s.before(last, found) > 0) s.fail(Wrong::values_alone, r, slot, found, last);
+    return digest(found, last) - digest(expected, last);
+  }
   /// Of equal keys any may be selected if there is no rule.
   KOKKOS_FUNCTION bool is_same(std::uint64_t a, std::uint64_t b) const {
     return s.c.options.ties == Ties::any ? s.before(a, b) == 0 : a == b;
@@ -213,9 +222,6 @@ struct VerifyValues {
   KOKKOS_FUNCTION std::uint64_t digest(std::uint64_t value, std::uint64_t last) const {
     bool const any_would_do = s.c.options.ties == Ties::any && s.before(value, last) == 0;
     return any_would_do ? 1 : mix(value + 1);
-  }
-  KOKKOS_FUNCTION void add(std::int64_t r, std::uint64_t difference) const {
-    if (difference != 0) Kokkos::atomic_add(differences + r, static_cast<long long>(difference));
   }
 };
 

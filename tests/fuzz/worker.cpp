@@ -108,7 +108,7 @@ void Worker<Exec>::verify(Scene const& s) {
   Case const& c = s.c;
   launch("fuzz::verify_slots", c.rows * c.k, VerifySlots{s});
   if (c.has_indices()) {
-    launch("fuzz::find_worst", c.rows * FindWorst::parts(c), FindWorst{s});
+    launch("fuzz::find_worst", c.rows * parts_of_row(c), FindWorst{s});
     launch("fuzz::verify_others", mark_count(c), VerifyOthers{s});
   }
   if (c.has_counts()) launch("fuzz::verify_counts", c.rows, VerifyCounts{s});
@@ -200,11 +200,12 @@ void Worker<Exec>::verify_values(Case const& c) {
   both.way = Way::allocating;
   both.repeats = 1;
   call_and_verify(both, m_other, Spoil::nothing);
-  std::size_t const bytes = static_cast<std::size_t>(c.rows) * sizeof(long long);
-  auto* const differences = reinterpret_cast<long long*>(m_differences.reserve(m_exec, bytes));
+  std::size_t const bytes = static_cast<std::size_t>(c.rows) * sizeof(unsigned long long);
+  auto* const differences =
+      reinterpret_cast<unsigned long long*>(m_differences.reserve(m_exec, bytes));
   clear(differences, bytes, 0);
   VerifyValues const verification{scene_of(last, m_answer), scene_of(both, m_other), differences};
-  launch("fuzz::verify_values", c.rows * c.k, verification);
+  launch("fuzz::verify_values", c.rows * parts_of_row(c), verification);
   launch("fuzz::verify_values", c.rows, VerifyDifferences{verification});
 }
 
