@@ -9,6 +9,9 @@
 #include <ktopk/detail/workspace.hpp>
 #include <ktopk/explain.hpp>
 
+#if defined(KOKKOS_ENABLE_CUDA)
+#include "../backends/cuda/call_workspace.hpp"
+#endif
 #include "../backends/host/call_workspace.hpp"
 #include "../backends/host/memory.hpp"
 #include "call_rows.hpp"
@@ -203,20 +206,32 @@ void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> co
   select_with(*resolved.kernels[layout], exec, planned, resolved.options, buffer);
 }
 
+/// Calls body(buffer) with memory that is there until what the body enqueues is done.
+template <class Exec, class Body>
+void with_workspace(Exec const& exec, std::size_t bytes, Body const& body) {
+  if constexpr (is_host_space<Exec>) {
+    host::CallWorkspace const workspace(bytes);
+    body(workspace.data());
+  } else {
+#if defined(KOKKOS_ENABLE_CUDA)
+    if (cuda::WorkspacePool::is_supported(exec.cuda_device())) {
+      cuda::CallWorkspace const workspace(exec, bytes);
+      return body(workspace.data());
+    }
+#endif
+    Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"), bytes);
+    body(workspace.data());
+  }
+}
+
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options) {
   if (call.problem.shape.rows == 0) return;
   Asked const asked = asked_of(exec, call.problem, options);
   Kernel<Exec> const& kernel = kernel_for(exec, asked);
-  std::size_t const bytes = check_needed(call.function, bytes_with(kernel, asked));
-  if constexpr (is_host_space<Exec>) {
-    host::CallWorkspace const workspace(bytes);
-    select_with(kernel, exec, call, options, workspace.data());
-  } else {
-    Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
-        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"), bytes);
-    select_with(kernel, exec, call, options, workspace.data());
-  }
+  with_workspace(exec, check_needed(call.function, bytes_with(kernel, asked)),
+                 [&](std::byte* buffer) { select_with(kernel, exec, call, options, buffer); });
 }
 
 template <class Exec>

@@ -69,7 +69,7 @@ std::vector<Options> planned_options() {
 /// The sizes of a portable implementation where it supports the shape; a device's, too, where there is none.
 template <class Implementation>
 void plan_portable(Device const& device, Shape const& shape, Options const& options) {
-  if (!Implementation::supports(device, shape, options)) return;
+  if (Implementation::declines({device, shape, options}) != nullptr) return;
   if (shape.rows == 0 || shape.k == 0) return;
   CHECK(Implementation::workspace_bytes(device, shape, options) <=
         WorkspaceLayout::most + WorkspaceLayout::alignment);

@@ -95,6 +95,8 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   auto const check = [&] { verify(exec, c, keys, values, indices); };
   auto const time = [&](auto const& rows) {
     measure<Exec, T>(state, exec, c, keys, [] {}, [&] { plan(rows, values, indices); }, check);
+    report_calls_in_a_row(state, exec, "one_shot_",
+                          [&] { top_k(exec, rows, values, indices, options); });
   };
   if (c.lengths == Lengths::ragged)
     time(ragged_rows(exec, c, keys));

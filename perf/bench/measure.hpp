@@ -4,9 +4,13 @@
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
+
+#include <ktopk/detail/backend.hpp>
 
 #include "case.hpp"
 #include "evictor.hpp"
@@ -33,6 +37,30 @@ inline void report(benchmark::State& state, Summary const& time, Summary const& 
   state.counters["floor_best_us"] = 1e6 * bound.best;
   state.counters["over_floor"] = time.median / bound.median;
   state.counters["GB_per_s"] = 1e-9 * static_cast<double>(bytes) / time.median;
+}
+
+/// How long a call takes in a row of calls without a fence between them: the host's part, until all are enqueued, and the
+/// whole. Of hosts nothing is reported: there a call has ended when it returns.
+template <class Exec>
+void report_calls_in_a_row([[maybe_unused]] benchmark::State& state,
+                           [[maybe_unused]] Exec const& exec,
+                           [[maybe_unused]] std::string const& what,
+                           [[maybe_unused]] std::function<void()> const& call) {
+  if constexpr (!ktopk::detail::is_host_space<Exec>) {
+    using Clock = std::chrono::steady_clock;
+    constexpr int calls = 50, turns = 7;
+    std::vector<double> enqueued, done;
+    for (int turn = 0; turn < turns; ++turn) {
+      exec.fence();
+      auto const begin = Clock::now();
+      for (int i = 0; i < calls; ++i) call();
+      enqueued.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / calls);
+      exec.fence();
+      done.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / calls);
+    }
+    state.counters[what + "enqueue_us"] = 1e6 * summarize(enqueued).median;
+    state.counters[what + "back_to_back_us"] = 1e6 * summarize(done).median;
+  }
 }
 
 /// Finds the streaming bound of `keys`, then measures `call` again and again; `prepare` runs before every call and is
@@ -67,6 +95,7 @@ void measure(benchmark::State& state, Exec const& exec, Case const& c, KeyView<E
     bounds.push_back(timer.seconds([&] { reader.read(bound.way); }));
   }
   report(state, summarize(seconds), by_turns ? summarize(bounds) : bound.time, bytes);
+  report_calls_in_a_row(state, exec, "", call);
 }
 
 /// Calls visit(instance) for the backend of that name; false where this build does not measure it.
