@@ -68,10 +68,10 @@ foreach(source IN LISTS sources ITEMS "${ROOT}/backends/host/loops.cpp")
   check_without_kokkos("${source}")
 endforeach()
 
-# A portable implementation is one text: group.hpp and lane_group.hpp alone know a host's team, and the choice knows the
-# device.
+# A portable implementation is one text: group.hpp and lane_group.hpp alone know a host's team; the choice and the table
+# know the device.
 file(GLOB_RECURSE generic "${ROOT}/src/*.[ch]pp")
-list(FILTER generic EXCLUDE REGEX "/((lane_)?group[.]hpp|choose[.]cpp|cost_model[.]cpp|select[.]cpp)$")
+list(FILTER generic EXCLUDE REGEX "/((lane_)?group[.]hpp|choose[.]cpp|cost_model[.]cpp|kernel_table[.]hpp|select[.]cpp)$")
 list(LENGTH generic count)
 if(count LESS 15)
   message(FATAL_ERROR "only ${count} generic sources in ${ROOT}: is it the checkout?")

@@ -280,19 +280,21 @@ struct OrderedBitsScale {
   }
 };
 
-/// Maps the ranks from `low` to `high` to codes in their order, from 1 on and below `end`.
+/// Maps the ranks from `low` to `high` to codes in their order, from 1 on and below `end`. Better ranks share the code
+/// `end` and others 0: a rank never joins those of the interval.
 template <class OrderedBits>
 struct IntervalScale {
-  OrderedBits low;
+  OrderedBits low, high;
   int shift;
   unsigned end;
 
-  __device__ __forceinline__ IntervalScale(OrderedBits low_, OrderedBits high)
-      : low(low_),
-        shift(code_shift(static_cast<OrderedBits>(high - low_))),
-        end((*this)(high) + 1) {}
+  __device__ __forceinline__ IntervalScale(OrderedBits low_, OrderedBits high_)
+      : low(low_), high(high_), shift(code_shift(static_cast<OrderedBits>(high_ - low_))) {
+    end = (static_cast<unsigned>((high - low) >> shift)) + 2;
+  }
   __device__ __forceinline__ unsigned operator()(OrderedBits rank) const {
-    return static_cast<unsigned>((rank - low) >> shift) + 1;
+    unsigned const code = static_cast<unsigned>((rank - low) >> shift) + 1;
+    return rank < low ? 0 : rank > high ? end : code;
   }
 };
 

@@ -42,13 +42,15 @@ class RowSearch {
         m_first[i] = kept(m_lane + ((i ^ row_of_warp) % turns - i) * Lanes);
   }
 
-  /// Finds the k-th key, or the few keys that share its code.
+  /// Finds the k-th key, or the few keys that share its code. Whatever the keys, the loop ends after a dozen rounds of 64-bit
+  /// keys: every other of 16 cuts at least halves the interval of codes, so that a round leaves ranks that span 2^7 times
+  /// less, or equal ones, whose columns the next round parts. (A counter would cost the registers that are left.)
   __device__ __forceinline__ void run() {
     set_codes();
     bisect();
-#pragma unroll 1
-    for (int i = 0; i < most_narrowings && __any_sync(full_warp, is_crowded()); ++i) {
+    while (__any_sync(full_warp, is_crowded())) {
       narrow(is_crowded());
+      m_high = cut_at(m_high.pair);
       bisect_again();
     }
   }
@@ -624,11 +626,8 @@ class RowSearch {
     });
   }
 
-  /// A cut halves the interval of codes at least in every other of 16 rounds. So the ranks in it span 2^7 times less each
-  /// time, until they are equal; their columns are settled the next time.
-  static constexpr int most_narrowings = 8 * static_cast<int>(sizeof(OrderedBits)) / 7 + 3;
-
-  /// Gives the keys in the interval new codes: by their columns if the keys are equal, otherwise by their ranks.
+  /// Gives the keys in the interval new codes: by their columns if the keys are equal, otherwise by their ranks. Keys above
+  /// it have a code of their own, at its high end, where they are to be counted anew.
   __device__ __forceinline__ void narrow(bool crowded) {
     bool equal = m_equal;
     unsigned lanes = __ballot_sync(full_warp, crowded && !equal);
@@ -656,14 +655,13 @@ class RowSearch {
     if (low == high) return false;
     IntervalScale<OrderedBits> const scale(low, high);
     each_chunk_by_key([&](int j, Chunk<Bits> const& chunk) {
-#pragma unroll
-      for (int p = 2 * j; p < 2 * j + 2; ++p)
-        m_codes[p] = moved(m_codes[p], scale.end, [&](int i) {
-          int const in_chunk = p % 2 * 2 + i;
-          return column_of(j) + in_chunk < n() ? scale(read.rank(chunk.keys[in_chunk])) : 0;
-        });
+      OrderedBits ranks[4];
+      read(chunk, ranks);
+      m_codes[2 * j] = scale(ranks[0]) | scale(ranks[1]) << 16;
+      m_codes[2 * j + 1] = scale(ranks[2]) | scale(ranks[3]) << 16;
     });
-    begin_in_interval(scale.end);
+    if (n() < length) clear_padding();
+    begin(1, scale.end);
     return true;
   }
 
@@ -682,36 +680,25 @@ class RowSearch {
     return all == any;
   }
 
+  /// Keys above the interval stay above it. Padding, which may be in the interval, goes below.
   __device__ __forceinline__ void spread_columns() {
-    unsigned const end = n() + 1;
+    unsigned const from = m_low.code(), end = m_high.code(), above = n() + 1;
 #pragma unroll
-    for (int p = 0; p < Keys / 2; ++p)
-      m_codes[p] = moved(m_codes[p], end,
-                         [&](int i) { return code_of_column(column_of(p / 2) + p % 2 * 2 + i); });
-    begin_in_interval(end);
-  }
-
-  /// New codes of a pair. Keys above the interval stay above it, at `end`, and those below it are below.
-  /// \param inside  inside(i) is the code of key i if it is in the interval: below `end`, and 0 if it is padding
-  template <class Inside>
-  __device__ __forceinline__ unsigned moved(unsigned pair, unsigned end,
-                                            Inside const& inside) const {
-    unsigned const low = m_low.code(), high = m_high.code();
-    unsigned codes[2];
+    for (int p = 0; p < Keys / 2; ++p) {
+      unsigned codes[2];
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      unsigned const code = i == 0 ? pair & 0xffffu : pair >> 16;
-      codes[i] = code >= high ? end : code >= low ? inside(i) : 0;
+      for (int i = 0; i < 2; ++i) {
+        unsigned const code = i == 0 ? m_codes[p] & 0xffffu : m_codes[p] >> 16;
+        unsigned const of_column = code_of_column(column_of(p / 2) + p % 2 * 2 + i);
+        codes[i] = code >= end ? above : code >= from ? of_column : 0;
+      }
+      m_codes[p] = codes[0] | codes[1] << 16;
     }
-    return codes[0] | codes[1] << 16;
-  }
-  /// Begins the search in the new codes of the interval. Its ends have the counts that they had, but without the padding.
-  __device__ __forceinline__ void begin_in_interval(unsigned end) {
-    if (m_low.code() > 0 && n() == length)
+    if (from > 0 && n() == length)
       m_low.pair = twice(1);
     else
       m_low = all_keys();
-    m_high.pair = twice(end);
+    m_high.pair = twice(above);
     m_least = twice(1);
     m_linear = m_equal = false;
   }

@@ -58,17 +58,12 @@ struct Deal {
     head = static_cast<unsigned>(row.head);
     vectors = static_cast<unsigned>(row.vectors);
     unsigned const round = parts * threads;
-    batches = static_cast<int>((vectors + round * Vectors - 1) / (round * Vectors));
+    batches = 1;  // few: to count them takes less time than a division
+    while (static_cast<unsigned>(batches) * round * Vectors < vectors) ++batches;
     step = round * static_cast<unsigned>(batches);
     next = parts * line;
     first = threadIdx.x / line * next * static_cast<unsigned>(batches) + part * line +
             threadIdx.x % line;
-  }
-  /// How many threads of this block have a vector in the first batch.
-  __device__ unsigned holders(unsigned part) const {
-    unsigned const stride = next * static_cast<unsigned>(batches), before = part * line;
-    unsigned const behind = vectors > before ? vectors - before : 0;
-    return min(threads, behind / stride * line + min(behind % stride, line));
   }
   /// The place of vector v of a batch. Batches take turns line by line, so that each has its share of any part of the row.
   __device__ unsigned place(int batch, int v) const {
@@ -167,6 +162,8 @@ class ClusterSelection {
   __device__ void clear() const {
     Steps::clear();
     if (threadIdx.x < parts()) notes().sent[threadIdx.x] = 0;
+    if (threadIdx.x >= parts() && threadIdx.x < tuning.most_parts)
+      Steps::notes().limits[threadIdx.x] = 0;
     if (threadIdx.x == 0) notes().kept = 0;
   }
 
@@ -180,7 +177,8 @@ class ClusterSelection {
 
   // ---- threshold and pivots
 
-  /// Which of the samples, counted from the best, is the threshold.
+  /// Which of the samples, counted from the best, is the threshold. There are so many: with one batch each of the groups
+  /// has a vector but at most seven, and has_threshold leaves a tenth of at least 128; with more batches each thread has one.
   __device__ int order_of(Shares const& deal, int k) const {
     float const all = static_cast<float>(deal.vectors * width);
     float const share = 1.0f / static_cast<float>(parts() * static_cast<unsigned>(deal.batches));
@@ -194,7 +192,7 @@ class ClusterSelection {
 
   /// Finds the threshold and the pivots; called by the block that leads.
   __device__ void find_limits(Shares const& deal, Held const& tile, int k) const {
-    int const order = min(order_of(deal, k), static_cast<int>(deal.holders(part())));
+    int const order = order_of(deal, k);
     OrderedBits best = 0;
     bool const has = deal.place(0, 0) < deal.vectors;
     if (has) best = best_of(deal, tile);
@@ -398,7 +396,7 @@ class ClusterSelection {
   __device__ void offer(Bits key, unsigned position, CompositeKey threshold) const {
     CompositeKey const composite = m_batch.map(key, std::uint64_t{position});
     if (composite < threshold) return;
-    int const owner = Steps::owner_of(composite, m_batch.parts);
+    int const owner = Steps::owner_of(composite, 2 << highest_bit(parts() - 1));
     unsigned const slot = atomicAdd(&notes().sent[owner], 1u);
     if (slot < slots())
       send(composite, inbox() + part() * slots() + slot, &notes().composites_came, owner);

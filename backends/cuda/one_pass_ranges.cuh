@@ -431,12 +431,12 @@ class Ranges : public BlockOrder<CompositeKey, Threads> {
   }
 
   /// The number of pivots above the composite key.
+  /// \param owners  a power of two; if there are fewer, their limits are followed by zeros
   __device__ static int owner_of(CompositeKey composite, int owners) {
     int owner = 0;
 #pragma unroll 1
-    for (int step = owners > 1 ? 1 << highest_bit(static_cast<unsigned>(owners - 1)) : 0; step > 0;
-         step /= 2)
-      if (owner + step < owners && composite < notes().limits[owner + step - 1]) owner += step;
+    for (int step = owners / 2; step > 0; step /= 2)
+      if (composite < notes().limits[owner + step - 1]) owner += step;
     return owner;
   }
 
