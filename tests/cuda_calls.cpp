@@ -69,6 +69,8 @@ class Call {
 
   void enqueue() { m_plan(m_keys, m_values, m_indices); }
 
+  void enqueue_allocating() { top_k(m_exec, m_keys, m_values, m_indices, m_options); }
+
   void enqueue_in(Workspace<Kokkos::Cuda> const& workspace) {
     top_k(m_exec, m_keys, m_values, m_indices, m_options, workspace);
   }
@@ -261,6 +263,7 @@ TEST_CASE("a call throws std::runtime_error where CUDA refuses its kernel", "[ap
     // A stream that is captured must not be waited for; from then on it accepts nothing.
     CHECK(cudaStreamSynchronize(stream) != cudaSuccess);
     CHECK_THROWS_AS(call.enqueue(), std::runtime_error);
+    CHECK_THROWS_AS(call.enqueue_allocating(), std::runtime_error);
     CHECK(cudaStreamEndCapture(stream, &graph) != cudaSuccess);
     static_cast<void>(cudaGetLastError());
     call.enqueue();
@@ -288,6 +291,20 @@ TEST_CASE("a Plan is captured in a graph and replayed on other keys", "[api]") {
     }
     check(cudaGraphExecDestroy(replay));
     check(cudaGraphDestroy(graph));
+  });
+  validation.close();
+}
+
+TEST_CASE("a call that allocates its workspace returns while its stream is held", "[api]") {
+  Validation validation;
+  for_each_size({}, sizes, [&](Kokkos::Cuda const& exec, auto& call) {
+    call.set_keys(5);
+    call.enqueue_allocating();
+    exec.fence();
+    Hold hold(exec.cuda_stream());
+    call.enqueue_allocating();
+    CHECK(hold.release());
+    call.validate(validation, "held");
   });
   validation.close();
 }

@@ -60,15 +60,17 @@ class WorkspacePool {
 /// Profiling tools see this memory as they see a View's.
 class CallWorkspace {
  public:
-  /// \throws std::bad_alloc where the device has not so much memory
+  /// \throws std::bad_alloc where the device has not so much memory, std::runtime_error where it has failed
   CallWorkspace(Kokkos::Cuda const& exec, std::size_t bytes)
       : m_stream(exec.cuda_stream()), m_bytes(bytes) {
     if (bytes == 0) return;
     cudaMemPool_t const pool = WorkspacePool::of(exec.cuda_device());
-    if (cudaMallocFromPoolAsync(&m_data, bytes, pool, m_stream) != cudaSuccess) {
+    cudaError_t const error = cudaMallocFromPoolAsync(&m_data, bytes, pool, m_stream);
+    if (error == cudaErrorMemoryAllocation) {
       static_cast<void>(cudaGetLastError());
       throw std::bad_alloc();
     }
+    check(error, "workspace");
     Kokkos::Tools::allocateData(space(), label, m_data, bytes);
   }
   ~CallWorkspace() {
