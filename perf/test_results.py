@@ -11,6 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INDEX = "README.md"
 REPORT = "compare/report.md"  # of the runs beside it
+RUNS = "gpu-runs.csv"  # what was tested on a GPU, not measured
 LINE = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<machine>[^|]+) \| (?P<commit>[^|]+) \| (?P<shows>[^|]+) \| (?P<cited_by>[^|]+) \|$", re.MULTILINE)
 # A file, several as host-*.json, or the folder of a comparison.
 CITED = re.compile(r"[\w*./-]+[.]json|perf/results/[\w*./-]*\w")
@@ -21,7 +22,7 @@ def lines_of_index(folder):
 
 
 def files_of(folder):
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {INDEX, REPORT}
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {INDEX, REPORT, RUNS}
 
 
 def name_of(file):
