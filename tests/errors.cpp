@@ -8,6 +8,7 @@
 
 #include "support/bytes.hpp"
 #include "support/recorder.hpp"
+#include "support/rejects.hpp"
 #include "support/run.hpp"
 
 namespace ktopk::testing {
@@ -36,22 +37,6 @@ bool still_marked(View const& view) {
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), bytes_of(view));
   return std::all_of(host.data(), host.data() + host.size(),
                      [](unsigned char byte) { return byte == mark; });
-}
-
-/// Checks that the call throws std::invalid_argument, that its message has all parts, and that no kernel starts.
-template <class Call>
-void rejects(Call const& call, std::vector<std::string> const& parts) {
-  std::string message;
-  {
-    Recorder const record;
-    try {
-      call();
-      FAIL_CHECK("accepted");
-    } catch (std::invalid_argument const& error) { message = error.what(); }
-    CHECK(record.all(Event::Kind::kernel).empty());
-  }
-  for (std::string const& part : parts)
-    CHECK_THAT(message, Catch::Matchers::ContainsSubstring(part));
 }
 
 /// A row of 10 keys with outputs for 4, all marked.

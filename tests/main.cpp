@@ -8,22 +8,9 @@
 
 #include <ktopk/detail/testing.hpp>
 
+#include "support/device.hpp"
+
 namespace {
-
-// CTest's SKIP_RETURN_CODE for Catch2, "all tests skipped".
-constexpr int skipped = 4;
-
-bool device_present() {
-#ifdef KOKKOS_ENABLE_CUDA
-  int devices = 0;
-  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
-#elif defined(KOKKOS_ENABLE_HIP)
-  int devices = 0;
-  return hipGetDeviceCount(&devices) == hipSuccess && devices > 0;
-#else
-  return true;
-#endif
-}
 
 /// Two threads unless the environment sets another number: tests run side by side.
 Kokkos::InitializationSettings settings() {
@@ -51,9 +38,9 @@ int main(int argc, char** argv) {
   // Tests are listed on the machine that builds them, which need not have the device.
   if (wish.showHelp || wish.listTests || wish.listTags || wish.listReporters || wish.listListeners)
     return session.run();
-  if (!device_present()) {
+  if (!ktopk::testing::device_present()) {
     std::cerr << "no device for the Kokkos of this build: skipped\n";
-    return skipped;
+    return ktopk::testing::skipped;
   }
   Kokkos::ScopeGuard const kokkos(settings());
   int const status = session.run();

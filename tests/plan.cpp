@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/recorder.hpp"
+#include "support/rejects.hpp"
 #include "support/run.hpp"
 
 // What a Plan does with Views that have fewer rows than it was made for, or are not of its shape.
@@ -101,21 +102,6 @@ void run_quietly(Call const& call) {
   call();
   for (Event const& event : record.all(Event::Kind::allocation))
     CHECK(event.label.find("ktopk") == std::string::npos);
-}
-
-template <class Call>
-void rejects(Call const& call, std::vector<std::string> const& parts) {
-  std::string message;
-  {
-    Recorder const record;
-    try {
-      call();
-      FAIL_CHECK("accepted");
-    } catch (std::invalid_argument const& error) { message = error.what(); }
-    CHECK(record.all(Event::Kind::kernel).empty());
-  }
-  for (std::string const& part : parts)
-    CHECK_THAT(message, Catch::Matchers::ContainsSubstring(part));
 }
 
 using Exec = Kokkos::DefaultExecutionSpace;

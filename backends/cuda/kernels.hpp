@@ -7,7 +7,6 @@
 #include <ktopk/detail/backend.hpp>
 
 #include "bisection_launch.hpp"
-#include "bisection_tuning.hpp"
 #include "bitonic_launch.hpp"
 #include "delegate_launch.hpp"
 #include "one_pass_batch_launch.hpp"

@@ -27,8 +27,8 @@ struct Explanation {
   std::string kernel;  ///< its profiling label, or what begins the labels of its kernels
   Algorithm algorithm = Algorithm::automatic;  ///< automatic only where nothing runs
   bool tuned = false;  ///< whether it is of this backend, not of the portable ones
-  std::size_t workspace_bytes =
-      0;  ///< that this kernel needs; ktopk::workspace_bytes is for all layouts
+  /// What this kernel needs; ktopk::workspace_bytes is for all layouts.
+  std::size_t workspace_bytes = 0;
   /// The earlier lines of the algorithm that is wanted, and of radix where that serves in its place.
   std::vector<Declined> declined;
 };

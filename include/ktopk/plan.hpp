@@ -10,9 +10,9 @@
 
 namespace ktopk {
 
-/// Algorithm and workspace of a selection, decided once for many calls of one shape on one instance.
+/// Choose once, allocate once, run often.
 ///
-/// Construction chooses the kernels and allocates. A call enqueues them on the
+/// The constructor picks the kernels and allocates the workspace; a call enqueues kernels on the
 /// instance and does nothing else: no allocation, no fence, no read-back. A call can be captured in a
 /// CUDA graph and replayed. Calls of one Plan share its workspace, so they must follow each other on
 /// its instance; a call is not const, and one Plan does not serve two threads at a time. For the same reason a Plan
@@ -61,14 +61,14 @@ class Plan {
   void operator()(Keys const& keys, Values const& values, Indices const& indices) {
     run(keys, values, indices, nothing);
   }
+
   template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices,
-            detail::ViewOrNothing Wanted, detail::ViewOrNothing Counts>
+            detail::PerRowArgument Rows>
   void operator()(Keys const& keys, Values const& values, Indices const& indices,
-                  PerRow<Wanted, Counts> const& per_row) {
+                  Rows const& per_row) {
     run(keys, values, indices, per_row);
   }
 
-  Exec const& exec() const { return m_exec; }
   /// The algorithm that serves every call: never automatic, and radix if the requested one does not support the shape
   /// in every layout.
   Algorithm algorithm() const { return m_resolved.options.algorithm; }

@@ -81,9 +81,10 @@ constexpr void refuse_lone_option() {
 /// with the index -1 (largest value if unsigned) and the worst key: the lowest value or -infinity for
 /// Order::largest, the highest or +infinity for Order::smallest. No rows, n = 0 and k = 0 are valid.
 ///
-/// Cost: allocates no more than workspace_bytes(exec, shape, options) and frees it at its end. On hosts and on CUDA that
-/// fences nothing; on other devices it waits for the device, as Kokkos's deallocation does: there use a Plan or the
-/// overload with a workspace to stay asynchronous. On CUDA a pool keeps up to 256 MB for later calls. Reads the input once (one_pass) or two to five times (radix).
+/// Cost: allocates no more than workspace_bytes(exec, shape, options) and frees it at its end. On hosts, and on CUDA where
+/// the device has memory pools, that fences nothing; else it waits for the device, as Kokkos's deallocation does: there use
+/// a Plan or the overload with a workspace to stay asynchronous. On CUDA a pool keeps up to 256 MB for later calls. Reads
+/// the input once (one_pass) or two to five times (radix).
 /// \throws std::invalid_argument before any kernel, outputs untouched: k > n of uniform rows, extents
 ///         that disagree, outputs seen to overlap keys or each other, an index type too small for n
 template <detail::ExecutionSpace Exec, detail::KeyRows Keys, detail::ViewOrNothing Values,

@@ -6,27 +6,13 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "../support/device.hpp"
 #include "call.hpp"
 #include "run.hpp"
 #include "watchdog.hpp"
 
 namespace ktopk::fuzz {
 namespace {
-
-// CTest's SKIP_RETURN_CODE, as for the other tests.
-constexpr int skipped = 4;
-
-bool device_present() {
-#if defined(KOKKOS_ENABLE_CUDA)
-  int devices = 0;
-  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
-#elif defined(KOKKOS_ENABLE_HIP)
-  int devices = 0;
-  return hipGetDeviceCount(&devices) == hipSuccess && devices > 0;
-#else
-  return true;
-#endif
-}
 
 template <class Exec>
 int run_on_space(Settings const& settings) {
@@ -43,9 +29,9 @@ int run(Settings const& settings) {
 }
 
 int run_with_kokkos(Settings const& settings) {
-  if (!device_present()) {
+  if (!testing::device_present()) {
     std::fprintf(stderr, "no device for the Kokkos of this build: skipped\n");
-    return skipped;
+    return testing::skipped;
   }
   follow_kernels();
   Kokkos::InitializationSettings kokkos;
