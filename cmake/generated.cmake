@@ -22,8 +22,10 @@ foreach(header IN ITEMS version config commit)
   configure_file(include/ktopk/${header}.hpp.in include/ktopk/${header}.hpp @ONLY)
 endforeach()
 
-# Header-only code finds the sources under the same name here and where they are installed.
+# Header-only code, and code with kernels of its own, finds the sources under the same name here and where they are
+# installed.
+set(KTOPK_IMPLEMENTATION_FOLDERS runtime backends portable dispatch)
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include/ktopk/impl")
-foreach(folder IN ITEMS src backends)
+foreach(folder IN LISTS KTOPK_IMPLEMENTATION_FOLDERS)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/include/ktopk/impl/${folder}" SYMBOLIC)
 endforeach()

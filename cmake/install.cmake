@@ -6,7 +6,7 @@ install(DIRECTORY include/ktopk DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MA
 foreach(header IN ITEMS version config commit)
   install(FILES "${PROJECT_BINARY_DIR}/include/ktopk/${header}.hpp" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk)
 endforeach()
-install(DIRECTORY src backends DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl
+install(DIRECTORY ${KTOPK_IMPLEMENTATION_FOLDERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
 
 # What find_package(ktopk COMPONENTS ...) may ask for: what this build has of it.

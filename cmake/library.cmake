@@ -3,15 +3,16 @@
 
 include(CheckCXXCompilerFlag)
 
-set(sources
-  src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/explain.cpp src/info.cpp
-  src/select.cpp)
+set(call_sources
+  dispatch/calibration.cpp dispatch/checks.cpp dispatch/choose.cpp dispatch/cost_model.cpp dispatch/explain.cpp
+  dispatch/info.cpp dispatch/select.cpp portable/finish/arrange.cpp)
+set(sources ${call_sources})
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
-  list(APPEND sources src/algorithms/${algorithm}.cpp)
+  list(APPEND sources portable/${algorithm}/${algorithm}.cpp)
 endforeach()
 if(KTOPK_ENABLE_HOST_TUNED)
   foreach(algorithm IN LISTS KTOPK_HOST_ALGORITHMS)
-    list(APPEND sources backends/host/${algorithm}.cpp)
+    list(APPEND sources backends/host/${algorithm}/${algorithm}.cpp)
   endforeach()
 endif()
 
@@ -22,23 +23,24 @@ ktopk_kokkos_sources(ktopk ${sources})
 # translation unit; they are one in header-only code, too.
 if(KTOPK_HAS_CUDA)
   set_target_properties(ktopk PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(${call_sources} PROPERTIES UNITY_GROUP calls)
   set_source_files_properties(
-    src/arrange.cpp src/calibration.cpp src/checks.cpp src/choose.cpp src/cost_model.cpp src/explain.cpp src/info.cpp
-    src/select.cpp PROPERTIES UNITY_GROUP calls)
+    portable/bitonic/bitonic.cpp portable/delegate/delegate.cpp portable/heap/heap.cpp portable/queue/queue.cpp
+    portable/sort/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)
   set_source_files_properties(
-    src/algorithms/bitonic.cpp src/algorithms/delegate.cpp src/algorithms/heap.cpp src/algorithms/queue.cpp
-    src/algorithms/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)
-  set_source_files_properties(
-    backends/host/heap.cpp backends/host/one_pass.cpp backends/host/radix.cpp PROPERTIES UNITY_GROUP host)
+    backends/host/heap/heap.cpp backends/host/one_pass/one_pass.cpp backends/host/radix/radix.cpp
+    PROPERTIES UNITY_GROUP host)
 endif()
-# The loops of hosts include no Kokkos header, and the host's own compiler translates them.
-target_sources(ktopk PRIVATE backends/host/loops.cpp)
-# Else how fast they are, by a tenth, is up to what code comes before them.
-check_cxx_compiler_flag(-falign-loops=64 KTOPK_ALIGNS_LOOPS)
-if(KTOPK_ALIGNS_LOOPS)
-  set_source_files_properties(backends/host/loops.cpp PROPERTIES COMPILE_OPTIONS -falign-loops=64)
+if(KTOPK_ENABLE_HOST_TUNED)
+  # The loops of hosts include no Kokkos header, and the host's own compiler translates them.
+  target_sources(ktopk PRIVATE backends/host/loops.cpp)
+  # Else how fast they are, by a tenth, is up to what code comes before them.
+  check_cxx_compiler_flag(-falign-loops=64 KTOPK_ALIGNS_LOOPS)
+  if(KTOPK_ALIGNS_LOOPS)
+    set_source_files_properties(backends/host/loops.cpp PROPERTIES COMPILE_OPTIONS -falign-loops=64)
+  endif()
 endif()
-# Threads may have little stack (backends/host/thread_memory.hpp).
+# Threads may have little stack (runtime/thread_memory.hpp).
 # Without optimization, and under sanitizers, frames are larger.
 check_cxx_compiler_flag(-Wframe-larger-than=49152 KTOPK_WARNS_OF_FRAMES)
 if(KTOPK_WARNS_OF_FRAMES)

@@ -3,11 +3,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <ktopk/problem.hpp>
+#include <ktopk/core/problem.hpp>
 
 #include "backends/host/bulk_sink.hpp"
 #include "backends/host/in_order.hpp"
-#include "backends/host/radix_scan.hpp"
+#include "backends/host/radix/scan.hpp"
 
 // Whether an optimizer may reorder accesses to keys that are read and written as another type. Each function first
 // accesses memory as the caller does, then as the library does; its result shows the order of the two. None may be
@@ -18,18 +18,17 @@ using namespace ktopk::detail;
 namespace {
 
 template <class Bits>
-Problem<Bits> problem_of(void* keys, void* values, void* indices) {
-  Problem<Bits> problem{};
-  problem.shape = {1, 1, 1, static_cast<int>(sizeof(Bits))};
-  problem.keys = static_cast<Stored<Bits> const*>(keys);
-  problem.values = static_cast<Stored<Bits>*>(values);
-  problem.indices = indices;
+StoredProblem<Bits> problem_of(void* keys, void* values, void* indices) {
+  auto problem = make_stored_problem<Bits>(Shape{1, 1, 1, static_cast<int>(sizeof(Bits))});
+  problem.rows.keys = static_cast<Stored<Bits> const*>(keys);
+  problem.out.values = static_cast<Stored<Bits>*>(values);
+  problem.out.indices = indices;
   return problem;
 }
 
-[[gnu::noipa]] float value_after_store(Problem<std::uint32_t> const& problem, float* value) {
+[[gnu::noipa]] float value_after_store(StoredProblem<std::uint32_t> const& problem, float* value) {
   *value = 0;
-  problem.store(0, 0, 0x3f800000u, 0);
+  problem.out.store(0, 0, 0x3f800000u, 0);
   return *value;
 }
 
@@ -61,10 +60,11 @@ Problem<Bits> problem_of(void* keys, void* values, void* indices) {
   return *count;
 }
 
-[[gnu::noipa]] std::uint32_t key_after_change(Problem<std::uint32_t> const& problem, float* key) {
-  std::uint32_t const before = problem.row_keys(0)[0];
+[[gnu::noipa]] std::uint32_t key_after_change(StoredProblem<std::uint32_t> const& problem,
+                                              float* key) {
+  std::uint32_t const before = problem.rows.pointer(0)[0];
   *key = 1;
-  return problem.row_keys(0)[0] - before;
+  return problem.rows.pointer(0)[0] - before;
 }
 
 /// Sums the bits of keys that are `step` apart, before and after a change.

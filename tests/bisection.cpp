@@ -7,7 +7,7 @@
 #include <iterator>
 #include <set>
 
-#include "src/lane_group.hpp"
+#include "portable/group/lane_group.hpp"
 #include "support/algorithm.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/algorithms/bitonic_network.hpp"
+#include "portable/bitonic/network.hpp"
+#include "portable/run/launch.hpp"
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/calibration.hpp"
+#include "dispatch/calibration.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "src/choose.hpp"
+#include "dispatch/choose.hpp"
 #include "support/recorder.hpp"
 #include "support/run.hpp"
 #include "tools/scratch_folder.hpp"

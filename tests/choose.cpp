@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "src/choose.hpp"
+#include "dispatch/choose.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include "backends/cuda/choose.hpp"
-#include "src/tuned.hpp"
+#include "dispatch/tuned.hpp"
 
 // The choice is a pure function, so the choice for a GPU is tested without one, and that for many threads with few.
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/testing.hpp>
 
 #include "support/digest.hpp"
 #include "support/run.hpp"

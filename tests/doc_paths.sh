@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every file and folder of the tree that a Markdown page names exists: `src/select.cpp` from the root on, `select.cpp` and
-# `detail/backend.hpp` in quotes anywhere in the tree. Links are checked by docs/links.sh.
+# Every file and folder of the tree that a Markdown page names exists: `dispatch/select.cpp` from the root on, `select.cpp` and
+# `core/backend.hpp` in quotes anywhere in the tree. Links are checked by docs/links.sh.
 # usage: doc_paths.sh [FOLDER]
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <ktopk/detail/one_pass_plan.hpp>
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/one_pass_plan.hpp>
+#include <ktopk/core/testing.hpp>
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Compiles every public header alone and twice in one source; those of the ground that promise it, without Kokkos.
 
-set(without_kokkos options.hpp float16.hpp problem.hpp info.hpp detail/key_traits.hpp detail/macros.hpp
-  detail/ordered_bits.hpp
-  detail/testing.hpp detail/workspace.hpp)
+set(without_kokkos options.hpp float16.hpp problem.hpp info.hpp core/key_traits.hpp core/macros.hpp
+  core/ordered_bits.hpp
+  core/testing.hpp core/workspace.hpp)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include/ktopk"
   "${PROJECT_SOURCE_DIR}/include/ktopk/*.hpp")
 list(APPEND headers config.hpp version.hpp)

@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/host/heap_scan.hpp"
+#include "backends/host/heap/scan.hpp"
 #include "backends/host/prefilter.hpp"
-#include "backends/host/shares.hpp"
+#include "runtime/host_shares.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/host/pivot.hpp"
-#include "backends/host/radix_scan.hpp"
+#include "backends/host/radix/scan.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "backends/host/heap_scan.hpp"
+#include "backends/host/heap/scan.hpp"
 #include "backends/host/strided_maxima.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"

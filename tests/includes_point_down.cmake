@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DROOT=... -P: include/ includes no file of backends/ or src/, a backend none of src/ or of another backend, and
 # the sources with kernels or SIMD loops no header of Kokkos, not even through others. The generic implementations have
-# one text for every device: of them only src/group.hpp and src/lane_group.hpp know whether it is a host.
+# one text for every device: of them only portable/group/group.hpp and portable/group/lane_group.hpp know whether it is a host.
 cmake_minimum_required(VERSION 3.22)
 
 set(read 0)
 
 # The front header of ktopk::header_only ends with the sources.
-set(but "<ktopk/impl/src/header_only[.]hpp>")
+set(but "<ktopk/impl/dispatch/header_only[.]hpp>")
 
 # check(folder extensions forbidden why): no #include in the folder's files may match `forbidden`.
 function(check folder extensions forbidden why)
@@ -56,22 +56,19 @@ function(check_without_kokkos source)
   endwhile()
 endfunction()
 
-file(GLOB_RECURSE headers RELATIVE "${ROOT}/src" "${ROOT}/src/*.hpp")
-list(TRANSFORM headers REPLACE "[.]" "[.]")
-list(JOIN headers "|" headers)
-
-check(include "hpp;in" "backends/|src/|\"(${headers})\"|<(${headers})>" "the API layer includes nothing from the layers above")
-check(backends "hpp;cpp;cu;cuh" "src/|\"(${headers})\"|<(${headers})>|backends/|\"[.][.]/"
-  "a backend includes neither a generic implementation nor another backend")
+check(include "hpp;in" "(runtime|backends|portable|dispatch)/" "the API layer includes nothing from the layers above")
+check(runtime "hpp" "(backends|portable|dispatch)/" "threads and memory of hosts know no implementation")
+check(backends "hpp;cpp;cu;cuh" "(portable|dispatch)/|[.][.]/(host|cuda)/|\"backends/"
+  "a backend includes neither a portable implementation nor another backend")
+check(portable "hpp;cpp" "(backends|dispatch)/" "a portable implementation includes no backend and no dispatcher")
 file(GLOB_RECURSE sources "${ROOT}/backends/*.cu" "${ROOT}/backends/*.cuh")
 foreach(source IN LISTS sources ITEMS "${ROOT}/backends/host/loops.cpp")
   check_without_kokkos("${source}")
 endforeach()
 
-# A portable implementation is one text: group.hpp and lane_group.hpp alone know a host's team; the choice and the table
-# know the device.
-file(GLOB_RECURSE generic "${ROOT}/src/*.[ch]pp")
-list(FILTER generic EXCLUDE REGEX "/((lane_)?group[.]hpp|choose[.]cpp|cost_model[.]cpp|kernel_table[.]hpp|select[.]cpp)$")
+# A portable implementation is one text: groups and their launch alone know a host's team.
+file(GLOB_RECURSE generic "${ROOT}/portable/*.[ch]pp")
+list(FILTER generic EXCLUDE REGEX "/((lane_)?group|launch)[.]hpp$")
 list(LENGTH generic count)
 if(count LESS 15)
   message(FATAL_ERROR "only ${count} generic sources in ${ROOT}: is it the checkout?")

@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "src/kernel_table.hpp"
+#include "dispatch/kernel_table.hpp"
 #include "support/algorithm.hpp"
 #include "support/recorder.hpp"
 

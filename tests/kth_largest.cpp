@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/kth_largest.hpp"
+#include "portable/group/kth_largest.hpp"
 #include "support/inputs.hpp"
 
 // The k-th largest by a team of any size: here a team is threads of the host.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
 
-#include <ktopk/detail/backend.hpp>
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/backend.hpp>
+#include <ktopk/core/testing.hpp>
 
 #include "support/recorder.hpp"
 #include "support/run.hpp"

@@ -4,7 +4,7 @@
 #include <barrier>
 #include <thread>
 
-#include "src/algorithms/bisection_lanes.hpp"
+#include "portable/bisection/lanes.hpp"
 #include "support/run.hpp"
 
 // A device's lanes where there is no device: its teams are threads of the host, one team after the other.
@@ -70,15 +70,14 @@ Answer<T> solve_by_lanes(Question<T> const& question, Options const& options, La
   Answer<T> answer;
   answer.values.resize(static_cast<std::size_t>(rows * c.k));
   answer.indices.resize(static_cast<std::size_t>(rows * c.k));
-  Problem<Bits> problem{};
-  problem.shape = make_shape<T>(rows, c.n, c.k);
+  auto problem = make_stored_problem<Bits>(make_shape<T>(rows, c.n, c.k));
   problem.rank = make_ordered_bits_map<T>(options);
-  problem.keys = reinterpret_cast<Bits const*>(question.keys.data());
-  problem.key_row = c.n;
-  problem.values = reinterpret_cast<Bits*>(answer.values.data());
-  problem.indices = answer.indices.data();
-  problem.value_row = problem.index_row = c.k;
-  bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.keys) % 16 == 0;
+  problem.rows.keys = reinterpret_cast<Bits const*>(question.keys.data());
+  problem.rows.row_stride = c.n;
+  problem.out.values = reinterpret_cast<Bits*>(answer.values.data());
+  problem.out.indices = answer.indices.data();
+  problem.out.value_row = problem.out.index_row = c.k;
+  bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.rows.keys) % 16 == 0;
   KeyLoads const loads =
       is_aligned && c.n % most_in_chunk<Bits> == 0 ? KeyLoads::chunks : KeyLoads::keys;
   using Body = BisectHeldRows<Bits, CompositeKey, 8>;

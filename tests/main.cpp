@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/testing.hpp>
 
 #include "support/device.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/cuda/per_device.hpp"
+#include "backends/cuda/common/per_device.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

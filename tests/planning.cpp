@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
 
+#include <ktopk/core/one_pass_plan.hpp>
+#include <ktopk/core/workspace.hpp>
 #include <ktopk/detail/checks.hpp>
-#include <ktopk/detail/one_pass_plan.hpp>
-#include <ktopk/detail/workspace.hpp>
 
 #include <limits>
 #include <stdexcept>
 
-#include "src/algorithms/bisection.hpp"
-#include "src/algorithms/bitonic.hpp"
-#include "src/algorithms/bucket.hpp"
-#include "src/algorithms/delegate.hpp"
-#include "src/algorithms/heap.hpp"
-#include "src/algorithms/one_pass.hpp"
-#include "src/algorithms/queue.hpp"
-#include "src/algorithms/quick.hpp"
-#include "src/algorithms/radix.hpp"
-#include "src/algorithms/sample.hpp"
-#include "src/algorithms/sort.hpp"
-#include "src/choose.hpp"
+#include "dispatch/choose.hpp"
+#include "portable/bisection/bisection.hpp"
+#include "portable/bitonic/bitonic.hpp"
+#include "portable/bucket/bucket.hpp"
+#include "portable/delegate/delegate.hpp"
+#include "portable/heap/heap.hpp"
+#include "portable/one_pass/one_pass.hpp"
+#include "portable/queue/queue.hpp"
+#include "portable/quick/quick.hpp"
+#include "portable/radix/radix.hpp"
+#include "portable/sample/sample.hpp"
+#include "portable/sort/sort.hpp"
 #include "support/run.hpp"
 
 // The sizes that a host computes, at the limits of what the contract allows. A sanitizer sees what overflows.

@@ -11,12 +11,12 @@
 #include <numeric>
 #include <vector>
 
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/testing.hpp>
 
-#include "backends/host/radix_reading.hpp"
-#include "src/algorithms/radix_lists.hpp"
-#include "src/group.hpp"
-#include "src/key_batches.hpp"
+#include "backends/host/radix/reading.hpp"
+#include "portable/group/key_batches.hpp"
+#include "portable/radix/lists.hpp"
+#include "portable/run/launch.hpp"
 #include "support/recorder.hpp"
 #include "support/rows.hpp"
 
@@ -177,14 +177,13 @@ class ListedSelection {
     auto const all = static_cast<std::int64_t>(m_keys.size());
     Shape shape = make_shape<float>(rows(), ragged ? all : all / rows(), m_k);
     shape.ragged = ragged;
-    Problem<Bits> problem{};
-    problem.shape = shape;
+    auto problem = make_stored_problem<Bits>(shape);
     problem.rank = make_ordered_bits_map<float>(options);
-    problem.keys = reinterpret_cast<Bits const*>(m_keys.data());
-    problem.key_row = shape.n;
-    problem.indices = m_positions.data();
-    problem.index_row = m_k;
-    if (ragged) problem.offsets = {m_begins.data(), 1, 8};
+    problem.rows.keys = reinterpret_cast<Bits const*>(m_keys.data());
+    problem.rows.row_stride = shape.n;
+    problem.out.indices = m_positions.data();
+    problem.out.index_row = m_k;
+    if (ragged) problem.rows.offsets = {m_begins.data(), 1, 8};
     WorkspaceLayout sizes;
     host::RadixScratch<CompositeKey64>(sizes, device_of(exec), shape, true);
     m_memory.resize(sizes.bytes());

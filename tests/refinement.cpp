@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/refinement.hpp"
+#include "portable/refinement/refinement.hpp"
 #include "support/run.hpp"
 
 // bucket, sample and quick on rows that several groups share, where the refinement continues in lists and in radix.
@@ -71,17 +71,16 @@ class OneRow {
   using Bits = std::uint32_t;
 
  public:
-  using Work =
-      PartitionRefinement<Splitters, KeySource<Bits, CompositeKey64>, Bits, CompositeKey64>;
+  using Work = PartitionRefinement<Splitters, KeySource<StoredRows<Bits>, CompositeKey64>, Bits,
+                                   CompositeKey64>;
 
   OneRow(std::vector<float> keys, std::int64_t k, Device const& device)
       : m_keys(std::move(keys)), m_positions(static_cast<std::size_t>(k)) {
     std::int64_t const n = std::ssize(m_keys);
-    Problem<Bits> problem{};
-    problem.shape = make_shape<float>(1, n, k);
+    auto problem = make_stored_problem<Bits>(make_shape<float>(1, n, k));
     problem.rank = make_ordered_bits_map<float>(m_options);
-    problem.keys = reinterpret_cast<Bits const*>(m_keys.data());
-    problem.indices = m_positions.data();
+    problem.rows.keys = reinterpret_cast<Bits const*>(m_keys.data());
+    problem.out.indices = m_positions.data();
     m_source.problem = problem;
     m_source.map = make_composite_key_map<CompositeKey64>(problem.rank, n, m_options.ties);
     WorkspaceLayout sizes;
@@ -106,7 +105,7 @@ class OneRow {
   std::vector<float> m_keys;
   std::vector<std::int64_t> m_positions;
   std::vector<std::byte> m_memory;
-  KeySource<Bits, CompositeKey64> m_source{};
+  KeySource<StoredRows<Bits>, CompositeKey64> m_source{};
   RefinementScratch<CompositeKey64> m_scratch;
 };
 

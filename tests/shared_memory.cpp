@@ -2,7 +2,7 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "src/group.hpp"
+#include "portable/run/launch.hpp"
 #include "support/run.hpp"
 
 // Every launch of a portable implementation states on hosts, too, what shared memory a team of a device would need, and

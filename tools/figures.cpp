@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/detail/instantiate.hpp>
-#include <ktopk/detail/testing.hpp>
 #include <ktopk/info.hpp>
 #include <ktopk/plan.hpp>
 #include <limits>

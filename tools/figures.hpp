@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "src/calibration.hpp"
+#include "dispatch/calibration.hpp"
 
 namespace ktopk::tools {
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include <optional>
 
+#include <ktopk/core/problem.hpp>
 #include <ktopk/options.hpp>
-#include <ktopk/problem.hpp>
 
-#include "one_pass_layouts.hpp"
+#include "one_pass/layouts.hpp"
 
 // The choice among the tuned implementations, as data: the first line that fits the shape and whose algorithm serves it
 // counts. If there is none, the portable choice does.

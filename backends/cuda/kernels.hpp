@@ -4,22 +4,22 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
-#include <ktopk/detail/backend.hpp>
+#include <ktopk/core/backend.hpp>
 
-#include "bisection_launch.hpp"
-#include "bitonic_launch.hpp"
-#include "delegate_launch.hpp"
-#include "one_pass_batch_launch.hpp"
-#include "one_pass_cluster_launch.hpp"
-#include "one_pass_columns_launch.hpp"
-#include "one_pass_device_launch.hpp"
-#include "one_pass_held_launch.hpp"
-#include "one_pass_launch.hpp"
-#include "one_pass_layouts.hpp"
-#include "one_pass_warp_launch.hpp"
-#include "queue_launch.hpp"
-#include "radix_device_launch.hpp"
-#include "radix_launch.hpp"
+#include "bisection/launch.hpp"
+#include "bitonic/launch.hpp"
+#include "delegate/launch.hpp"
+#include "one_pass/block/launch.hpp"
+#include "one_pass/cluster/launch.hpp"
+#include "one_pass/columns/launch.hpp"
+#include "one_pass/device/launch.hpp"
+#include "one_pass/grid/launch.hpp"
+#include "one_pass/held/launch.hpp"
+#include "one_pass/layouts.hpp"
+#include "one_pass/warp/launch.hpp"
+#include "queue/launch.hpp"
+#include "radix/device_launch.hpp"
+#include "radix/launch.hpp"
 
 // The tuned kernels for Kokkos::Cuda: what each serves, what it needs, and how it is launched. `Kernels` has them in
 // order of preference. They are no kernels of Kokkos, so each call is a region with the kernel's label.
@@ -54,8 +54,8 @@ struct OnePassDevice {
     return one_pass_device_workspace_bytes(shape);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass_device(exec.cuda_device(), exec.cuda_stream(), problem, options, workspace);
   }
@@ -74,8 +74,8 @@ struct OnePassHeld {
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void*) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void*) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass_held(exec.cuda_device(), exec.cuda_stream(), problem, options);
   }
@@ -93,8 +93,8 @@ struct OnePassCluster {
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void*) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void*) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass_cluster(exec.cuda_device(), exec.cuda_stream(), problem, options);
   }
@@ -112,8 +112,8 @@ struct OnePassWarp {
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void*) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void*) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass_warp(exec.cuda_device(), exec.cuda_stream(), problem, options);
   }
@@ -133,8 +133,8 @@ struct OnePassColumns {
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void*) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void*) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass_columns(exec.cuda_device(), exec.cuda_stream(), problem, options);
   }
@@ -150,8 +150,8 @@ struct OnePassBatch {
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void*) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void*) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass_batch(exec.cuda_device(), exec.cuda_stream(), problem, options);
   }
@@ -166,8 +166,8 @@ struct OnePassGrid {
     return one_pass_workspace_bytes(shape, options);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     one_pass(exec.cuda_device(), exec.cuda_stream(), problem, options, workspace);
   }
@@ -185,8 +185,8 @@ struct BisectionRows {
   }
   static std::size_t workspace_bytes(Device const&, Shape const&, Options const&) { return 0; }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void*) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void*) {
     Kokkos::Profiling::ScopedRegion const region(label);
     bisection(exec.cuda_device(), exec.cuda_stream(), problem, options);
   }
@@ -205,8 +205,8 @@ struct RadixDevice {
     return radix_device_workspace_bytes(shape, options);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     radix_device(exec.cuda_device(), exec.cuda_stream(), problem, options, workspace);
   }
@@ -222,8 +222,8 @@ struct RadixGrid {
     return radix_workspace_bytes(device.concurrency, shape, options);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     radix(exec.cuda_device(), exec.concurrency(), exec.cuda_stream(), problem, options, workspace);
   }
@@ -240,8 +240,8 @@ struct BitonicParts {
     return bitonic_workspace_bytes(device.concurrency, shape);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     bitonic(exec.cuda_device(), exec.concurrency(), exec.cuda_stream(), problem, options,
             workspace);
@@ -259,8 +259,8 @@ struct QueueParts {
     return queue_workspace_bytes(device.concurrency, shape);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     queue(exec.cuda_device(), exec.concurrency(), exec.cuda_stream(), problem, options, workspace);
   }
@@ -281,8 +281,8 @@ struct DelegateRows {
     return delegate_workspace_bytes(device.concurrency, shape, options);
   }
   template <class Bits>
-  static void run(Kokkos::Cuda const& exec, Problem<Bits> const& problem, Options const& options,
-                  void* workspace) {
+  static void run(Kokkos::Cuda const& exec, StoredProblem<Bits> const& problem,
+                  Options const& options, void* workspace) {
     Kokkos::Profiling::ScopedRegion const region(label);
     delegate(exec.cuda_device(), exec.concurrency(), exec.cuda_stream(), problem, options,
              workspace);

@@ -6,8 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <ktopk/detail/counters.hpp>
-#include <ktopk/detail/selected.hpp>
+#include <ktopk/core/counters.hpp>
+#include <ktopk/core/selected.hpp>
 
 namespace ktopk::detail::host {
 

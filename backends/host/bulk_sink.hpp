@@ -3,16 +3,16 @@
 
 #include <cstdint>
 
-#include <ktopk/detail/selected.hpp>
+#include <ktopk/core/selected.hpp>
 
 namespace ktopk::detail::host {
 
 /// Stores many of the selected keys of a row at once.
 template <class Bits, class CompositeKey>
-struct BulkSink : SelectedSink<Bits, CompositeKey> {
-  using SelectedSink<Bits, CompositeKey>::problem;
-  using SelectedSink<Bits, CompositeKey>::map;
-  using SelectedSink<Bits, CompositeKey>::composites;
+struct BulkSink : SelectedSink<StoredRows<Bits>, CompositeKey> {
+  using SelectedSink<StoredRows<Bits>, CompositeKey>::problem;
+  using SelectedSink<StoredRows<Bits>, CompositeKey>::map;
+  using SelectedSink<StoredRows<Bits>, CompositeKey>::composites;
 
   /// Puts the keys at from[hits[0]], from[hits[1]] ..., where `from` is position `first` of the row.
   void put_hits(std::int64_t row, std::int64_t slot, Stored<Bits> const* from,
@@ -47,17 +47,18 @@ struct BulkSink : SelectedSink<Bits, CompositeKey> {
                 MakeKey const& key, MakePosition const& position) const {
     if (composites != nullptr)
       return put_all<CompositeKey>(composites + row * problem.shape.k + slot, 1, count, composite);
-    if (problem.values != nullptr)
-      put_all<Bits>(problem.values + row * problem.value_row + slot * problem.value_step,
-                    problem.value_step, count, key);
-    if (problem.indices == nullptr) return;
-    std::int64_t const at = row * problem.index_row + slot * problem.index_step;
+    if (problem.out.values != nullptr)
+      put_all<Bits>(
+          problem.out.values + row * problem.out.value_row + slot * problem.out.value_step,
+          problem.out.value_step, count, key);
+    if (problem.out.indices == nullptr) return;
+    std::int64_t const at = row * problem.out.index_row + slot * problem.out.index_step;
     if (problem.shape.index_bytes == 4)
-      put_all<std::uint32_t>(static_cast<std::uint32_t*>(problem.indices) + at, problem.index_step,
-                             count, position);
+      put_all<std::uint32_t>(static_cast<std::uint32_t*>(problem.out.indices) + at,
+                             problem.out.index_step, count, position);
     else
-      put_all<std::uint64_t>(static_cast<std::uint64_t*>(problem.indices) + at, problem.index_step,
-                             count, position);
+      put_all<std::uint64_t>(static_cast<std::uint64_t*>(problem.out.indices) + at,
+                             problem.out.index_step, count, position);
   }
   /// Takes a copy of `make`, which no store can change, so that it stays in registers.
   template <class T, class Make>

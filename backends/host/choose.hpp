@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <ktopk/detail/backend.hpp>
+#include <ktopk/core/backend.hpp>
 
 #include "rows_in_cache.hpp"
 

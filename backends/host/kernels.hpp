@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "heap.hpp"
-#include "one_pass.hpp"
-#include "radix.hpp"
+#include "heap/heap.hpp"
+#include "one_pass/one_pass.hpp"
+#include "radix/radix.hpp"
 
 // The tuned implementations for hosts, in order of preference.
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "../../runtime/thread_memory.hpp"
 #include "filters.hpp"
 #include "targets.hpp"
-#include "thread_memory.hpp"
 #if defined(KTOPK_HOST_TARGETS)
 #include "filter_avx2.hpp"
 #include "filter_vbmi2.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include <ktopk/detail/ordered_bits.hpp>
-#include <ktopk/detail/stored.hpp>
+#include <ktopk/core/ordered_bits.hpp>
+#include <ktopk/core/stored.hpp>
 
 // The inner loops of every host implementation: plain C++ that vectorizes. They are compiled for the processors of a
 // decade and selected at run time, so that a portable build is fast. Their source includes no Kokkos, so the host's own

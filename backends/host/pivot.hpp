@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "../../runtime/thread_memory.hpp"
 #include "loops.hpp"
-#include "thread_memory.hpp"
 
 // The pivot of a row that fits a host's caches: the rank that separates its selected keys from the others. A sample
 // leaves a part of the row, and radix with digits of two bits, which SIMD counts, finds the pivot in it. If more keys

@@ -5,11 +5,11 @@
 #include <functional>
 #include <numeric>
 
-#include <ktopk/detail/selected.hpp>
+#include <ktopk/core/selected.hpp>
 
+#include "../../runtime/host_threads.hpp"
 #include "bulk_sink.hpp"
 #include "in_order.hpp"
-#include "launch.hpp"
 #include "pivot.hpp"
 #include "scan.hpp"
 #include "store_selected.hpp"
@@ -102,7 +102,7 @@ struct RowsInCache {
 
   /// Selects from a short row, sorts, and stores.
   void operator()(std::int64_t row) const {
-    Problem<Bits> const& problem = sink.problem;
+    StoredProblem<Bits> const& problem = sink.problem;
     auto const k = static_cast<int>(problem.selected_count(row));
     if (k > 0) put(row, problem.shape.n, k);
     host::complete_row(problem, row, k);
@@ -111,16 +111,16 @@ struct RowsInCache {
   /// Puts the k > 0 best keys of a row of `count`, in any order unless the row is short. Returns false if it does not
   /// find them.
   bool put(std::int64_t row, std::int64_t length, int k) const {
-    Problem<Bits> const& problem = sink.problem;
+    StoredProblem<Bits> const& problem = sink.problem;
     auto const count = static_cast<int>(length);
     if (length > longest_short_row) {
       Found found(sink, row, nullptr);
-      return problem.key_step == 1 && select(problem.row_keys(row), count, k, found);
+      return problem.rows.step == 1 && select(problem.rows.pointer(row), count, k, found);
     }
-    ThreadArray<Bits> const packed(problem.key_step == 1 ? 0 : count);
+    ThreadArray<Bits> const packed(problem.rows.step == 1 ? 0 : count);
     ThreadArray<std::uint16_t> const places(k);
     Stored<Bits> const* const from =
-        neighbors(problem.row_keys(row), problem.key_step, count, packed.get());
+        neighbors(problem.rows.pointer(row), problem.rows.step, count, packed.get());
     Found found(sink, row, places.get());
     select(from, count, k, found);
     store(row, from, places.get(), k);

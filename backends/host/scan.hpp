@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "../../runtime/thread_memory.hpp"
 #include "loops.hpp"
-#include "thread_memory.hpp"
 
 // How a row is read: block by block, through the filter, for keys that may reach a threshold.
 

@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <ktopk/detail/counters.hpp>
+#include <ktopk/core/counters.hpp>
 
+#include "../../runtime/thread_memory.hpp"
 #include "loops.hpp"
-#include "thread_memory.hpp"
 
 // How one thread sorts composite keys and selects among them.
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include <ktopk/detail/merge_runs.hpp>
-#include <ktopk/detail/selected.hpp>
+#include <ktopk/core/merge_runs.hpp>
+#include <ktopk/core/selected.hpp>
 
-#include "launch.hpp"
+#include "../../runtime/host_threads.hpp"
 #include "sort.hpp"
 
 // The end of implementations for hosts: selected keys that lie in lists are sorted and stored.
@@ -15,9 +15,10 @@ namespace ktopk::detail::host {
 
 /// Completes a row that has its `real` selected keys: stores their number, and fills the rest of its slots.
 template <class Bits>
-void complete_row(Problem<Bits> const& problem, std::int64_t row, std::int64_t real) {
+void complete_row(StoredProblem<Bits> const& problem, std::int64_t row, std::int64_t real) {
   if (problem.counts) problem.counts.store(row, real);
-  for (std::int64_t slot = real; slot < problem.shape.k; ++slot) problem.store_missing(row, slot);
+  for (std::int64_t slot = real; slot < problem.shape.k; ++slot)
+    problem.out.store_missing(row, slot);
 }
 
 template <class Rows, class CompositeKey>
@@ -60,18 +61,20 @@ CompositeKey* sort_composite_keys(Exec const& exec, Rows const& rows, std::int64
 /// Sorts the selected keys of each row if there is a spare. Then it stores keys, positions and counts, and fills the
 /// slots that a short row leaves open.
 template <class Exec, class Bits, class CompositeKey>
-void arrange(Exec const& exec, Problem<Bits> const& problem,
+void arrange(Exec const& exec, StoredProblem<Bits> const& problem,
              CompositeKeyMap<Bits, CompositeKey> const& map,
              SelectedKeys<CompositeKey> const& selected) {
   Shape const& shape = problem.shape;
   CompositeKey const* composites = selected.composites;
   if (selected.spare != nullptr)
-    composites = host::sort_composite_keys(exec, SelectedRows<Bits>{problem}, shape.rows, shape.k,
-                                           selected.composites, selected.spare);
-  bool const complete = !problem.offsets && !problem.wanted && !problem.counts;
+    composites =
+        host::sort_composite_keys(exec, SelectedRows<StoredRows<Bits>>{problem}, shape.rows,
+                                  shape.k, selected.composites, selected.spare);
+  bool const complete = !problem.rows.offsets && !problem.wanted && !problem.counts;
   if (composites == nullptr && complete) return;
-  host::launch_each("ktopk::host::store", exec, shape.rows * shape.k,
-                    StoreSelected<Bits, CompositeKey>{{problem, map, nullptr}, composites});
+  host::launch_each(
+      "ktopk::host::store", exec, shape.rows * shape.k,
+      StoreSelected<StoredRows<Bits>, CompositeKey>{{problem, map, nullptr}, composites});
 }
 
 }  // namespace ktopk::detail::host

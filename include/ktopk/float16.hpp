@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include <ktopk/detail/macros.hpp>
+#include <ktopk/core/macros.hpp>
 
 /// \file
 /// 16-bit floating-point keys as storage: bits and conversions, no arithmetic. The same on every

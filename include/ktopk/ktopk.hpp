@@ -13,5 +13,5 @@
 #include <ktopk/version.hpp>
 
 #if defined(KTOPK_HEADER_ONLY)
-#include <ktopk/impl/src/header_only.hpp>
+#include <ktopk/impl/dispatch/header_only.hpp>
 #endif

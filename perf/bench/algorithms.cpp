@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/ktopk.hpp>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "dispatch/calibration.hpp"
 #include "measure.hpp"
-#include "src/calibration.hpp"
 #include "verify.hpp"
 
 namespace ktopk::perf {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ktopk/detail/backend.hpp>
+#include <ktopk/core/backend.hpp>
 
 #include "case.hpp"
 #include "evictor.hpp"

@@ -5,7 +5,7 @@
 
 #include "papers.hpp"
 #include "perf/bench/timing.hpp"
-#include "src/algorithms/delegate.hpp"
+#include "portable/delegate/delegate.hpp"
 
 // Dr. Top-k: how long the delegate vector and the concatenated vector are, counted at the paper's own sizes
 // on keys that are generated as they are read; and how good Rule 4's alpha is, by cost models and by time.

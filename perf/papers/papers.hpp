@@ -8,7 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <ktopk/detail/counters.hpp>
+#include <ktopk/core/counters.hpp>
 #include <ktopk/ktopk.hpp>
 
 // The papers' statements that do not depend on a machine, beside what is counted here; and one time.

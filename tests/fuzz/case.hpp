@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/options.hpp>
 
 #include "key_type.hpp"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include <ktopk/detail/macros.hpp>
+#include <ktopk/core/macros.hpp>
 #include <ktopk/options.hpp>
 
 /// What the keys are as numbers, written anew: nothing here comes from the library that is tested.

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <ktopk/detail/macros.hpp>
+#include <ktopk/core/macros.hpp>
 
 /// How a matrix lies in a buffer.
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ktopk/detail/macros.hpp>
+#include <ktopk/core/macros.hpp>
 
 /// Random numbers that are the same on every machine, on a device too.
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/testing.hpp>
 
 #include "busy.hpp"
 #include "call.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include <ktopk/detail/backend.hpp>
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/backend.hpp>
+#include <ktopk/core/testing.hpp>
 
 #include "call.hpp"
 #include "verify.hpp"

@@ -5,7 +5,7 @@
 /// so that rows can be filled in any order and by any number of threads, on a device too. No libm is used except in
 /// `normal`, so all others are the same on every machine.
 
-#include <ktopk/detail/macros.hpp>
+#include <ktopk/core/macros.hpp>
 #include <ktopk/float16.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// An independent implementation of the contract on the host: the answer of a top-k call, and the validation of an
-/// answer. It does not use ordered bits (include/ktopk/detail/ordered_bits.hpp), so an error there cannot hide here.
+/// answer. It does not use ordered bits (include/ktopk/core/ordered_bits.hpp), so an error there cannot hide here.
 /// Compiled once, for every key type.
 
 #include <ktopk/float16.hpp>

@@ -4,8 +4,8 @@
 /// From host vectors through the API and back.
 
 #include <ktopk/config.hpp>
-#include <ktopk/detail/backend.hpp>
-#include <ktopk/detail/testing.hpp>
+#include <ktopk/core/backend.hpp>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/ktopk.hpp>
 
 #include <Kokkos_Core.hpp>

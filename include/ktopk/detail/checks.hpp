@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
+#include <ktopk/core/problem.hpp>
 #include <ktopk/options.hpp>
-#include <ktopk/problem.hpp>
 
 // What the host checks of a call. All of these functions throw std::invalid_argument with the caller's name and the
 // wrong numbers. They are compiled in the library, because code that makes messages takes long to compile.

@@ -3,11 +3,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/core/problem.hpp>
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
 #include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
-#include <ktopk/problem.hpp>
 
 // Views end here: whatever their layout, strides and traits, they become a Problem of pointers and strides.
 
@@ -152,31 +152,33 @@ Call<bits_of<checked_key_type<Keys>>> collapse(char const* function, Keys const&
   using T = checked_key_type<Keys>;
   using Bits = bits_of<T>;
   Call<Bits> call{function, {}, {}};
-  Problem<Bits>& problem = call.problem;
+  StoredProblem<Bits>& problem = call.problem;
   problem.shape = shape_of(function, keys, values, indices, per_row);
   check_overlap(function, keys, values, indices, per_row);
   problem.rank = make_ordered_bits_map<T>(options);
-  problem.worst = worst_key<T>(options.order);
+  problem.out.worst = worst_key<T>(options.order);
+  problem.out.index_bytes = problem.shape.index_bytes;
+  problem.rows.n = problem.shape.n;
   Matrix const in = matrix_of(key_view(keys));
-  problem.keys = reinterpret_cast<Stored<Bits> const*>(key_view(keys).data());
-  problem.key_row = in.row_stride;
-  problem.key_step = in.column_stride;
+  problem.rows.keys = reinterpret_cast<Stored<Bits> const*>(key_view(keys).data());
+  problem.rows.row_stride = in.row_stride;
+  problem.rows.step = in.column_stride;
   if constexpr (!IsNothing<Values>) {
     Matrix const out = matrix_of(values);
-    problem.values = reinterpret_cast<Stored<Bits>*>(values.data());
-    problem.value_row = out.row_stride;
-    problem.value_step = out.column_stride;
+    problem.out.values = reinterpret_cast<Stored<Bits>*>(values.data());
+    problem.out.value_row = out.row_stride;
+    problem.out.value_step = out.column_stride;
   }
   if constexpr (!IsNothing<Indices>) {
     Matrix const out = matrix_of(indices);
-    problem.indices = indices.data();
-    problem.index_row = out.row_stride;
-    problem.index_step = out.column_stride;
+    problem.out.indices = indices.data();
+    problem.out.index_row = out.row_stride;
+    problem.out.index_step = out.column_stride;
   }
   if constexpr (is_ragged<Keys>) {
     static_assert(reachable<Exec, decltype(keys.offsets)>,
                   "ktopk: the execution space cannot access the memory of the offsets");
-    problem.offsets = integers_of(keys.offsets);
+    problem.rows.offsets = integers_of(keys.offsets);
   }
   if constexpr (is_per_row<Rows>) {
     if constexpr (!IsNothing<decltype(per_row.counts)>) {

@@ -60,15 +60,15 @@
 #endif
 
 // An implementation's `run` for every key width on one space.
-#define KTOPK_RUN_ON(Implementation, Space)                                                      \
-  template void Implementation::run(Space const&, Problem<std::uint8_t> const&, Options const&,  \
-                                    void*);                                                      \
-  template void Implementation::run(Space const&, Problem<std::uint16_t> const&, Options const&, \
-                                    void*);                                                      \
-  template void Implementation::run(Space const&, Problem<std::uint32_t> const&, Options const&, \
-                                    void*);                                                      \
-  template void Implementation::run(Space const&, Problem<std::uint64_t> const&, Options const&, \
-                                    void*);
+#define KTOPK_RUN_ON(Implementation, Space)                                            \
+  template void Implementation::run(Space const&, StoredProblem<std::uint8_t> const&,  \
+                                    Options const&, void*);                            \
+  template void Implementation::run(Space const&, StoredProblem<std::uint16_t> const&, \
+                                    Options const&, void*);                            \
+  template void Implementation::run(Space const&, StoredProblem<std::uint32_t> const&, \
+                                    Options const&, void*);                            \
+  template void Implementation::run(Space const&, StoredProblem<std::uint64_t> const&, \
+                                    Options const&, void*);
 
 // KTOPK_FOR_EACH_COMPOSITE_KEY(X, Space) expands to X(Space, Bits, CompositeKey) for the five pairs of key width and
 // composite key.

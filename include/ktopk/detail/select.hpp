@@ -6,8 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/core/problem.hpp>
 #include <ktopk/options.hpp>
-#include <ktopk/problem.hpp>
 
 // What the API's headers know of the library: the functions of the dispatcher. The compiled library contains them for
 // every enabled execution space and every key width.
@@ -22,7 +22,7 @@ namespace ktopk::detail {
 template <class Bits>
 struct Call {
   char const* function;
-  Problem<Bits> problem;
+  StoredProblem<Bits> problem;
   IntegerArray host_wanted;  ///< the k of each row, where only the host can read them
 };
 

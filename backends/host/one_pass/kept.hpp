@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+
+#include <ktopk/core/counters.hpp>
+#include <ktopk/core/one_pass_plan.hpp>
+#include <ktopk/core/selected.hpp>
+
+#include "../../../runtime/host_threads.hpp"
+#include "../appender.hpp"
+#include "../scan.hpp"
+
+// What one_pass keeps of its rows as it reads them, and whether that proves the result.
+
+namespace ktopk::detail::host {
+
+/// What the read keeps of each row.
+template <class CompositeKey>
+struct Kept {
+  Kept(WorkspaceLayout& layout, std::int64_t rows, OnePassPlan const& plan)
+      : capacity(plan.capacity),
+        thresholds(layout.take<CompositeKey>(rows)),
+        validations(layout.take<RowValidation>(rows)),
+        composites(layout.take<CompositeKey>(rows * plan.capacity)) {}
+
+  void begin(std::int64_t row, CompositeKey threshold) const {
+    thresholds[row] = threshold;
+    validations[row] = {0, false};
+  }
+  CompositeKey* row_composites(std::int64_t row) const { return composites + row * capacity; }
+
+  std::int64_t capacity;
+  CompositeKey* thresholds;
+  RowValidation* validations;
+  CompositeKey* composites;
+};
+
+/// How many parts of a row are read. There are more and smaller parts than elsewhere: if keys are sorted, a few parts
+/// hold all kept keys, and take longer than the others.
+inline std::int64_t keep_parts(Device const& device, Shape const& shape) {
+  std::int64_t const parts = host::parts_of_row(device, shape.rows, shape.n);
+  if (parts == 1) return parts;
+  constexpr std::int64_t short_part = std::int64_t{1} << 16;
+  return std::max(parts, std::min(shape.n / short_part, std::max<std::int64_t>(256, 4 * parts)));
+}
+
+/// The one read, of a part of a row. It keeps the composite keys that reach the threshold.
+template <class Bits, class CompositeKey>
+struct KeepReaching {
+  StoredProblem<Bits> problem;
+  CompositeKeyMap<Bits, CompositeKey> map;
+  std::int64_t parts;  // of a row
+  Kept<CompositeKey> kept;
+  HostLoops<Bits> loops;
+
+  void operator()(std::int64_t index) const {
+    std::int64_t const row = index / parts;
+    Range const range = part_of(problem.shape.n, index % parts, parts);
+    Appender<CompositeKey> out({kept.row_composites(row)}, &kept.validations[row].kept,
+                               kept.capacity);
+    CompositeKey const threshold = kept.thresholds[row];
+    auto const add = [&](int found, auto const& composite) {
+      out.add_reaching(found, threshold, composite);
+    };
+    for_each_side_of_ties(map, threshold, range.begin, range.end,
+                          [&](std::int64_t begin, std::int64_t end) {
+                            for_each_reaching_in_streams(
+                                loops, problem.rows.pointer(row), problem.rows.step, map, begin,
+                                end, [&] { return threshold; }, add);
+                          });
+    out.flush();
+    tally(Count::keys_read, range.end - range.begin);
+  }
+};
+
+/// Validates a row: the selected keys are among the kept ones if there are enough of these and the list held all.
+template <class Bits, class CompositeKey>
+struct Validate {
+  StoredProblem<Bits> problem;
+  bool is_refused;
+  Kept<CompositeKey> kept;
+  void operator()(std::int64_t row) const {
+    RowValidation& validation = kept.validations[row];
+    auto const listed = static_cast<std::int64_t>(validation.kept);
+    tally(Count::passes, 1);
+    tally(Count::composites_written, listed < kept.capacity ? listed : kept.capacity);
+    validation.proven =
+        !is_refused && listed >= problem.selected_count(row) && listed <= kept.capacity;
+  }
+};
+
+}  // namespace ktopk::detail::host

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "one_pass.hpp"
+
+#include <algorithm>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <ktopk/core/counters.hpp>
+#include <ktopk/core/testing.hpp>
+#include <ktopk/detail/instantiate.hpp>
+
+#include "../radix/select.hpp"
+#include "../store_selected.hpp"
+#include "kept.hpp"
+
+namespace ktopk::detail {
+namespace host {
+
+/// The sample of a row, `block` keys at a time.
+template <class Bits, class CompositeKey>
+struct TakeSample {
+  StoredProblem<Bits> problem;
+  CompositeKeyMap<Bits, CompositeKey> map;
+  std::int64_t samples;
+  CompositeKey* out;
+
+  static constexpr int block = 256;
+  static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
+
+  void operator()(std::int64_t index) const {
+    std::int64_t const row_blocks = blocks(samples);
+    std::int64_t const row = index / row_blocks, first = index % row_blocks * block;
+    std::int64_t const end = std::min(first + block, samples);
+    take(row, {problem.shape.n, samples}, {first, end});
+    tally(Count::keys_read, end - first);
+  }
+
+ private:
+  /// Reads samples, each of which misses all caches: the less there is between two reads, the more are in flight.
+  void take(std::int64_t row, Strata const& strata, Range range) const {
+    Stored<Bits> const* const keys = problem.rows.pointer(row);
+    std::int64_t const step = problem.rows.step;
+    std::int64_t places[block];
+    Bits found[block];
+    int const count = static_cast<int>(range.end - range.begin);
+    for (int i = 0; i < count; ++i) places[i] = strata.place(range.begin + i);
+    for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
+    CompositeKey* const to = out + row * samples + range.begin;
+    for (int i = 0; i < count; ++i) to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
+  }
+};
+
+template <class CompositeKey>
+struct FindThreshold {
+  CompositeKey* samples;
+  OnePassPlan plan;
+  Threshold forced;
+  Kept<CompositeKey> kept;
+
+  void operator()(std::int64_t row) const {
+    CompositeKey threshold = kth_composite(
+        samples + row * plan.samples, static_cast<int>(plan.samples), static_cast<int>(plan.order));
+    if (forced == Threshold::too_high) threshold = ~CompositeKey{0};
+    if (forced == Threshold::too_low) threshold = CompositeKey{0};
+    kept.begin(row, threshold);
+  }
+};
+
+template <class CompositeKey>
+struct OnePassLayout {
+  OnePassLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)
+      : layout(workspace),
+        plan(one_pass_plan(shape.n, shape.k)),
+        selected(layout, shape, options),
+        samples(layout.take<CompositeKey>(shape.rows * plan.samples)),
+        kept(layout, shape.rows, plan),
+        finish(layout, device, shape.rows, plan.capacity, 0, false),
+        fallback(layout, device, shape, false) {
+    fallback.longest_in_cache = longest_row_in_cache;
+  }
+
+  WorkspaceLayout layout;
+  OnePassPlan plan;
+  SelectedKeys<CompositeKey> selected;
+  CompositeKey* samples;
+  Kept<CompositeKey> kept;
+  RadixScratch<CompositeKey> finish;
+  RadixScratch<CompositeKey> fallback;
+};
+
+template <class Exec, class Bits, class CompositeKey>
+void keep_reaching(Exec const& exec, StoredProblem<Bits> const& problem,
+                   CompositeKeyMap<Bits, CompositeKey> const& map,
+                   OnePassLayout<CompositeKey> const& work) {
+  Shape const& shape = problem.shape;
+  OnePassPlan const& plan = work.plan;
+  Threshold const forced = forced_threshold;
+  std::int64_t const parts = host::keep_parts(device_of(exec), shape);
+  using Sample = TakeSample<Bits, CompositeKey>;
+  host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
+               Sample{problem, map, plan.samples, work.samples});
+  host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
+               FindThreshold<CompositeKey>{work.samples, plan, forced, work.kept});
+  host::launch(
+      "ktopk::host::one_pass::keep", exec, shape.rows * parts,
+      KeepReaching<Bits, CompositeKey>{problem, map, parts, work.kept, pick_host_loops<Bits>()});
+  host::launch_each("ktopk::host::one_pass::validate", exec, shape.rows,
+                    Validate<Bits, CompositeKey>{problem, forced == Threshold::too_low, work.kept});
+}
+
+/// Launches radix for unproven rows only if there are any, so that a profile shows it only then.
+template <class Exec, class Bits, class CompositeKey>
+void fall_back(Exec const& exec, KeySource<Bits, CompositeKey> const& unproven,
+               RadixScratch<CompositeKey> const& scratch,
+               BulkSink<Bits, CompositeKey> const& sink) {
+  if (!host::any_active(unproven, scratch.rows)) return;
+  Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::fallback");
+  host::radix_select(exec, unproven, scratch, sink);
+}
+
+/// Selects from rows that fit the cache of a thread; radix serves longer rows among ragged ones.
+template <class Exec, class Bits, class CompositeKey>
+void select_in_cache(Exec const& exec, StoredProblem<Bits> const& problem,
+                     CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+                     void* workspace) {
+  Kokkos::Profiling::ScopedRegion const region("ktopk::host::one_pass::in_cache");
+  RadixLayout<CompositeKey> work(workspace, device_of(exec), problem.shape, options);
+  work.scratch.longest_in_cache = longest_row_in_cache;
+  host::radix_select(
+      exec, KeySource<Bits, CompositeKey>{problem, map, nullptr, pick_host_loops<Bits>()},
+      work.scratch, BulkSink<Bits, CompositeKey>{problem, map, work.selected.composites});
+  host::arrange(exec, problem, map, work.selected);
+}
+
+/// How the rows of a shape are selected.
+enum class Way { short_rows, in_cache, shared };
+
+inline Way way_of(Device const& device, Shape const& shape) {
+  if (are_short_rows(shape)) return Way::short_rows;
+  bool const is_read_once = one_pass_serves(shape);
+  bool const in_cache = are_rows_in_cache(device, shape) && (shape.packed || !is_read_once);
+  return shape.ragged || in_cache ? Way::in_cache : Way::shared;
+}
+
+/// Selects from rows that threads share.
+template <class Exec, class Bits, class CompositeKey>
+void share_all(Exec const& exec, StoredProblem<Bits> const& problem,
+               CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+               void* workspace) {
+  OnePassLayout<CompositeKey> const work(workspace, device_of(exec), problem.shape, options);
+  host::keep_reaching(exec, problem, map, work);
+  BulkSink<Bits, CompositeKey> const sink{problem, map, work.selected.composites};
+  host::radix_select(
+      exec,
+      ListSource<Bits, CompositeKey>{problem, work.kept.composites, work.kept.capacity,
+                                     work.kept.validations, work.kept.thresholds},
+      work.finish, sink);
+  host::fall_back(
+      exec,
+      KeySource<Bits, CompositeKey>{problem, map, work.kept.validations, pick_host_loops<Bits>()},
+      work.fallback, sink);
+  host::arrange(exec, problem, map, work.selected);
+}
+
+template <class Exec, class Bits, class CompositeKey>
+void one_pass(Exec const& exec, StoredProblem<Bits> const& problem,
+              CompositeKeyMap<Bits, CompositeKey> const& map, Options const& options,
+              void* workspace) {
+  Shape const& shape = problem.shape;
+  Way const way = way_of(device_of(exec), shape);
+  if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
+  if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
+  host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
+               RowsInCache<Bits, CompositeKey>{
+                   {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+}
+
+}  // namespace host
+
+KTOPK_INLINE Reason OnePass<Host>::declines(Asked const& a) {
+  bool const serves =
+      a.shape.ragged || are_rows_in_cache(a.device, a.shape) || one_pass_serves(a.shape);
+  return serves ? nullptr : "k too large a part of long rows for a threshold from a sample";
+}
+
+KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Shape const& shape,
+                                                        Options const& options) {
+  switch (host::way_of(device, shape)) {
+    case host::Way::in_cache: return bytes_of<host::RadixLayout>(device, shape, options);
+    case host::Way::shared: return bytes_of<host::OnePassLayout>(device, shape, options);
+    default: return 0;
+  }
+}
+
+template <class Exec, class Bits>
+void OnePass<Host>::run(Exec const& exec, StoredProblem<Bits> const& problem,
+                        Options const& options, void* workspace) {
+  with_composite_key_type<Bits>(problem.shape.n, [&](auto composite) {
+    auto const map =
+        make_composite_key_map<decltype(composite)>(problem.rank, problem.shape.n, options.ties);
+    host::one_pass(exec, problem, map, options, workspace);
+  });
+}
+
+#define KTOPK_HOST_ONE_PASS(Space) KTOPK_RUN_ON(OnePass<Host>, Space)
+KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_HOST_ONE_PASS)
+#undef KTOPK_HOST_ONE_PASS
+
+}  // namespace ktopk::detail

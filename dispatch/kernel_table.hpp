@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <type_traits>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/core/backend.hpp>
+#include <ktopk/core/testing.hpp>
+
+#include "../portable/bisection/bisection.hpp"
+#include "../portable/bitonic/bitonic.hpp"
+#include "../portable/bucket/bucket.hpp"
+#include "../portable/delegate/delegate.hpp"
+#include "../portable/heap/heap.hpp"
+#include "../portable/one_pass/one_pass.hpp"
+#include "../portable/queue/queue.hpp"
+#include "../portable/quick/quick.hpp"
+#include "../portable/radix/radix.hpp"
+#include "../portable/sample/sample.hpp"
+#include "../portable/sort/sort.hpp"
+#include "tuned.hpp"
+
+// The table of an execution space: every implementation that may run there, in order of preference. The only file that
+// names all algorithms.
+
+namespace ktopk::detail {
+
+using PortableKernels =
+    KernelList<OnePass<Generic>, Radix<Generic>, Heap<Generic>, Bitonic<Generic>, Queue<Generic>,
+               Sort<Generic>, Bisection<Generic>, Bucket<Generic>, Quick<Generic>, Sample<Generic>,
+               Delegate<Generic>>;
+
+template <class Exec>
+struct TunedKernels {
+#if KTOPK_ENABLE_HOST_TUNED
+  using type = std::conditional_t<is_host_space<Exec>, host::Kernels, KernelList<>>;
+#else
+  using type = KernelList<>;
+#endif
+};
+#if KTOPK_ENABLE_CUDA_TUNED
+template <>
+struct TunedKernels<Kokkos::Cuda> {
+  using type = cuda::Kernels;
+};
+#endif
+
+template <class Exec, class Bits>
+using Run = void(Exec const&, StoredProblem<Bits> const&, Options const&, void*);
+
+/// A line of the table: an implementation by its functions. \see Implementation
+template <class Exec>
+struct Kernel {
+  Algorithm algorithm;
+  char const* label;
+  bool tuned;
+  Reason (*declines)(Asked const&);
+  std::size_t (*workspace_bytes)(Device const&, Shape const&, Options const&);
+  std::tuple<Run<Exec, std::uint8_t>*, Run<Exec, std::uint16_t>*, Run<Exec, std::uint32_t>*,
+             Run<Exec, std::uint64_t>*>
+      runs;
+
+  template <class Bits>
+  void run(Exec const& exec, StoredProblem<Bits> const& problem, Options const& options,
+           void* workspace) const {
+    std::get<Run<Exec, Bits>*>(runs)(exec, problem, options, workspace);
+  }
+};
+
+template <class Exec, class R>
+constexpr Kernel<Exec> line_of(bool tuned) {
+  static_assert(Implementation<R, Exec, std::uint32_t>);
+  Run<Exec, std::uint8_t>* const of_8 = &R::run;
+  Run<Exec, std::uint16_t>* const of_16 = &R::run;
+  Run<Exec, std::uint32_t>* const of_32 = &R::run;
+  Run<Exec, std::uint64_t>* const of_64 = &R::run;
+  return {R::algorithm,
+          R::label,
+          tuned,
+          &R::declines,
+          &R::workspace_bytes,
+          {of_8, of_16, of_32, of_64}};
+}
+
+template <class Exec, class... Tuned, class... Portable>
+constexpr auto table_of(KernelList<Tuned...>, KernelList<Portable...>) {
+  return std::array{line_of<Exec, Tuned>(true)..., line_of<Exec, Portable>(false)...};
+}
+
+template <class Exec>
+std::span<Kernel<Exec> const> kernels_of() {
+  static constexpr auto table =
+      table_of<Exec>(typename TunedKernels<Exec>::type{}, PortableKernels{});
+  return table;
+}
+
+/// Why a line of the table does not serve a call; nullptr if it does.
+template <class Exec>
+Reason reason_against(Kernel<Exec> const& kernel, Asked const& asked, Algorithm algorithm) {
+  if (kernel.algorithm != algorithm) return "another algorithm is chosen";
+  if (kernel.tuned && portable_alone) return "the portable implementations are forced";
+  return kernel.declines(asked);
+}
+
+template <class Exec>
+Kernel<Exec> const* first_of(Algorithm algorithm, Asked const& asked) {
+  for (Kernel<Exec> const& kernel : kernels_of<Exec>())
+    if (reason_against(kernel, asked, algorithm) == nullptr) return &kernel;
+  return nullptr;
+}
+
+}  // namespace ktopk::detail
