@@ -60,6 +60,11 @@ KTOPK_INLINE void check_planned(char const* function, Shape const& given, Shape 
   require_at_most(function, "the number of rows", given.rows, planned.rows);
   require_equal(function, "k", given.k, planned.k);
   require_equal(function, "the size of a key", given.key_bytes, planned.key_bytes);
+  if (given.computed != planned.computed || given.masked != planned.masked)
+    reject(function, std::string("computed and masked of the keys' shape are ") +
+                         std::to_string(given.computed) + " and " + std::to_string(given.masked) +
+                         ", but " + std::to_string(planned.computed) + " and " +
+                         std::to_string(planned.masked) + " of the Plan's");
   if (planned.ragged)
     require_at_most(function, "the number of keys of all rows", given.n, planned.n);
   else

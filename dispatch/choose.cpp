@@ -52,10 +52,10 @@ inline std::int64_t keys_of_selected(Device const& device, Shape const& shape) {
 /// \see perf/results/h200-portable.json, h100-ragged.json
 inline Algorithm choose_portable(Device const& device, Shape const& shape) {
   if (shape.ragged)
-    return bisection_serves_ragged(shape)  ? Algorithm::bisection
-           : one_pass_serves_ragged(shape) ? Algorithm::one_pass
-                                           : Algorithm::radix;
-  if (shape.n <= longest_held) return Algorithm::bisection;
+    return bisection_serves_ragged(shape) && !shape.computed ? Algorithm::bisection
+           : one_pass_serves_ragged(shape)                   ? Algorithm::one_pass
+                                                             : Algorithm::radix;
+  if (shape.n <= longest_held && !shape.computed) return Algorithm::bisection;
   bool const is_for_one_pass =
       one_pass_serves(shape) && shape.k <= shape.n / keys_of_selected(device, shape);
   return is_for_one_pass && !is_for_portable_radix(device, shape) ? Algorithm::one_pass

@@ -59,6 +59,7 @@ struct Kernel {
   Algorithm algorithm;
   char const* label;
   bool tuned;
+  bool serves_computed;  // keys that a functor makes
   Reason (*declines)(Asked const&);
   std::size_t (*workspace_bytes)(Device const&, Shape const&, Options const&);
   std::tuple<Run<Exec, std::uint8_t>*, Run<Exec, std::uint16_t>*, Run<Exec, std::uint32_t>*,
@@ -79,12 +80,10 @@ constexpr Kernel<Exec> line_of(bool tuned) {
   Run<Exec, std::uint16_t>* const of_16 = &R::run;
   Run<Exec, std::uint32_t>* const of_32 = &R::run;
   Run<Exec, std::uint64_t>* const of_64 = &R::run;
-  return {R::algorithm,
-          R::label,
-          tuned,
-          &R::declines,
-          &R::workspace_bytes,
-          {of_8, of_16, of_32, of_64}};
+  return {R::algorithm, R::label, tuned, requires {R::serves_computed;
+}
+, &R::declines, &R::workspace_bytes, { of_8, of_16, of_32, of_64 }
+};  // namespace ktopk::detail
 }
 
 template <class Exec, class... Tuned, class... Portable>
@@ -104,6 +103,7 @@ template <class Exec>
 Reason reason_against(Kernel<Exec> const& kernel, Asked const& asked, Algorithm algorithm) {
   if (kernel.algorithm != algorithm) return "another algorithm is chosen";
   if (kernel.tuned && portable_alone) return "the portable implementations are forced";
+  if (asked.shape.computed && !kernel.serves_computed) return "keys that a functor makes";
   return kernel.declines(asked);
 }
 

@@ -38,7 +38,8 @@ Algorithm wanted_algorithm(Exec const& exec, Asked const& asked) {
                               .radix = is_tuned(Algorithm::radix),
                               .heap = is_tuned(Algorithm::heap),
                               .queue = is_tuned(Algorithm::queue)};
-  if (!is_exact(asked.options)) return choose(asked.device, asked.shape, tuned);
+  if (!is_exact(asked.options) || asked.shape.computed)
+    return choose(asked.device, asked.shape, tuned);
   auto const calibrated = calibrated_figures(exec.name(), tuned.radix);
   return calibrated ? choose(asked.device, asked.shape, tuned, *calibrated)
                     : choose(asked.device, asked.shape, tuned);

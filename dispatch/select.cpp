@@ -9,25 +9,14 @@
 #include <ktopk/detail/select.hpp>
 #include <ktopk/explain.hpp>
 
-#if defined(KOKKOS_ENABLE_CUDA)
-#include "../backends/cuda/common/call_workspace.hpp"
-#endif
 #include "../portable/run/first_launch.hpp"
-#include "../runtime/host_memory.hpp"
-#include "../runtime/host_workspace.hpp"
 #include "call_rows.hpp"
 #include "resolve.hpp"
+#include "run_call.hpp"
 
 // The calls: their workspace, and how what serves them is run.
 
 namespace ktopk::detail {
-
-inline bool is_empty(Shape const& shape) { return shape.rows == 0 || shape.k == 0; }
-
-/// Bytes at the head of a workspace that hold a copy of a host's `wanted`.
-inline std::int64_t wanted_bytes(Shape const& shape) {
-  return shape.k_per_row ? shape.rows * static_cast<std::int64_t>(sizeof(std::int64_t)) : 0;
-}
 
 /// Bytes of a call that a kernel serves.
 template <class Exec>
@@ -117,45 +106,13 @@ Resolved<Exec> resolve(Exec const& exec, Shape const& shape, Options const& opti
   return resolved;
 }
 
-struct StoreNoCounts {
-  IntegerArray counts;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const { counts.store(row, 0); }
-};
-
-template <class Exec, class Bits>
-void run(Kernel<Exec> const& kernel, Exec const& exec, StoredProblem<Bits> const& problem,
-         Options const& options, void* workspace) {
-  if (problem.shape.k != 0) return kernel.run(exec, problem, options, workspace);
-  if (problem.counts)
-    Kokkos::parallel_for("ktopk::select::no_counts",
-                         Kokkos::RangePolicy<Exec>(exec, 0, problem.shape.rows),
-                         StoreNoCounts{problem.counts});
-}
-
-/// Makes an asynchronous copy of `wanted`, which only the host can read.
-template <class Exec>
-IntegerArray bring_wanted(Exec const& exec, std::int64_t rows, IntegerArray const& wanted,
-                          std::byte* buffer) {
-  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  auto const bytes = static_cast<std::size_t>(rows * wanted.bytes);
-  Kokkos::deep_copy(exec,
-                    Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged>(buffer, bytes),
-                    Kokkos::View<std::byte const*, Kokkos::HostSpace, Unmanaged>(
-                        static_cast<std::byte const*>(wanted.data), bytes));
-  return {buffer, 1, wanted.bytes};
-}
-
 /// \param buffer  of at least bytes_with
 template <class Exec, class Bits>
 void select_with(Kernel<Exec> const& kernel, Exec const& exec, Call<Bits> const& call,
                  Options const& options, std::byte* buffer) {
-  StoredProblem<Bits> problem = call.problem;
-  WorkspaceLayout layout(buffer);
-  auto* const wanted = layout.take<std::byte>(wanted_bytes(problem.shape));
-  if (call.host_wanted)
-    problem.wanted = bring_wanted(exec, problem.shape.rows, call.host_wanted, wanted);
-  UseHostMemory const use(HostMemory(layout, device_of(exec), problem.shape));
-  run(kernel, exec, problem, options, layout.take<std::byte>(1));
+  run_call(exec, call, buffer, [&](StoredProblem<Bits> const& problem, void* workspace) {
+    kernel.run(exec, problem, options, workspace);
+  });
 }
 
 template <class Exec, class Bits>
@@ -195,34 +152,12 @@ void select_in_batches(Exec const& exec, Call<Bits> call, Resolved<Exec> const& 
 template <class Exec, class Bits>
 void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> const& resolved,
                      std::byte* buffer) {
-  Call<Bits> planned = call;
-  Shape& shape = planned.problem.shape;
-  if (shape.ragged) planned.problem.rows.absent = resolved.shape.n - shape.n;
-  shape.n = planned.problem.rows.n = resolved.shape.n;
-  shape.k_per_row = resolved.shape.k_per_row;
+  Call<Bits> const planned = as_planned(call, resolved.shape);
+  Shape const& shape = planned.problem.shape;
   if (shape.rows != resolved.shape.rows) return select_in_batches(exec, planned, resolved, buffer);
   if (shape.rows == 0) return;
   auto const layout = static_cast<std::size_t>(layout_of(planned.problem));
   select_with(*resolved.kernels[layout], exec, planned, resolved.options, buffer);
-}
-
-/// Calls body(buffer) with memory that is there until what the body enqueues is done.
-template <class Exec, class Body>
-void with_workspace(Exec const& exec, std::size_t bytes, Body const& body) {
-  if constexpr (is_host_space<Exec>) {
-    host::CallWorkspace const workspace(bytes);
-    body(workspace.data());
-  } else {
-#if defined(KOKKOS_ENABLE_CUDA)
-    if (cuda::WorkspacePool::is_supported(exec.cuda_device())) {
-      cuda::CallWorkspace const workspace(exec, bytes);
-      return body(workspace.data());
-    }
-#endif
-    Kokkos::View<std::byte*, typename Exec::memory_space> const workspace(
-        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::workspace"), bytes);
-    body(workspace.data());
-  }
 }
 
 template <class Exec, class Bits>
@@ -232,6 +167,13 @@ void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& 
   Kernel<Exec> const& kernel = kernel_for(exec, asked);
   with_workspace(exec, check_needed(call.function, bytes_with(kernel, asked)),
                  [&](std::byte* buffer) { select_with(kernel, exec, call, options, buffer); });
+}
+
+template <class Exec>
+Served served_by(Exec const& exec, Shape const& shape, Options const& options) {
+  Asked const asked = asked_of(exec, shape, options, layout_of(shape));
+  Kernel<Exec> const& kernel = kernel_for(exec, asked);
+  return {kernel.algorithm, bytes_with(kernel, asked)};
 }
 
 template <class Exec>
@@ -264,6 +206,7 @@ Explanation explain(Exec const& exec, Shape const& shape, Options const& options
 #define KTOPK_SELECT(Space)                                                     \
   template Resolved<Space> resolve(Space const&, Shape const&, Options const&); \
   template std::size_t call_bytes(Space const&, Shape const&, Options const&);  \
+  template Served served_by(Space const&, Shape const&, Options const&);        \
   template Explanation explain(Space const&, Shape const&, Options const&);     \
   KTOPK_SELECT_BITS(Space, std::uint8_t)                                        \
   KTOPK_SELECT_BITS(Space, std::uint16_t)                                       \

@@ -59,6 +59,14 @@ inline constexpr bool is_ragged = false;
 template <class K, class O>
 inline constexpr bool is_ragged<Ragged<K, O>> = true;
 
+/// The execution space that reads keys in memory unless a call names another.
+template <class Keys>
+struct ExecOfKeys {
+  using type = typename Keys::execution_space;
+};
+template <class K, class O>
+struct ExecOfKeys<Ragged<K, O>> : ExecOfKeys<K> {};
+
 template <class T>
 inline constexpr bool is_per_row = false;
 template <class W, class C>
@@ -67,8 +75,15 @@ inline constexpr bool is_per_row<PerRow<W, C>> = true;
 template <class T>
 concept IsNothing = std::is_same_v<T, Nothing>;
 
+/// Whether keys are made by what <ktopk/computed.hpp> offers.
 template <class T>
-concept KeyRows = Kokkos::is_view_v<T> || is_ragged<T>;
+inline constexpr bool is_computed = false;
+
+template <class T>
+concept StoredKeys = Kokkos::is_view_v<T> || is_ragged<T>;
+
+template <class T>
+concept KeyRows = StoredKeys<T> || is_computed<T>;
 
 template <class T>
 concept ViewOrNothing = Kokkos::is_view_v<T> || IsNothing<T>;
@@ -78,20 +93,6 @@ concept PerRowArgument = is_per_row<T>;
 
 template <class T>
 concept ExecutionSpace = Kokkos::is_execution_space_v<T>;
-
-template <class Keys>
-auto const& key_view(Keys const& keys) {
-  if constexpr (is_ragged<Keys>)
-    return keys.keys;
-  else
-    return keys;
-}
-
-template <class Keys>
-using key_view_t = std::remove_cvref_t<decltype(key_view(std::declval<Keys const&>()))>;
-
-template <class Keys>
-using key_type = typename key_view_t<Keys>::non_const_value_type;
 
 }  // namespace detail
 }  // namespace ktopk

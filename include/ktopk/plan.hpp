@@ -91,7 +91,7 @@ class Plan {
     auto const call =
         detail::collapse<Exec>(function, keys, values, indices, per_row, m_resolved.options);
     detail::check_planned(function, call.problem.shape, m_resolved.shape);
-    detail::select_resolved(m_exec, call, m_resolved, m_workspace.data());
+    select_resolved(m_exec, call, m_resolved, m_workspace.data());
   }
 
   Exec m_exec;

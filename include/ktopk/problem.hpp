@@ -22,6 +22,8 @@ struct Shape {
   /// Whether neighbors in a row are neighbors in memory. Algorithm::automatic chooses an algorithm that suits such
   /// keys; no workspace depends on it.
   bool packed = true;
+  bool computed =
+      false;  ///< a functor makes the keys, or a mask leaves some: see <ktopk/computed.hpp>
   bool masked = false;  ///< rows may lack keys: a mask says which
 
   /// Keys of all rows together.

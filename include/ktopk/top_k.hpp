@@ -123,21 +123,21 @@ void top_k(Exec const& exec, Keys const& keys, Values const& values, Indices con
 
 /// The same on the default instance of the keys' execution space, with a fence before and after, as
 /// Kokkos's own algorithms do.
-template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
+template <detail::StoredKeys Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
 void top_k(Keys const& keys, Values const& values, Indices const& indices,
            Options const& options = {}) {
-  using Exec = typename detail::key_view_t<Keys>::execution_space;
+  using Exec = typename detail::ExecOfKeys<Keys>::type;
   Kokkos::fence("ktopk::top_k: before");
   detail::top_k_allocating(Exec(), keys, values, indices, nothing, options);
   Kokkos::fence("ktopk::top_k: after");
 }
 
 /// The same on the default instance, with a k for each row.
-template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices,
+template <detail::StoredKeys Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices,
           detail::PerRowArgument Rows>
 void top_k(Keys const& keys, Values const& values, Indices const& indices, Rows const& per_row,
            Options const& options = {}) {
-  using Exec = typename detail::key_view_t<Keys>::execution_space;
+  using Exec = typename detail::ExecOfKeys<Keys>::type;
   Kokkos::fence("ktopk::top_k: before");
   detail::top_k_allocating(Exec(), keys, values, indices, per_row, options);
   Kokkos::fence("ktopk::top_k: after");

@@ -24,6 +24,7 @@ template <>
 struct OnePass<Generic> {
   static constexpr Algorithm algorithm = Algorithm::one_pass;
   static constexpr char const* label = "ktopk::one_pass";
+  static constexpr bool serves_computed = true;
   static Reason declines(Asked const& a) {
     if (one_pass_serves(a.shape) || one_pass_serves_ragged(a.shape)) return nullptr;
     return a.shape.ragged ? "ragged rows that are short or select much of their keys"

@@ -71,6 +71,7 @@ template <>
 struct Radix<Generic> {
   static constexpr Algorithm algorithm = Algorithm::radix;
   static constexpr char const* label = "ktopk::radix";
+  static constexpr bool serves_computed = true;
   static Reason declines(Asked const&) { return nullptr; }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);

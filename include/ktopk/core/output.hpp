@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <ktopk/core/macros.hpp>
@@ -27,6 +28,13 @@ struct Output {
       static_cast<Stored<std::uint32_t>*>(indices)[at] = static_cast<std::uint32_t>(position);
     else
       static_cast<Stored<std::uint64_t>*>(indices)[at] = position;
+  }
+  Output without_first(std::int64_t rows) const {
+    Output rest = *this;
+    if (values != nullptr) rest.values += rows * value_row;
+    if (indices != nullptr)
+      rest.indices = static_cast<std::byte*>(indices) + rows * index_row * index_bytes;
+    return rest;
   }
   /// Fills a slot for which the row has no key. An index of all ones is -1, or the largest unsigned integer.
   KTOPK_FUNCTION void store_missing(std::int64_t row, std::int64_t slot) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -22,6 +23,9 @@ namespace ktopk::detail {
 ///     rows.begin(row)          where the row begins among the positions of all rows
 ///     rows.row(row)[i]         the bits of the key at a position: always the same ones. Kernels may ask several times.
 ///     rows.row(row).holds(i)   if it has gaps: whether there is a key at a position
+///     rows.row(row).lead(i)    how many keys key i lies behind an address that is a multiple of 64 keys; else 0
+///     rows.without_first(r)    the rows from row r on
+///     rows.with_room(n, a)     ragged: the same rows, taken for n positions of which `a` are absent
 template <class R>
 concept Rows = requires(R const& rows, std::int64_t i) {
   typename R::Bits;
@@ -88,6 +92,18 @@ struct StoredRows : RowBounds {
     return keys + (offsets ? begin(row) * step : row * row_stride);
   }
   KTOPK_FUNCTION StoredRow<Bits> row(std::int64_t row) const { return {pointer(row), step}; }
+  StoredRows without_first(std::int64_t rows) const {
+    StoredRows rest = *this;
+    if (!offsets && keys != nullptr) rest.keys += rows * row_stride;
+    rest.offsets = offsets.without_first(rows);
+    return rest;
+  }
+  StoredRows with_room(std::int64_t n_, std::int64_t absent_) const {
+    StoredRows planned = *this;
+    planned.n = n_;
+    planned.absent = absent_;
+    return planned;
+  }
   /// Whether the keys of a row lie further apart than the rows, as in LayoutLeft.
   bool are_side_by_side() const {
     auto const size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };

@@ -6,6 +6,7 @@
 #include <ktopk/core/problem.hpp>
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
+#include <ktopk/detail/sources.hpp>
 #include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
 
@@ -28,44 +29,13 @@ template <>
 struct KeyTraits<__nv_bfloat16> : FloatingKey<0x7f80u> {};
 #endif
 
-template <class Exec, class View>
-inline constexpr bool reachable =
-    Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
-
-/// Rows and columns of a View of rank 1 (one row) or 2, with its strides in elements.
-struct Matrix {
-  std::int64_t rows, columns, row_stride, column_stride;
-};
-
-template <class View>
-Matrix matrix_of(View const& view) {
-  static_assert(View::rank == 1 || View::rank == 2, "ktopk: Views have rank 1 or 2");
-  if constexpr (View::rank == 1)
-    return {1, static_cast<std::int64_t>(view.extent(0)), 0,
-            static_cast<std::int64_t>(view.stride(0))};
-  else
-    return {static_cast<std::int64_t>(view.extent(0)), static_cast<std::int64_t>(view.extent(1)),
-            static_cast<std::int64_t>(view.stride(0)), static_cast<std::int64_t>(view.stride(1))};
-}
-
-template <class View>
-IntegerArray integers_of(View const& view) {
-  using Integer = typename View::non_const_value_type;
-  static_assert(View::rank == 1 && std::is_integral_v<Integer> && std::is_signed_v<Integer> &&
-                    (sizeof(Integer) == 4 || sizeof(Integer) == 8),
-                "ktopk: offsets, wanted and counts are rank-1 Views of int32 or int64");
-  return {const_cast<Integer*>(view.data()), static_cast<std::int64_t>(view.stride(0)),
-          static_cast<int>(sizeof(Integer))};
-}
-
 template <class Exec, class Keys, class Values, class Indices>
 constexpr void check_types() {
-  using T = key_type<Keys>;
+  using T = typename Source<Keys>::Key;
   require_key_type<T>();
-  static_assert(reachable<Exec, key_view_t<Keys>>,
-                "ktopk: the execution space cannot access the memory of the keys");
+  Source<Keys>::template check<Exec>();
   static_assert(!(IsNothing<Values> && IsNothing<Indices>), "ktopk: neither values nor indices");
-  constexpr int output_rank = is_ragged<Keys> ? 2 : static_cast<int>(key_view_t<Keys>::rank);
+  constexpr int output_rank = Source<Keys>::output_rank;
   if constexpr (!IsNothing<Values>) {
     static_assert(!std::is_const_v<typename Values::value_type>,
                   "ktopk: values are const, but they are an output");
@@ -90,14 +60,7 @@ constexpr void check_types() {
 template <class Keys, class Values, class Indices, class Rows>
 Shape shape_of(char const* function, Keys const& keys, Values const& values, Indices const& indices,
                Rows const& per_row) {
-  Matrix const in = matrix_of(key_view(keys));
-  Shape shape{in.rows, in.columns, 0, static_cast<int>(sizeof(key_type<Keys>)), 8};
-  shape.packed = in.column_stride == 1 || in.columns < 2;
-  if constexpr (is_ragged<Keys>) {
-    check_offsets(function, keys.offsets.extent(0));
-    shape.rows = static_cast<std::int64_t>(keys.offsets.extent(0)) - 1;
-    shape.ragged = true;
-  }
+  Shape shape = Source<Keys>::shape(function, keys);
   if constexpr (!IsNothing<Indices>) {
     shape.k = matrix_of(indices).columns;
     shape.index_bytes = static_cast<int>(sizeof(typename Indices::value_type));
@@ -135,34 +98,25 @@ void check_overlap(char const* function, Keys const& keys, Values const& values,
     if constexpr (!IsNothing<decltype(per_row.counts)>)
       count_extent = extent_of("counts", per_row.counts);
   check_disjoint(function,
-                 {extent_of("keys", key_view(keys)), value_extent, index_extent, count_extent});
+                 {Source<Keys>::keys_extent(keys), value_extent, index_extent, count_extent});
 }
-
-/// The type of the keys. Another takes the place of one that check_types refuses, so that the compiler says no more.
-template <class Keys>
-using checked_key_type = std::conditional_t<Key<key_type<Keys>>, key_type<Keys>, double>;
 
 /// Checks everything that the host can see, and returns a call without Views.
 template <class Exec, class Keys, class Values, class Indices, class Rows>
-Call<bits_of<checked_key_type<Keys>>> collapse(char const* function, Keys const& keys,
-                                               Values const& values, Indices const& indices,
-                                               Rows const& per_row, Options const& options) {
+CallOf<source_rows<Keys>> collapse(char const* function, Keys const& keys, Values const& values,
+                                   Indices const& indices, Rows const& per_row,
+                                   Options const& options) {
   check_types<Exec, Keys, Values, Indices>();
   check_options(function, options);
-  using T = checked_key_type<Keys>;
+  using T = source_key<Keys>;
   using Bits = bits_of<T>;
-  Call<Bits> call{function, {}, {}};
-  StoredProblem<Bits>& problem = call.problem;
-  problem.shape = shape_of(function, keys, values, indices, per_row);
+  Shape const shape = shape_of(function, keys, values, indices, per_row);
+  CallOf<source_rows<Keys>> call{function, {shape, Source<Keys>::rows(keys)}, {}};
+  auto& problem = call.problem;
   check_overlap(function, keys, values, indices, per_row);
   problem.rank = make_ordered_bits_map<T>(options);
   problem.out.worst = worst_key<T>(options.order);
   problem.out.index_bytes = problem.shape.index_bytes;
-  problem.rows.n = problem.shape.n;
-  Matrix const in = matrix_of(key_view(keys));
-  problem.rows.keys = reinterpret_cast<Stored<Bits> const*>(key_view(keys).data());
-  problem.rows.row_stride = in.row_stride;
-  problem.rows.step = in.column_stride;
   if constexpr (!IsNothing<Values>) {
     Matrix const out = matrix_of(values);
     problem.out.values = reinterpret_cast<Stored<Bits>*>(values.data());
@@ -174,11 +128,6 @@ Call<bits_of<checked_key_type<Keys>>> collapse(char const* function, Keys const&
     problem.out.indices = indices.data();
     problem.out.index_row = out.row_stride;
     problem.out.index_step = out.column_stride;
-  }
-  if constexpr (is_ragged<Keys>) {
-    static_assert(reachable<Exec, decltype(keys.offsets)>,
-                  "ktopk: the execution space cannot access the memory of the offsets");
-    problem.rows.offsets = integers_of(keys.offsets);
   }
   if constexpr (is_per_row<Rows>) {
     if constexpr (!IsNothing<decltype(per_row.counts)>) {

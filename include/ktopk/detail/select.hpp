@@ -19,12 +19,16 @@ struct Explanation;
 namespace ktopk::detail {
 
 /// A call without Views.
-template <class Bits>
-struct Call {
+template <Rows R>
+struct CallOf {
   char const* function;
-  StoredProblem<Bits> problem;
+  Problem<R> problem;
   IntegerArray host_wanted;  ///< the k of each row, where only the host can read them
 };
+
+/// A call whose keys lie in memory.
+template <class Bits>
+using Call = CallOf<StoredRows<Bits>>;
 
 /// A line of the table of what may run on an execution space.
 template <class Exec>
@@ -63,6 +67,14 @@ void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> co
 /// The same in a buffer that it allocates and frees.
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options);
+
+/// The algorithm that serves a call whose keys are computed, in the caller's own file, and its workspace.
+struct Served {
+  Algorithm algorithm;
+  std::size_t bytes;
+};
+template <class Exec>
+Served served_by(Exec const& exec, Shape const& shape, Options const& options);
 
 template <class Exec>
 Explanation explain(Exec const& exec, Shape const& shape, Options const& options);

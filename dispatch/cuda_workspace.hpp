@@ -9,8 +9,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "device.hpp"
-#include "per_device.hpp"
+#include "../backends/cuda/common/device.hpp"
+#include "../backends/cuda/common/per_device.hpp"
 
 // The workspace that a call on CUDA allocates for itself: memory of CUDA's stream-ordered allocator. It is taken and given
 // back in the order of the stream, so the host waits for nothing, where freeing a View waits for the device.
