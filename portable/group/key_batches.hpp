@@ -176,19 +176,12 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, Row const& r
                                                              visit, settle);
 }
 
-/// The same for keys in memory.
-template <int most = 0, class Group, class Bits, class Visit, class Settle>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, StoredRow<Bits> const& row,
-                                                Range range, Visit const& visit,
-                                                Settle const& settle) {
-  constexpr bool is_less_than_vector = most > 0 && most < keys_per_vector<Bits>;
-  if (row.step != 1 || is_less_than_vector)
-    return for_each_spread_batch<(most > 0 && most < 8 ? most : 8)>(row, range, group.rank(),
-                                                                    group.size(), visit, settle);
-  constexpr int vectors =
-      is_less_than_vector ? 1 : (most > 0 ? most : keys_per_batch<Bits>) / keys_per_vector<Bits>;
+/// The same for keys that lie side by side in memory.
+template <int vectors, class Group, class Bits, class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_packed_batch(Group const& group, Stored<Bits> const* keys,
+                                                       Range range, Visit const& visit,
+                                                       Settle const& settle) {
   constexpr std::int64_t width = keys_per_vector<Bits>;
-  Stored<Bits> const* const keys = row.keys;
   std::int64_t const length = range.end - range.begin;
   auto const place = reinterpret_cast<std::uintptr_t>(keys + range.begin) / sizeof(Bits);
   std::int64_t const before = (width - static_cast<std::int64_t>(place % width)) % width;
@@ -201,6 +194,19 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, StoredRow<Bi
   });
   for_each_vector_batch<vectors, Group, Bits>(group, keys, range.begin + head, count, visit,
                                               settle);
+}
+
+/// The same for keys in memory.
+template <int most = 0, class Group, class Bits, class Visit, class Settle>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_batch(Group const& group, StoredRow<Bits> const& row,
+                                                Range range, Visit const& visit,
+                                                Settle const& settle) {
+  constexpr int vectors = (most > 0 ? most : keys_per_batch<Bits>) / keys_per_vector<Bits>;
+  if constexpr (vectors > 0)
+    if (row.step == 1)
+      return for_each_packed_batch<vectors, Group, Bits>(group, row.keys, range, visit, settle);
+  for_each_spread_batch<(most > 0 && most < 8 ? most : 8)>(row, range, group.rank(), group.size(),
+                                                           visit, settle);
 }
 
 inline constexpr int composites_at_once = 8;

@@ -42,14 +42,20 @@ constexpr std::int64_t composite_positions(Shape const& shape) {
 template <class Bits>
 using StoredProblem = Problem<StoredRows<Bits>>;
 
-/// A selection of these sizes, without keys and outputs.
-template <class Bits>
-constexpr StoredProblem<Bits> make_stored_problem(Shape const& shape) {
-  StoredProblem<Bits> problem{};
-  problem.shape = shape;
-  problem.rows.n = shape.n;
+/// A selection of these sizes and keys, without outputs.
+template <Rows R>
+constexpr Problem<R> make_problem(Shape const& shape, R const& rows) {
+  Problem<R> problem{shape, rows, {}, {}, {}, {}};
   problem.out.index_bytes = shape.index_bytes;
   return problem;
+}
+
+/// The same without keys.
+template <class Bits>
+constexpr StoredProblem<Bits> make_stored_problem(Shape const& shape) {
+  StoredRows<Bits> rows;
+  rows.n = shape.n;
+  return make_problem(shape, rows);
 }
 
 }  // namespace ktopk::detail

@@ -111,12 +111,11 @@ CallOf<source_rows<Keys>> collapse(char const* function, Keys const& keys, Value
   using T = source_key<Keys>;
   using Bits = bits_of<T>;
   Shape const shape = shape_of(function, keys, values, indices, per_row);
-  CallOf<source_rows<Keys>> call{function, {shape, Source<Keys>::rows(keys)}, {}};
+  CallOf<source_rows<Keys>> call{function, make_problem(shape, Source<Keys>::rows(keys)), {}};
   auto& problem = call.problem;
   check_overlap(function, keys, values, indices, per_row);
   problem.rank = make_ordered_bits_map<T>(options);
   problem.out.worst = worst_key<T>(options.order);
-  problem.out.index_bytes = problem.shape.index_bytes;
   if constexpr (!IsNothing<Values>) {
     Matrix const out = matrix_of(values);
     problem.out.values = reinterpret_cast<Stored<Bits>*>(values.data());
