@@ -19,7 +19,7 @@ namespace {
 
 template <class Bits>
 StoredProblem<Bits> problem_of(void* keys, void* values, void* indices) {
-  auto problem = make_stored_problem<Bits>(Shape{1, 1, 1, static_cast<int>(sizeof(Bits))});
+  auto problem = make_stored_problem<Bits>(ktopk::Shape{1, 1, 1, static_cast<int>(sizeof(Bits))});
   problem.rows.keys = static_cast<Stored<Bits> const*>(keys);
   problem.out.values = static_cast<Stored<Bits>*>(values);
   problem.out.indices = indices;
