@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
   auto const host_positions = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), positions);
 
   int const tokens = 1000, experts = 256;
-  Biased const biased{{"scores", tokens, experts}, {"bias", experts}};
+  Biased const biased{Kokkos::View<float**, Exec::memory_space>("scores", tokens, experts),
+                      Array<float>("bias", experts)};
   Kokkos::View<int**, Exec::memory_space> chosen("chosen", tokens, 8);
   Kokkos::deep_copy(exec, Kokkos::subview(biased.bias, 200), 1.0f);
   ktopk::top_k(exec, ktopk::generate<float>(tokens, experts, biased), ktopk::nothing, chosen);
