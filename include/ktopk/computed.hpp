@@ -16,9 +16,9 @@
 /// include this header there alone.
 ///
 /// A functor is called on the device: it has a const operator() marked KOKKOS_FUNCTION, as KOKKOS_LAMBDA makes one. It is
-/// pure: of the same arguments it always makes the same key. It is called at most six times for a position: once where
-/// one_pass reads it, once more for each sample and where the key is selected, and for each pass of radix, which serves
-/// where one_pass does not.
+/// pure: of the same arguments it always makes the same key. It is called several times for a position: where the key is
+/// read, once more where it is sampled and where it is selected, and in each pass of radix, which serves where one_pass does
+/// not.
 
 namespace ktopk {
 
