@@ -60,6 +60,8 @@ void select_resolved(Exec const& exec, CallOf<R> const& given, Resolved<Exec> co
                      std::byte* buffer) {
   CallOf<R> call = as_planned(given, resolved.shape);
   std::int64_t& rows = call.problem.shape.rows;
+  if (rows > 0 && rows == resolved.shape.rows)
+    return run_computed(resolved.options.algorithm, exec, call, resolved.options, buffer);
   while (rows > 0) {
     CallOf<R> batch = call;
     Served served = served_by(exec, batch.problem.shape, resolved.options);

@@ -38,7 +38,8 @@ struct HostMemory {
   /// The size of a part: ordered bits and composite keys of a row, and a group's shared memory.
   static std::int64_t bytes_for(Shape const& shape) {
     std::int64_t const key = shape.key_bytes;
-    auto const composite = static_cast<std::int64_t>(composite_key_bytes(shape.key_bytes, shape.n));
+    auto const composite =
+        static_cast<std::int64_t>(composite_key_bytes(shape.key_bytes, composite_positions(shape)));
     std::int64_t const row =
         std::min<std::int64_t>(shape.n, 8192) * std::max(4 * key + 8, 2 * composite + key);
     return (row + 255) / 256 * 256 + 64 * 1024;
