@@ -5,8 +5,8 @@ include(CheckCXXCompilerFlag)
 
 set(call_sources
   dispatch/calibration.cpp dispatch/checks.cpp dispatch/choose.cpp dispatch/cost_model.cpp dispatch/explain.cpp
-  dispatch/info.cpp dispatch/select.cpp portable/finish/arrange.cpp)
-set(sources ${call_sources})
+  dispatch/find_ranks.cpp dispatch/info.cpp dispatch/select.cpp portable/finish/arrange.cpp)
+set(sources ${call_sources} dispatch/find_reaching.cpp portable/ranks/ranks.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources portable/${algorithm}/${algorithm}.cpp)
 endforeach()

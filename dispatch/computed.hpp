@@ -10,7 +10,10 @@
 #include "../portable/finish/arrange_kernels.hpp"
 #include "../portable/one_pass/kernels.hpp"
 #include "../portable/radix/kernels.hpp"
+#include "../portable/ranks/kernels.hpp"
 #include "call_rows.hpp"
+#include "find_ranks.hpp"
+#include "find_reaching.hpp"
 #include "run_call.hpp"
 
 // Calls whose keys are computed: the library decides, and the caller's file has the kernels.
@@ -73,6 +76,30 @@ void select_resolved(Exec const& exec, CallOf<R> const& given, Resolved<Exec> co
     run_computed(served.algorithm, exec, batch, resolved.options, buffer);
     call = without_first_rows(call, batch.problem.shape.rows);
   }
+}
+
+template <class Exec, ComputedRows R>
+void find_ranks_in(Exec const& exec, RankCall<R> const& call, std::byte* buffer, std::size_t size) {
+  run_ranks_in(exec, call, buffer, size);
+}
+template <class Exec, ComputedRows R>
+void find_ranks_allocating(Exec const& exec, RankCall<R> const& call) {
+  run_ranks_allocating(exec, call);
+}
+
+template <class Exec, ComputedRows R>
+void find_reaching_in(Exec const& exec, ReachingCall<R> const& call, std::byte* buffer,
+                      std::size_t size) {
+  run_reaching_in(exec, call, buffer, size);
+}
+template <class Exec, ComputedRows R>
+void find_reaching_allocating(Exec const& exec, ReachingCall<R> const& call) {
+  run_reaching_allocating(exec, call);
+}
+
+template <class Exec, ComputedRows R>
+void count_by_bounds(Exec const& exec, CountCall<R> const& call) {
+  run_count(exec, call);
 }
 
 }  // namespace ktopk::detail

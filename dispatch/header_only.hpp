@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-// All of the library for ktopk::header_only, which includes it as <ktopk/impl/src/header_only.hpp>.
+// All of the library for ktopk::header_only, which includes it as <ktopk/impl/dispatch/header_only.hpp>.
 
 #include <ktopk/config.hpp>
 
@@ -21,6 +21,7 @@
 #include "../portable/queue/queue.cpp"
 #include "../portable/quick/quick.cpp"
 #include "../portable/radix/radix.cpp"
+#include "../portable/ranks/ranks.cpp"
 #include "../portable/sample/sample.cpp"
 #include "../portable/sort/sort.cpp"
 #include "calibration.cpp"
@@ -28,5 +29,7 @@
 #include "choose.cpp"
 #include "cost_model.cpp"
 #include "explain.cpp"
+#include "find_ranks.cpp"
+#include "find_reaching.cpp"
 #include "info.cpp"
 #include "select.cpp"

@@ -12,6 +12,7 @@
 #include <Kokkos_Bitset.hpp>
 #include <Kokkos_Core.hpp>
 
+#include "support/copies.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 
@@ -25,27 +26,12 @@ using Memory = Exec::memory_space;
 
 template <class T>
 Kokkos::View<T*, Memory> on_device(std::vector<T> const& from) {
-  Kokkos::View<T*, Memory> to("ktopk::tests::keys", from.size());
-  Kokkos::deep_copy(
-      to, Kokkos::View<T const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-              from.data(), from.size()));
-  return to;
+  return copied_to<Memory>(from);
 }
-
 template <class T, class Layout = Kokkos::LayoutRight>
 Kokkos::View<T**, Layout, Memory> on_device(std::vector<T> const& from, std::int64_t rows,
                                             std::int64_t n) {
-  Kokkos::View<T**, Layout, Memory> to("ktopk::tests::keys", rows, n);
-  auto const host = Kokkos::create_mirror_view(to);
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t i = 0; i < n; ++i) host(r, i) = from[r * n + i];
-  Kokkos::deep_copy(to, host);
-  return to;
-}
-
-template <class View>
-auto on_host(View const& view) {
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  return copied_to<Memory, Layout>(from, rows, n);
 }
 
 /// What rows hold: keys, and which of their positions exist.
@@ -193,14 +179,6 @@ struct SetSome {
     if (some(0, i)) bits.set(static_cast<unsigned>(i));
   }
 };
-
-template <class T>
-std::vector<T> filled(Input input, std::int64_t rows, std::int64_t n) {
-  std::vector<T> keys(static_cast<std::size_t>(rows * n));
-  for (std::int64_t r = 0; r < rows; ++r)
-    fill(keys.data() + r * n, input, n, static_cast<std::uint64_t>(r + 1));
-  return keys;
-}
 
 template <class T, class F>
 std::vector<T> mapped(auto const& keys, F const& f) {

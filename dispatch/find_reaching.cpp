@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "find_reaching.hpp"
+
+#include <ktopk/detail/instantiate.hpp>
+
+namespace ktopk::detail {
+
+template <class Exec>
+std::size_t reaching_bytes(Exec const& exec, Shape const& shape) {
+  return reaching_bytes_on(device_of(exec), shape);
+}
+
+template <class Exec, class Bits>
+void find_reaching_in(Exec const& exec, ReachingCall<StoredRows<Bits>> const& call,
+                      std::byte* buffer, std::size_t size) {
+  run_reaching_in(exec, call, buffer, size);
+}
+
+template <class Exec, class Bits>
+void find_reaching_allocating(Exec const& exec, ReachingCall<StoredRows<Bits>> const& call) {
+  run_reaching_allocating(exec, call);
+}
+
+template <class Exec, class Bits>
+void count_by_bounds(Exec const& exec, CountCall<StoredRows<Bits>> const& call) {
+  run_count(exec, call);
+}
+
+#define KTOPK_REACHING_BITS(Space, Bits)                                                          \
+  template void find_reaching_in(Space const&, ReachingCall<StoredRows<Bits>> const&, std::byte*, \
+                                 std::size_t);                                                    \
+  template void find_reaching_allocating(Space const&, ReachingCall<StoredRows<Bits>> const&);    \
+  template void count_by_bounds(Space const&, CountCall<StoredRows<Bits>> const&);
+#define KTOPK_REACHING(Space)                                      \
+  template std::size_t reaching_bytes(Space const&, Shape const&); \
+  KTOPK_REACHING_BITS(Space, std::uint8_t)                         \
+  KTOPK_REACHING_BITS(Space, std::uint16_t)                        \
+  KTOPK_REACHING_BITS(Space, std::uint32_t)                        \
+  KTOPK_REACHING_BITS(Space, std::uint64_t)
+KTOPK_INSTANTIATE(KTOPK_REACHING)
+#undef KTOPK_REACHING
+#undef KTOPK_REACHING_BITS
+
+}  // namespace ktopk::detail

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/computed.hpp>
+#include <ktopk/order_statistics.hpp>
+#include <ktopk/reaching.hpp>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "support/copies.hpp"
+#include "support/oracle.hpp"
+#include "support/recorder.hpp"
+#include "support/run.hpp"
+
+// Order statistics: the oracle sorts each row, and so knows the key of every rank.
+
+namespace ktopk::testing {
+namespace {
+
+using Types = std::tuple<std::uint8_t, std::int16_t, bfloat16, float, double, std::uint64_t>;
+
+template <class Exec>
+using MemoryOf = typename Exec::memory_space;
+
+/// The key that comes out for a key: of equal ones always the same.
+template <class T>
+T canonical(T key) {
+  if constexpr (ktopk::detail::KeyTraits<T>::kind == ktopk::detail::KeyKind::floating) {
+    using Bits = ktopk::detail::bits_of<T>;
+    auto const infinity = static_cast<Bits>(ktopk::detail::KeyTraits<T>::infinity);
+    auto const magnitude = static_cast<Bits>(static_cast<Bits>(std::bit_cast<Bits>(key) << 1) >> 1);
+    if (magnitude == 0) return std::bit_cast<T>(Bits{0});
+    auto const quiet_bit = static_cast<Bits>((infinity & (~infinity + 1)) >> 1);
+    if (magnitude > infinity) return std::bit_cast<T>(static_cast<Bits>(infinity | quiet_bit));
+  }
+  return key;
+}
+
+/// The sorted keys of each row.
+template <class T>
+struct Sorted2 {
+  std::vector<std::vector<T>> rows;
+
+  Sorted2(std::vector<T> const& keys, std::vector<std::int64_t> const& begins,
+          Options const& options) {
+    for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
+      T const* const first = keys.data() + begins[r];
+      std::int64_t const n = begins[r + 1] - begins[r];
+      rows.emplace_back();
+      for (std::int64_t const at : best_positions(first, n, n, options))
+        rows.back().push_back(canonical(first[at]));
+    }
+  }
+  T of_rank(std::int64_t row, std::int64_t rank, Order order) const {
+    auto const& keys = rows[row];
+    return rank >= 0 && rank < std::ssize(keys) ? keys[rank] : worst_key<T>(order);
+  }
+};
+
+std::vector<std::int64_t> equal_rows(std::int64_t rows, std::int64_t n) {
+  std::vector<std::int64_t> begins;
+  for (std::int64_t r = 0; r <= rows; ++r) begins.push_back(r * n);
+  return begins;
+}
+
+struct Size {
+  std::int64_t rows, n;
+};
+
+std::vector<std::int64_t> some_ranks(std::int64_t n, std::int64_t count) {
+  std::vector<std::int64_t> ranks;
+  for (std::int64_t i = 0; i < count; ++i) ranks.push_back((i * 7919 + 3) * (n / 5 + 1) % n);
+  ranks.back() = n - 1;
+  ranks.front() = count > 1 ? 0 : n / 2;
+  return ranks;
+}
+
+template <class T, class Exec, class Keys>
+void ask_ranks(Exec const& exec, Keys const& keys, Sorted2<T> const& truth,
+               std::vector<std::int64_t> const& ranks, Options const& options) {
+  auto const rows = std::ssize(truth.rows), count = std::ssize(ranks);
+  Kokkos::View<T**, Kokkos::LayoutLeft, MemoryOf<Exec>> const values("values", rows, count);
+  auto const on_device = copied_to<MemoryOf<Exec>>(ranks);
+  for (bool const known : {true, false}) {
+    Kokkos::deep_copy(values, T{});
+    if (known)
+      ktopk::ranks(exec, keys, ranks, values, options);
+    else
+      ktopk::ranks(exec, keys, on_device, values, options);
+    exec.fence();
+    auto const got = on_host(values);
+    std::int64_t wrong = 0;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t i = 0; i < count; ++i)
+        wrong += same_bits(got(r, i), truth.of_rank(r, ranks[i], options.order)) ? 0 : 1;
+    CHECK(wrong == 0);
+  }
+}
+
+/// Asks for each of these numbers of ranks.
+template <class T, class Layout, class Exec>
+void ask_equal_rows(Exec const& exec, Input input, Size size,
+                    std::vector<std::int64_t> const& counts) {
+  auto const keys = filled<T>(input, size.rows, size.n);
+  auto const view = copied_to<MemoryOf<Exec>, Layout>(keys, size.rows, size.n);
+  for (Options const& options : orders()) {
+    Sorted2<T> const truth(keys, equal_rows(size.rows, size.n), options);
+    for (std::int64_t const count : counts) {
+      CAPTURE(exec.name(), name(input), size.rows, size.n, count);
+      ask_ranks(exec, view, truth, some_ranks(size.n, count), options);
+    }
+  }
+}
+
+struct Magnitude {
+  KOKKOS_FUNCTION float operator()(float key) const { return key < 0 ? -key : key; }
+};
+/// Of every `of` positions one.
+struct OneOf {
+  std::int64_t of;
+  KOKKOS_FUNCTION bool operator()(std::int64_t row, std::int64_t i) const {
+    return (i * 7919 + row) % of == 0;
+  }
+};
+
+/// What NumPy defines, rounded once.
+double between(double a, double b, double weight) {
+  return weight < 0.5 ? std::fma(b - a, weight, a) : std::fma(a - b, 1 - weight, b);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("the keys of any ranks, of every input", "[ranks]", Types) {
+  for_each_space([&](auto const& exec) {
+    for (auto const& [input, input_name] : input_table) {
+      ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, input, {1, 70'000}, {1, 7});
+      ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, input, {5, 3'000}, {1, 23});
+    }
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", Types) {
+  for_each_space([&](auto const& exec) {
+    for (Size const size :
+         {Size{1, 1}, Size{300, 1}, Size{40, 65}, Size{3, 8191}, Size{3, 8192}, Size{2, 150'000}}) {
+      ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, Input::uniform, size, {1, 2, 16});
+      ask_equal_rows<TestType, Kokkos::LayoutLeft>(exec, Input::few_values, size, {1, 16});
+    }
+  });
+}
+
+TEST_CASE("counts of ranks are added up before they are too large", "[ranks]") {
+  ktopk::detail::ForceMostCounted const few(4096);
+  for_each_space([&](auto const& exec) {
+    for (Input input : {Input::normal, Input::all_equal, Input::clustered})
+      for (Size const size : {Size{1, 200'000}, Size{60, 9'000}})
+        ask_equal_rows<float, Kokkos::LayoutRight>(exec, input, size, {5});
+  });
+}
+
+TEST_CASE("ranks that ragged rows have, or lack", "[ranks]") {
+  std::vector<std::int64_t> const begins{0, 0, 5, 9000, 9001, 140'000, 150'000};
+  for_each_space([&](auto const& exec) {
+    using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
+    for (Input input : {Input::normal, Input::few_values, Input::nans}) {
+      auto const keys = filled<float>(input, 1, 150'000);
+      auto const rows = ragged(copied_to<Memory>(keys), copied_to<Memory>(begins));
+      for (Options const& options : orders())
+        ask_ranks(exec, rows, Sorted2<float>(keys, begins, options), {0, 3, 8'995, 9'999, 100'000},
+                  options);
+    }
+  });
+}
+
+TEST_CASE("the k-th of each row, one k or a k of each", "[ranks]") {
+  for_each_space([&](auto const& exec) {
+    using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
+    std::int64_t const rows = 6, n = 20'000;
+    auto const keys = filled<double>(Input::normal, rows, n);
+    auto const view = copied_to<Memory, Kokkos::LayoutRight>(keys, rows, n);
+    Sorted2<double> const truth(keys, equal_rows(rows, n), {});
+    Kokkos::View<double*, Memory> const values("values", rows);
+    auto const check = [&](auto const& k_of) {
+      exec.fence();
+      auto const got = on_host(values);
+      for (std::int64_t r = 0; r < rows; ++r)
+        CHECK(got(r) == truth.of_rank(r, k_of(r) - 1, Order::largest));
+    };
+    kth(exec, view, 777, values);
+    check([](std::int64_t) { return 777; });
+    // Out of range on the device: such a row has no such key.
+    std::vector<std::int64_t> const each{1, n, n / 2, 0, n + 1, 17};
+    auto const k_of = [&](std::int64_t r) { return each[r]; };
+    kth(exec, view, copied_to<Memory>(each), values);
+    check(k_of);
+    Kokkos::deep_copy(values, 0);
+    auto const host = copied_to<Kokkos::HostSpace>(each);
+    kth(exec, view, host, values);
+    check(k_of);
+
+    Kokkos::View<double, Memory> const value("value");
+    kth(exec, Kokkos::subview(view, 2, Kokkos::ALL), n / 2, value);
+    exec.fence();
+    CHECK(on_host(value)() == truth.of_rank(2, n / 2 - 1, Order::largest));
+  });
+}
+
+TEST_CASE("ranks, counts and thresholds of computed and masked keys", "[ranks]") {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  using Memory = Exec::memory_space;
+  Exec const exec;
+  for (std::int64_t const n : {300, 200'000})
+    for (std::int64_t const of : {1, 3, 1'000'000}) {
+      auto const floats = filled<float>(Input::normal, 2, n);
+      std::vector<float> kept;  // of both rows, one row after the other
+      std::vector<std::int64_t> begins{0}, positions;
+      for (std::int64_t r = 0; r < 2; ++r) {
+        for (std::int64_t i = 0; i < n; ++i)
+          if (OneOf{of}(r, i)) {
+            kept.push_back(Magnitude{}(floats[r * n + i]));
+            positions.push_back(i);
+          }
+        begins.push_back(std::ssize(kept));
+      }
+      auto const keys = where(
+          transform(copied_to<Memory, Kokkos::LayoutRight>(floats, 2, n), Magnitude{}), OneOf{of});
+      Sorted2<float> const truth(kept, begins, {});
+      ask_ranks(exec, keys, truth, {0, n / 7, n / 3, n / 2, n - 1}, {});
+
+      Kokkos::View<float*, Memory> const thresholds("thresholds", 2);
+      Kokkos::View<std::int64_t**, Memory> const indices("indices", 2, n), better("better", 2, 2);
+      Kokkos::View<std::int64_t*, Memory> const counts("counts", 2);
+      kth(exec, keys, 10, thresholds);
+      reaching(exec, keys, thresholds, nothing, indices, counts);
+      count(exec, keys, thresholds, better, nothing);
+      exec.fence();
+      auto const got = on_host(indices);
+      auto const got_counts = on_host(counts);
+      auto const got_better = on_host(better);
+      for (std::int64_t r = 0; r < 2; ++r) {
+        float const tenth = truth.of_rank(r, 9, Order::largest);
+        std::vector<std::int64_t> reach;
+        for (std::int64_t i = begins[r]; i < begins[r + 1]; ++i)
+          if (kept[i] >= tenth) reach.push_back(positions[i]);
+        CHECK(got_counts(r) == std::ssize(reach));
+        CHECK(got_better(r, r) ==
+              std::max<std::int64_t>(0, std::min<std::int64_t>(9, std::ssize(reach))));
+        for (std::int64_t s = 0; s < std::ssize(reach); ++s) CHECK(got(r, s) == reach[s]);
+      }
+    }
+}
+
+TEST_CASE("quantiles are what NumPy defines", "[ranks]") {
+  std::vector<double> const q{0, 0.25, 0.5, 0.75, 1, 0.1, 1.0 / 3, 0.999, 0.5, 1e-9, 0.2, 0.9};
+  for_each_space([&](auto const& exec) {
+    using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
+    for (std::int64_t const n : {1, 2, 4, 5, 1000, 60'001}) {
+      auto const keys = filled<float>(Input::normal, 2, n);
+      auto const view = copied_to<Memory, Kokkos::LayoutRight>(keys, 2, n);
+      Sorted2<float> const truth(keys, equal_rows(2, n), {.order = Order::smallest});
+      auto const count = std::ssize(q);
+      Kokkos::View<float**, Kokkos::LayoutRight, Memory> const values("values", 2, count);
+      Kokkos::View<double**, Kokkos::LayoutRight, Memory> const numbers("numbers", 2, count);
+      for (Interpolation const how :
+           {Interpolation::lower, Interpolation::higher, Interpolation::nearest,
+            Interpolation::linear, Interpolation::midpoint}) {
+        CAPTURE(exec.name(), n, static_cast<int>(how));
+        quantiles(exec, view, q, values, how);
+        quantiles(exec, view, copied_to<Memory>(q), numbers, how, {.order = Order::largest});
+        exec.fence();
+        auto const got = on_host(values);
+        auto const got_numbers = on_host(numbers);
+        for (std::int64_t r = 0; r < 2; ++r)
+          for (std::int64_t i = 0; i < count; ++i) {
+            double const place = q[i] * static_cast<double>(n - 1);
+            auto const key = [&](double at) {
+              return static_cast<double>(
+                  truth.of_rank(r, static_cast<std::int64_t>(at), Order::smallest));
+            };
+            double const low = key(std::floor(place)), high = key(std::ceil(place));
+            double const wanted = how == Interpolation::lower     ? low
+                                  : how == Interpolation::higher  ? high
+                                  : how == Interpolation::nearest ? key(std::nearbyint(place))
+                                  : how == Interpolation::linear
+                                      ? between(low, high, place - std::floor(place))
+                                      : between(low, high, 0.5);
+            CHECK(got(r, i) == static_cast<float>(wanted));
+            CHECK(got_numbers(r, i) == wanted);
+          }
+      }
+    }
+  });
+}
+
+TEST_CASE("quantiles of integers are numbers, and of empty rows none", "[ranks]") {
+  for_each_space([&](auto const& exec) {
+    using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
+    auto const keys = copied_to<Memory>(std::vector<int>{5, -3, 8, 9});
+    auto const offsets = copied_to<Memory>(std::vector<int>{0, 0, 4});
+    Kokkos::View<double**, Kokkos::LayoutRight, Memory> const numbers("numbers", 2, 2);
+    Kokkos::View<int**, Kokkos::LayoutRight, Memory> const integers("integers", 2, 2);
+    quantiles(exec, ragged(keys, offsets), {0.5, 0.25}, numbers);
+    quantiles(exec, ragged(keys, offsets), {0.5, 0.25}, integers, Interpolation::lower);
+    exec.fence();
+    auto const got = on_host(numbers);
+    auto const got_integers = on_host(integers);
+    CHECK(std::isnan(got(0, 0)));
+    CHECK(got(1, 0) == 6.5);
+    CHECK(got(1, 1) == 3);
+    CHECK(got_integers(0, 1) == std::numeric_limits<int>::max());
+    CHECK(got_integers(1, 0) == 5);
+  });
+}
+
+TEST_CASE("a plan for ranks serves fewer rows and any ranks, and allocates nothing", "[ranks]") {
+  for_each_space([&](auto const& exec) {
+    using Exec = std::decay_t<decltype(exec)>;
+    std::int64_t const rows = 700, n = 70'000;
+    auto const keys = filled<float>(Input::uniform, 1, rows + n);
+    auto const flat = copied_to<MemoryOf<Exec>>(keys);
+    // Rows that overlap, so that there may be many long ones.
+    Kokkos::View<float**, Kokkos::LayoutStride, MemoryOf<Exec>> const view(
+        flat.data(), Kokkos::LayoutStride(rows, 1, n, 1));
+    RanksPlan<Exec> plan(exec, make_shape<float>(rows, n, 1));
+    for (std::int64_t const few : {700, 1, 3, 0}) {
+      auto const part =
+          Kokkos::subview(view, Kokkos::pair<std::int64_t, std::int64_t>(0, few), Kokkos::ALL);
+      Kokkos::View<float*, MemoryOf<Exec>> const values("values", few);
+      Recorder const record;
+      plan.kth(part, n / 3, values);
+      CHECK(record.all(Event::Kind::allocation).empty());
+      CHECK(record.all(Event::Kind::fence).empty());
+      exec.fence();
+      auto const got = on_host(values);
+      for (std::int64_t r : {std::int64_t{0}, few / 2, few - 1})
+        if (r >= 0 && r < few)
+          CHECK(got(r) == keys[r + best_positions(keys.data() + r, n, n / 3,
+                                                  {})[static_cast<std::size_t>(n / 3 - 1)]]);
+    }
+  });
+}
+
+TEST_CASE("wrong ranks are rejected", "[ranks]") {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  using Memory = Exec::memory_space;
+  Exec const exec;
+  Kokkos::View<float**, Kokkos::LayoutRight, Memory> const keys("keys", 3, 10),
+      values("values", 3, 2);
+  Kokkos::View<int**, Kokkos::LayoutRight, Memory> const integers("integers", 3, 10),
+      integer_values("values", 3, 2);
+  Kokkos::View<float*, Memory> const value("value", 3), two("two", 2);
+  CHECK_THROWS_AS(kth(exec, keys, 0, value), std::invalid_argument);
+  CHECK_THROWS_AS(kth(exec, keys, 11, value), std::invalid_argument);
+  CHECK_THROWS_AS(kth(exec, keys, 1, two), std::invalid_argument);
+  CHECK_THROWS_AS(ranks(exec, keys, {0, 10}, values), std::invalid_argument);
+  CHECK_THROWS_AS(ranks(exec, keys, {0, -1}, values), std::invalid_argument);
+  CHECK_THROWS_AS(ranks(exec, keys, {0}, values), std::invalid_argument);
+  CHECK_THROWS_AS(quantiles(exec, keys, {0.5, 1.5}, values), std::invalid_argument);
+  CHECK_THROWS_AS(quantiles(exec, keys, {0.5, std::nan("")}, values), std::invalid_argument);
+  CHECK_THROWS_AS(quantiles(exec, integers, {0.5, 0.5}, integer_values), std::invalid_argument);
+  RanksPlan<Exec> plan(exec, make_shape<float>(2, 10, 1));
+  CHECK_THROWS_AS(plan.kth(keys, 1, value), std::invalid_argument);
+}
+
+}  // namespace ktopk::testing
