@@ -16,7 +16,7 @@
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
-#include "support/run.hpp"
+#include "support/spaces.hpp"
 
 // Order statistics: the oracle sorts each row, and so knows the key of every rank.
 
@@ -137,7 +137,7 @@ double between(double a, double b, double weight) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("the keys of any ranks, of every input", "[ranks]", Types) {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     for (auto const& [input, input_name] : input_table) {
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, input, {1, 70'000}, {1, 7});
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, input, {5, 3'000}, {1, 23});
@@ -146,7 +146,7 @@ TEMPLATE_LIST_TEST_CASE("the keys of any ranks, of every input", "[ranks]", Type
 }
 
 TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", Types) {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     for (Size const size :
          {Size{1, 1}, Size{300, 1}, Size{40, 65}, Size{3, 8191}, Size{3, 8192}, Size{2, 150'000}}) {
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, Input::uniform, size, {1, 2, 16});
@@ -157,7 +157,7 @@ TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", T
 
 TEST_CASE("counts of ranks are added up before they are too large", "[ranks]") {
   ktopk::detail::ForceMostCounted const few(4096);
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     for (Input input : {Input::normal, Input::all_equal, Input::clustered})
       for (Size const size : {Size{1, 200'000}, Size{60, 9'000}})
         ask_equal_rows<float, Kokkos::LayoutRight>(exec, input, size, {5});
@@ -166,7 +166,7 @@ TEST_CASE("counts of ranks are added up before they are too large", "[ranks]") {
 
 TEST_CASE("ranks that ragged rows have, or lack", "[ranks]") {
   std::vector<std::int64_t> const begins{0, 0, 5, 9000, 9001, 140'000, 150'000};
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     for (Input input : {Input::normal, Input::few_values, Input::nans}) {
       auto const keys = filled<float>(input, 1, 150'000);
@@ -179,7 +179,7 @@ TEST_CASE("ranks that ragged rows have, or lack", "[ranks]") {
 }
 
 TEST_CASE("the k-th of each row, one k or a k of each", "[ranks]") {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     std::int64_t const rows = 6, n = 20'000;
     auto const keys = filled<double>(Input::normal, rows, n);
@@ -258,7 +258,7 @@ TEST_CASE("ranks, counts and thresholds of computed and masked keys", "[ranks]")
 
 TEST_CASE("quantiles are what NumPy defines", "[ranks]") {
   std::vector<double> const q{0, 0.25, 0.5, 0.75, 1, 0.1, 1.0 / 3, 0.999, 0.5, 1e-9, 0.2, 0.9};
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     for (std::int64_t const n : {1, 2, 4, 5, 1000, 60'001}) {
       auto const keys = filled<float>(Input::normal, 2, n);
@@ -299,7 +299,7 @@ TEST_CASE("quantiles are what NumPy defines", "[ranks]") {
 }
 
 TEST_CASE("quantiles of integers are numbers, and of empty rows none", "[ranks]") {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     auto const keys = copied_to<Memory>(std::vector<int>{5, -3, 8, 9});
     auto const offsets = copied_to<Memory>(std::vector<int>{0, 0, 4});
@@ -319,7 +319,7 @@ TEST_CASE("quantiles of integers are numbers, and of empty rows none", "[ranks]"
 }
 
 TEST_CASE("a plan for ranks serves fewer rows and any ranks, and allocates nothing", "[ranks]") {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     std::int64_t const rows = 700, n = 70'000;
     auto const keys = filled<float>(Input::uniform, 1, rows + n);

@@ -15,7 +15,7 @@
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
-#include "support/run.hpp"
+#include "support/spaces.hpp"
 
 // What reaches a threshold, and counts by bounds. The oracle tells which of two keys is better.
 
@@ -123,7 +123,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> counts_of(std::vector<T> cons
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("what reaches a threshold, of every input", "[reaching]", Types) {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     for (auto const& [input, input_name] : input_table)
       for (Options const& options : orders()) {
         ask_reaching<TestType, Kokkos::LayoutRight>(exec, input, {1, 70'000, 300}, 0.001, options);
@@ -133,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("what reaches a threshold, of every input", "[reaching]"
 }
 
 TEST_CASE("a few keys, many and all reach a threshold", "[reaching]") {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     for (Size const size : {Size{1, 1, 1}, Size{1, 400'000, 400'000}, Size{5, 70'000, 10'000},
                             Size{900, 33, 33}, Size{2, 90'000, 0}})
       for (double const part : {0.0, 0.001, 0.05, 0.07, 0.5, 1.0})
@@ -144,7 +144,7 @@ TEST_CASE("a few keys, many and all reach a threshold", "[reaching]") {
 TEST_CASE("what reaches a threshold in ragged rows, by a plan, into one output", "[reaching]") {
   std::vector<std::int64_t> const begins{0, 0, 5, 9000, 9001, 140'000, 150'000};
   auto const keys = filled<float>(Input::normal, 1, 150'000);
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Exec = std::decay_t<decltype(exec)>;
     using Memory = MemoryOf<Exec>;
     auto const rows = ragged(copied_to<Memory>(keys), copied_to<Memory>(begins));
@@ -173,7 +173,7 @@ TEST_CASE("what reaches a threshold in ragged rows, by a plan, into one output",
 }
 
 TEMPLATE_LIST_TEST_CASE("counts by bounds", "[reaching]", Types) {
-  for_each_space([&](auto const& exec) {
+  for_each_exec([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     for (auto const& [input, input_name] : input_table)
       for (auto const& [rows, n, bounds] :
