@@ -64,9 +64,24 @@ void run_reaching_allocating(Exec const& exec, ReachingCall<R> const& call) {
                  [&](std::byte* buffer) { run_reaching(exec, call, buffer); });
 }
 
+/// On hosts each thread needs memory for sorted bounds.
 template <class Exec, Rows R>
 void run_count(Exec const& exec, CountCall<R> const& call) {
-  if (!is_empty(call.shape)) count_keys(exec, call);
+  if (is_empty(call.shape)) return;
+  if constexpr (is_host_space<Exec>) {
+    HostMemory memory;
+    memory.threads = exec.concurrency();
+    memory.part_bytes = 1024;
+    static_assert(sizeof(SortedBounds<typename R::Bits>) + 64 <= 1024);
+    with_workspace(exec, static_cast<std::size_t>(memory.threads * memory.part_bytes),
+                   [&](std::byte* buffer) {
+                     memory.parts = buffer;
+                     UseHostMemory const use(memory);
+                     count_keys(exec, call);
+                   });
+  } else {
+    count_keys(exec, call);
+  }
 }
 
 }  // namespace ktopk::detail
