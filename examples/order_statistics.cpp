@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   Array<int> columns("columns", n);
   Kokkos::parallel_for("fill", Kokkos::RangePolicy<Exec>(exec, 0, n), Fill{entries, columns});
 
-  // Three quartiles in one or two reads.
+  // Three quartiles at once.
   Array<double> quartiles("quartiles", 3);
   ktopk::quantiles(exec, entries, {0.25, 0.5, 0.75}, quartiles);
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "support/copies.hpp"
@@ -24,9 +25,6 @@ namespace ktopk::testing {
 namespace {
 
 using Types = std::tuple<std::uint8_t, std::int16_t, bfloat16, float, double, std::uint64_t>;
-
-template <class Exec>
-using MemoryOf = typename Exec::memory_space;
 
 /// The key that comes out for a key: of equal ones always the same.
 template <class T>
@@ -366,6 +364,11 @@ TEST_CASE("wrong ranks are rejected", "[ranks]") {
   CHECK_THROWS_AS(quantiles(exec, integers, {0.5, 0.5}, integer_values), std::invalid_argument);
   RanksPlan<Exec> plan(exec, make_shape<float>(2, 10, 1));
   CHECK_THROWS_AS(plan.kth(keys, 1, value), std::invalid_argument);
+  RanksPlan<Exec> from(exec, make_shape<float>(3, 10, 1));
+  RanksPlan<Exec> to(std::move(from));
+  CHECK_NOTHROW(to.kth(keys, 1, value));
+  CHECK_THROWS_AS(from.kth(keys, 1, value), std::invalid_argument);
+  exec.fence();
 }
 
 }  // namespace ktopk::testing

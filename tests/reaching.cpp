@@ -24,9 +24,6 @@ namespace {
 
 using Types = std::tuple<std::uint8_t, std::int16_t, bfloat16, float, double, std::uint64_t>;
 
-template <class Exec>
-using MemoryOf = typename Exec::memory_space;
-
 template <class T>
 bool are_equal(T a, T b, Options options) {
   T const both[2]{a, b}, turned[2]{b, a};

@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/core/backend.hpp>
+#include <ktopk/detail/question_plan.hpp>
 #include <ktopk/detail/rank_call.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/top_k.hpp>
@@ -31,8 +32,9 @@
 ///
 /// Ranks that only the device can read are read when the kernels run. Others are read before the call returns, and checked.
 ///
-/// Cost: up to 16 keys of each row are found together. Mostly that reads the row once, and a part of it twice. If a
-/// sample misled, it reads the row again, and at most ten times for 64 bits. Workspace: up to 5/16 of the bytes of all keys
+/// Cost: up to 16 keys of each row are found together. One rank, or ranks that are close, mostly take a read of the row
+/// and a second one of a part of it; ranks that lie apart take the row once more. If a sample misled, it reads the row
+/// again, and at most ten times for 64 bits. Workspace: up to 5/16 of the bytes of all keys
 /// (none for keys of 8 and 16 bits), and 18 KB for each row that several groups share; on hosts, 64 KB and more a thread.
 
 namespace ktopk {
@@ -101,57 +103,41 @@ void quantiles(Exec const& exec, Keys const& keys, std::initializer_list<double>
 template <detail::ExecutionSpace Exec>
 class RanksPlan {
  public:
-  /// \param shape  from make_shape, or shape_of(source, 1) for computed keys; calls may have fewer rows, and if it is
-  ///               ragged fewer keys. Its k does not matter.
+  /// \param shape  from make_shape, or shape_of(source, 1) for computed keys; with k_per_row set if k is a View. Calls may
+  ///               have fewer rows, and if it is ragged fewer keys. Its k does not matter.
   RanksPlan(Exec const& exec, Shape const& shape, Options const& options = {})
-      : m_exec(exec), m_shape(shape), m_options(options) {
-    m_shape.k = 0;
-    detail::check_sizes(name, m_shape);
-    detail::check_options(name, options);
-    m_shape.k = 1;
-    m_workspace = Workspace<Exec>(
-        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::RanksPlan::workspace"),
-        detail::check_needed(name, detail::ranks_bytes(exec, m_shape)));
-  }
-  RanksPlan(RanksPlan&&) = default;
-  RanksPlan& operator=(RanksPlan&&) = default;
-  RanksPlan(RanksPlan const&) = delete;
-  RanksPlan& operator=(RanksPlan const&) = delete;
+      : m_plan(name, exec, shape, options,
+               [&](Shape const& of) { return detail::ranks_bytes(exec, of); }) {}
 
   /// \see ktopk::kth
   template <detail::KeyRows Keys, detail::RankArgument K, class Value>
   void kth(Keys const& keys, K const& k, Value const& value) {
-    run(detail::kth_call<Exec>(name, keys, k, value, m_options));
+    run(detail::kth_call<Exec>(name, keys, k, value, m_plan.options()));
   }
   /// \see ktopk::ranks
   template <detail::KeyRows Keys, detail::RankList List, class Values>
   void ranks(Keys const& keys, List const& ranks, Values const& values) {
-    run(detail::ranks_call<Exec>(name, keys, ranks, values, m_options));
+    run(detail::ranks_call<Exec>(name, keys, ranks, values, m_plan.options()));
   }
   /// \see ktopk::quantiles
   template <detail::KeyRows Keys, detail::QuantileList List, class Values>
   void quantiles(Keys const& keys, List const& q, Values const& values,
                  Interpolation interpolation = Interpolation::linear) {
-    run(detail::quantiles_call<Exec>(name, keys, q, values, interpolation, m_options));
+    run(detail::quantiles_call<Exec>(name, keys, q, values, interpolation, m_plan.options()));
   }
 
-  std::size_t workspace_bytes() const { return m_workspace.size(); }
+  std::size_t workspace_bytes() const { return m_plan.workspace().size(); }
 
  private:
   static constexpr char const* name = "ktopk::RanksPlan";
 
   template <class Call>
   void run(Call const& call) {
-    Shape as_planned = m_shape;
-    as_planned.k = call.shape.k;
-    detail::check_planned(name, call.shape, as_planned);
-    find_ranks_in(m_exec, call, m_workspace.data(), m_workspace.size());
+    m_plan.check(call.shape);
+    find_ranks_in(m_plan.exec(), call, m_plan.workspace().data(), m_plan.workspace().size());
   }
 
-  Exec m_exec;
-  Shape m_shape;
-  Options m_options;
-  Workspace<Exec> m_workspace;
+  detail::QuestionPlan<Exec> m_plan;
 };
 
 }  // namespace ktopk

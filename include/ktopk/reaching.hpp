@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/detail/question_plan.hpp>
 #include <ktopk/detail/reaching_arguments.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/top_k.hpp>
@@ -70,41 +71,26 @@ class ReachingPlan {
   /// \param shape  from make_shape, or shape_of(source, 1) for computed keys; calls may have fewer rows, and if it is
   ///               ragged fewer keys. Its k does not matter.
   ReachingPlan(Exec const& exec, Shape const& shape, Options const& options = {})
-      : m_exec(exec), m_shape(shape), m_options(options) {
-    m_shape.k = 0;
-    detail::check_sizes(name, m_shape);
-    detail::check_options(name, options);
-    m_workspace = Workspace<Exec>(
-        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::ReachingPlan::workspace"),
-        detail::check_needed(name, detail::reaching_bytes(exec, m_shape)));
-  }
-  ReachingPlan(ReachingPlan&&) = default;
-  ReachingPlan& operator=(ReachingPlan&&) = default;
-  ReachingPlan(ReachingPlan const&) = delete;
-  ReachingPlan& operator=(ReachingPlan const&) = delete;
+      : m_plan(name, exec, shape, options,
+               [&](Shape const& of) { return detail::reaching_bytes(exec, of); }) {}
 
   /// \see ktopk::reaching
   template <detail::KeyRows Keys, class Thresholds, detail::ViewOrNothing Values,
             detail::ViewOrNothing Indices, detail::ViewOrNothing Counts>
   void operator()(Keys const& keys, Thresholds const& thresholds, Values const& values,
                   Indices const& indices, Counts const& counts) {
-    auto const call =
-        detail::reaching_call<Exec>(name, keys, thresholds, values, indices, counts, m_options);
-    Shape as_planned = m_shape;
-    as_planned.k = call.shape.k;
-    detail::check_planned(name, call.shape, as_planned);
-    find_reaching_in(m_exec, call, m_workspace.data(), m_workspace.size());
+    auto const call = detail::reaching_call<Exec>(name, keys, thresholds, values, indices, counts,
+                                                  m_plan.options());
+    m_plan.check(call.shape);
+    find_reaching_in(m_plan.exec(), call, m_plan.workspace().data(), m_plan.workspace().size());
   }
 
-  std::size_t workspace_bytes() const { return m_workspace.size(); }
+  std::size_t workspace_bytes() const { return m_plan.workspace().size(); }
 
  private:
   static constexpr char const* name = "ktopk::ReachingPlan";
 
-  Exec m_exec;
-  Shape m_shape;
-  Options m_options;
-  Workspace<Exec> m_workspace;
+  detail::QuestionPlan<Exec> m_plan;
 };
 
 }  // namespace ktopk

@@ -5,6 +5,9 @@
 
 namespace ktopk::testing {
 
+template <class Exec>
+using MemoryOf = typename Exec::memory_space;
+
 /// Calls body(exec) for each execution space that tests use, once: for what has one implementation.
 template <class Body>
 void for_each_exec(Body const& body) {

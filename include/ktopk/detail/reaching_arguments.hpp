@@ -94,6 +94,25 @@ CountCall<source_rows<Keys>> count_call(char const* function, Keys const& keys,
   return call;
 }
 
+/// A count of each row.
+template <class Exec, class Counts>
+IntegerArray row_counts(char const* function, Counts const& counts, std::int64_t rows) {
+  if constexpr (IsNothing<Counts>) {
+    return {};
+  } else {
+    check_counts<Exec, Counts>();
+    static_assert(Counts::rank < 2, "ktopk::reaching: counts have rank 0 or 1");
+    if constexpr (Counts::rank == 1) {
+      require_equal(function, "the length of counts", static_cast<std::int64_t>(counts.extent(0)),
+                    rows);
+      return integers_of(counts);
+    } else {
+      require_equal(function, "the number of rows for one count", rows, 1);
+      return {counts.data(), 1, static_cast<int>(sizeof(typename Counts::value_type))};
+    }
+  }
+}
+
 template <class Exec, class Keys, class Thresholds, class Values, class Indices, class Counts>
 ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& keys,
                                               Thresholds const& thresholds, Values const& values,
@@ -141,18 +160,7 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
     call.out.value_step = out.column_stride;
     value_extent = extent_of("values", values);
   }
-  if constexpr (!IsNothing<Counts>) {
-    check_counts<Exec, Counts>();
-    static_assert(Counts::rank < 2, "ktopk::reaching: counts have rank 0 or 1");
-    if constexpr (Counts::rank == 1)
-      require_equal(function, "the length of counts", static_cast<std::int64_t>(counts.extent(0)),
-                    shape.rows);
-    else
-      require_equal(function, "the number of rows for one count", shape.rows, 1);
-    std::int64_t stride = 1;
-    if constexpr (Counts::rank == 1) stride = static_cast<std::int64_t>(counts.stride(0));
-    call.counts = {counts.data(), stride, static_cast<int>(sizeof(typename Counts::value_type))};
-  }
+  call.counts = row_counts<Exec>(function, counts, shape.rows);
   check_disjoint(function, {Source<Keys>::keys_extent(keys), value_extent, index_extent});
   return call;
 }
