@@ -6,7 +6,7 @@ include(CheckCXXCompilerFlag)
 set(call_sources
   dispatch/calibration.cpp dispatch/checks.cpp dispatch/choose.cpp dispatch/cost_model.cpp dispatch/explain.cpp
   dispatch/find_ranks.cpp dispatch/info.cpp dispatch/select.cpp portable/finish/arrange.cpp)
-set(sources ${call_sources} dispatch/find_reaching.cpp portable/ranks/ranks.cpp)
+set(sources ${call_sources} dispatch/find_reaching.cpp dispatch/magnitudes.cpp portable/ranks/ranks.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources portable/${algorithm}/${algorithm}.cpp)
 endforeach()

@@ -111,6 +111,13 @@ KTOPK_INLINE void check_options(char const* function, Options const& options) {
              " is not automatic, radix, bucket or bitonic");
 }
 
+KTOPK_INLINE void check_magnitude(char const* function, Options const& options, KeyKind kind) {
+  if (options.by == By::magnitude && kind == KeyKind::signed_integer)
+    reject(function,
+           "By::magnitude of signed integers serves top_k and Plan alone, and no computed keys; "
+           "have a functor return unsigned magnitudes: see ktopk::transform");
+}
+
 KTOPK_INLINE void check_last_position(char const* function, std::int64_t n,
                                       std::uint64_t largest_index) {
   if (n > 0 && static_cast<std::uint64_t>(n - 1) > largest_index)
@@ -120,6 +127,12 @@ KTOPK_INLINE void check_last_position(char const* function, std::int64_t n,
 
 KTOPK_INLINE void check_offsets(char const* function, std::size_t entries) {
   if (entries == 0) reject(function, "offsets has 0 entries but must have at least 1");
+}
+
+KTOPK_INLINE std::int64_t check_matrix(char const* function, std::int64_t rows,
+                                       std::int64_t columns) {
+  check_product(function, "columns", rows, columns);
+  return rows * columns;
 }
 
 KTOPK_INLINE void check_host_wanted(char const* function, std::int64_t length,

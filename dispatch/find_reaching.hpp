@@ -72,7 +72,7 @@ void run_count(Exec const& exec, CountCall<R> const& call) {
     HostMemory memory;
     memory.threads = exec.concurrency();
     memory.part_bytes = 1024;
-    static_assert(sizeof(SortedBounds<typename R::Bits>) + 64 <= 1024);
+    static_assert(sizeof(CountedBounds<typename R::Bits>) + 64 <= 1024);
     with_workspace(exec, static_cast<std::size_t>(memory.threads * memory.part_bytes),
                    [&](std::byte* buffer) {
                      memory.parts = buffer;

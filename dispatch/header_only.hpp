@@ -32,4 +32,5 @@
 #include "find_ranks.cpp"
 #include "find_reaching.cpp"
 #include "info.cpp"
+#include "magnitudes.cpp"
 #include "select.cpp"

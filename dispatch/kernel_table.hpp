@@ -103,6 +103,8 @@ template <class Exec>
 Reason reason_against(Kernel<Exec> const& kernel, Asked const& asked, Algorithm algorithm) {
   if (kernel.algorithm != algorithm) return "another algorithm is chosen";
   if (kernel.tuned && portable_alone) return "the portable implementations are forced";
+  if (kernel.tuned && asked.options.by == By::magnitude && !asked.device.host)
+    return "keys by magnitude";
   if (asked.shape.computed && !kernel.serves_computed) return "keys that a functor makes";
   return kernel.declines(asked);
 }

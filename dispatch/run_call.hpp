@@ -11,6 +11,7 @@
 
 #include "../runtime/host_memory.hpp"
 #include "../runtime/host_workspace.hpp"
+#include "finish_call.hpp"
 #if defined(KOKKOS_ENABLE_CUDA)
 #include "cuda_workspace.hpp"
 #endif
@@ -66,6 +67,7 @@ void run_call(Exec const& exec, CallOf<R> const& call, std::byte* buffer, Run co
   UseHostMemory const use(HostMemory(layout, device_of(exec), problem.shape));
   void* const workspace = layout.take<std::byte>(1);
   run_unless_empty(exec, problem, [&] { run(problem, workspace); });
+  finish_call(exec, call);
 }
 
 /// A call as a Plan for a larger shape runs it.

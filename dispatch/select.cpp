@@ -11,6 +11,7 @@
 
 #include "../portable/run/first_launch.hpp"
 #include "call_rows.hpp"
+#include "magnitudes.hpp"
 #include "resolve.hpp"
 #include "run_call.hpp"
 
@@ -55,6 +56,8 @@ std::size_t prepare(Exec const& exec, Shape shape, Options const& options,
       portable |= !kernel.tuned;
       most = std::max(most, bytes_with(kernel, asked));
     }
+    if (options.by == By::magnitude)
+      most = std::max(most, served_by(exec, shape_of_magnitudes(shape), by_radix(options)).bytes);
   }
   load_kernels(exec, portable);
   return most;
@@ -124,6 +127,8 @@ template <class Exec, class Bits>
 void select_in(Exec const& exec, Call<Bits> const& call, Options const& options, std::byte* buffer,
                std::size_t size) {
   if (call.problem.shape.rows == 0) return;
+  if (call.by_magnitude_of_integers)
+    return select_in(exec, call_of_magnitudes(call, options), by_radix(options), buffer, size);
   Asked const asked = asked_of(exec, call.problem, options);
   Kernel<Exec> const& kernel = kernel_for(exec, asked);
   check_workspace(call.function, size, bytes_with(kernel, asked));
@@ -152,6 +157,9 @@ void select_in_batches(Exec const& exec, Call<Bits> call, Resolved<Exec> const& 
 template <class Exec, class Bits>
 void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> const& resolved,
                      std::byte* buffer) {
+  if (call.by_magnitude_of_integers)
+    return select_resolved(exec, call_of_magnitudes(call, resolved.options), by_radix(resolved),
+                           buffer);
   Call<Bits> const planned = as_planned(call, resolved.shape);
   Shape const& shape = planned.problem.shape;
   if (shape.rows != resolved.shape.rows) return select_in_batches(exec, planned, resolved, buffer);
@@ -163,6 +171,8 @@ void select_resolved(Exec const& exec, Call<Bits> const& call, Resolved<Exec> co
 template <class Exec, class Bits>
 void select_allocating(Exec const& exec, Call<Bits> const& call, Options const& options) {
   if (call.problem.shape.rows == 0) return;
+  if (call.by_magnitude_of_integers)
+    return select_allocating(exec, call_of_magnitudes(call, options), by_radix(options));
   Asked const asked = asked_of(exec, call.problem, options);
   Kernel<Exec> const& kernel = kernel_for(exec, asked);
   with_workspace(exec, check_needed(call.function, bytes_with(kernel, asked)),

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <ktopk/computed.hpp>
 #include <ktopk/gather.hpp>
 #include <ktopk/order_statistics.hpp>
 #include <ktopk/reaching.hpp>
@@ -15,10 +14,6 @@
 using Exec = Kokkos::DefaultExecutionSpace;
 template <class T>
 using Array = Kokkos::View<T*, Exec::memory_space>;
-
-struct Magnitude {
-  KOKKOS_FUNCTION double operator()(double entry) const { return Kokkos::fabs(entry); }
-};
 
 struct Fill {
   Array<double> entries;
@@ -47,14 +42,14 @@ int main(int argc, char** argv) {
   ktopk::quantiles(exec, entries, {0.25, 0.5, 0.75}, quartiles);
 
   // The entries of the largest magnitudes: their threshold, then all that reach it in order of position, and where they are.
-  auto const magnitudes = ktopk::transform(entries, Magnitude{});
+  ktopk::Options const magnitudes{.by = ktopk::By::magnitude};
   Kokkos::View<double, Exec::memory_space> threshold("threshold");
   Kokkos::View<std::int64_t, Exec::memory_space> count("count");
   Array<std::int64_t> positions("positions", 2 * kept);
   Array<int> kept_columns("kept columns", 2 * kept);
   Kokkos::deep_copy(exec, positions, -1);
-  ktopk::kth(exec, magnitudes, kept, threshold);
-  ktopk::reaching(exec, magnitudes, threshold, ktopk::nothing, positions, count);
+  ktopk::kth(exec, entries, kept, threshold, magnitudes);
+  ktopk::reaching(exec, entries, threshold, ktopk::nothing, positions, count, magnitudes);
   ktopk::gather(exec, positions, ktopk::payload(columns, kept_columns));
   exec.fence();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ktopk/computed.hpp>
+#include <ktopk/lexicographic.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -64,7 +65,7 @@ RowAnswer<T> expected(Truth<T> const& truth, std::int64_t row, std::int64_t k,
   std::vector<T> keys;
   std::vector<std::int64_t> positions;
   for (std::int64_t i = truth.begins[row]; i < truth.begins[row + 1]; ++i)
-    if (truth.exists[i] != 0) {
+    if (truth.exists[i] != 0 && !(options.nan == NaN::skip && is_nan(number(truth.keys[i])))) {
       keys.push_back(truth.keys[i]);
       positions.push_back(i - truth.begins[row]);
     }
@@ -74,7 +75,7 @@ RowAnswer<T> expected(Truth<T> const& truth, std::int64_t row, std::int64_t k,
     answer.values.push_back(keys[at]);
     answer.positions.push_back(positions[at]);
   }
-  answer.values.resize(k, worst_key<T>(options.order));
+  answer.values.resize(k, worst_key<T>(options));
   answer.positions.resize(k, -1);
   return answer;
 }
@@ -125,7 +126,9 @@ void ask(Source const& source, Truth<T> const& truth, std::int64_t k) {
   Exec const exec;
   Outputs<T> const outputs(truth.rows(), k);
   auto const counts = per_row(nothing, outputs.counts);
-  for (Options options : orders())
+  auto all = orders();
+  if (is_float_key<T>) all.push_back({.nan = NaN::skip, .by = By::magnitude});
+  for (Options options : all)
     for (Algorithm algorithm : {Algorithm::automatic, Algorithm::one_pass, Algorithm::radix})
       for (Ties ties : {Ties::lowest_index, Ties::highest_index})
         for (Sorted sorted : {Sorted::yes, Sorted::no}) {
@@ -270,6 +273,49 @@ TEST_CASE("a Plan for computed keys takes fewer rows") {
     exec.fence();
     compare(truth, outputs, {});
   }
+}
+
+TEST_CASE("columns decide one after the other, each in its own order") {
+  std::int64_t const rows = 3, n = 20'000, k = 300;
+  auto const first = filled<bfloat16>(Input::few_values, rows, n);
+  auto const second = filled<std::int32_t>(Input::uniform, rows, n);
+  auto const third = filled<std::uint8_t>(Input::uniform, rows, n);
+  auto const a = on_device(first, rows, n);
+  auto const b = on_device<std::int32_t, Kokkos::LayoutLeft>(second, rows, n);
+  auto const c = on_device(third, rows, n);
+  Exec const exec;
+  for (Options options : orders())
+    for (Algorithm algorithm : {Algorithm::one_pass, Algorithm::radix}) {
+      options.algorithm = algorithm;
+      Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Memory> const indices("indices", rows, k);
+      top_k(exec, lexicographic(a, ascending(b), c), nothing, indices, options);
+      exec.fence();
+      auto const got = on_host(indices);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        auto const before = [&](std::int64_t i, std::int64_t j) {
+          auto const better = [&](auto const& keys, Options const& how) {
+            auto const x = number(keys[r * n + i]), y = number(keys[r * n + j]);
+            return is_better(x, y, how) ? 1 : is_better(y, x, how) ? -1 : 0;
+          };
+          int const by_first = better(first, options);
+          int const by_second =
+              by_first != 0 ? by_first : better(second, {.order = Order::smallest});
+          int const by_third = by_second != 0 ? by_second : better(third, options);
+          return by_third != 0 ? by_third > 0 : i < j;
+        };
+        std::vector<std::int64_t> all(n);
+        std::iota(all.begin(), all.end(), 0);
+        std::partial_sort(all.begin(), all.begin() + k, all.end(), before);
+        CHECK(std::equal(all.begin(), all.begin() + k, &got(r, 0)));
+      }
+    }
+  Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Memory> const indices("indices", rows, k);
+  CHECK_THROWS_AS(top_k(exec, lexicographic(a, on_device(third, n, rows)), nothing, indices),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(top_k(exec, lexicographic(a, b), nothing, indices, {.nan = NaN::skip}),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(top_k(exec, lexicographic(a, b), nothing, indices, {.by = By::magnitude}),
+                  std::invalid_argument);
 }
 
 // Each source compiles kernels of its own, of which nvcc takes minutes: those above have every part once.

@@ -15,7 +15,7 @@ using EdgeTypes = std::tuple<std::uint8_t, float16, std::int32_t, float, std::in
 /// Some options drawn by a seed, the default always among them.
 template <class T>
 std::vector<Options> draw_options(int count, std::uint64_t seed) {
-  auto const all = all_options<T>();
+  auto const all = every_option<T>();
   std::vector<Options> some{Options{}};
   for (int i = 0; i < count; ++i) some.push_back(all[random_bits(seed, i) % all.size()]);
   return some;

@@ -23,7 +23,7 @@ UniformCase<T> draw_case(std::uint64_t seed) {
   std::int64_t const rows = draw_size(
       std::max<std::int64_t>(1, std::min<std::int64_t>(200, 400'000 / n)), random_bits(seed, 1));
   auto const inputs = inputs_for<T>();
-  auto const options = all_options<T>();
+  auto const options = every_option<T>();
   Input const input = inputs[random_bits(seed, 2) % inputs.size()];
   return {std::string(name(input)) + ", seed " + std::to_string(seed),
           make_keys<T>(input, rows * n, seed),

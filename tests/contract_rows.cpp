@@ -2,6 +2,7 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "support/copies.hpp"
 #include "support/rows.hpp"
 
 namespace ktopk::testing {
@@ -27,7 +28,7 @@ Question<T> ragged_question(std::int64_t rows, std::int64_t longest, std::int64_
 /// Options that differ from case to case, and the default.
 template <class T>
 std::vector<Options> two_options(std::uint64_t seed) {
-  auto const all = all_options<T>();
+  auto const all = every_option<T>();
   return {Options{}, all[random_bits(seed, 1000) % all.size()]};
 }
 
@@ -83,6 +84,90 @@ void ask_lying(LyingOffsets<T> const& rows, Options options, Validation& validat
       });
     }
   });
+}
+
+/// Rows that begin and end anywhere in those of a matrix, and the same rows one behind the other, as the oracle takes
+/// them.
+template <class T>
+struct PartsOfRows {
+  std::int64_t rows, columns;
+  std::vector<T> keys;
+  std::vector<std::int64_t> begins, ends;
+  Question<T> meant;
+
+  PartsOfRows(std::int64_t rows_, std::int64_t columns_, std::int64_t width, Input input,
+              std::uint64_t seed, bool from_first)
+      : rows(rows_),
+        columns(columns_),
+        keys(filled<T>(input, rows, columns)),
+        meant{{}, {0}, {}, width} {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      auto const draw = [&](std::int64_t what) {
+        return static_cast<std::int64_t>(random_bits(seed, 2 * row + what) % (columns + 4)) - 2;
+      };
+      begins.push_back(from_first ? 0 : draw(0));
+      ends.push_back(row % 3 == 0 ? columns : draw(1));
+      auto const begin = std::clamp<std::int64_t>(begins.back(), 0, columns);
+      auto const end = std::max(begin, std::clamp<std::int64_t>(ends.back(), 0, columns));
+      auto const first = keys.begin() + row * columns;
+      meant.keys.insert(meant.keys.end(), first + begin, first + end);
+      meant.begins.push_back(std::ssize(meant.keys));
+      meant.ks.push_back(width);
+    }
+  }
+};
+
+/// Outputs of a call, on its space.
+template <class T, class Memory>
+struct RowOutputs {
+  RowOutputs(std::int64_t rows, std::int64_t width)
+      : values("test::values", rows, width),
+        indices("test::indices", rows, width),
+        counts("test::counts", rows) {}
+  Answer<T> fetch() const {
+    auto const v = on_host(values);
+    auto const i = on_host(indices);
+    auto const c = on_host(counts);
+    return {{v.data(), v.data() + v.size()},
+            {i.data(), i.data() + i.size()},
+            {c.data(), c.data() + c.size()}};
+  }
+  Kokkos::View<T**, Kokkos::LayoutRight, Memory> values;
+  Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Memory> indices;
+  Kokkos::View<std::int32_t*, Memory> counts;
+};
+
+/// Asks for the k best of each row that source(exec) has, by every algorithm and by a Plan.
+template <class T, class SourceOf>
+void ask_source(Question<T> const& meant, SourceOf const& source_of, std::uint64_t seed,
+                Validation& validation) {
+  for (Options options : two_options<T>(seed)) {
+    auto const truth = solve(meant, options);
+    for_each_space([&](auto const& exec) {
+      using Exec = std::decay_t<decltype(exec)>;
+      auto const source = source_of(exec);
+      for (Algorithm algorithm : algorithms_on(exec)) {
+        options.algorithm = algorithm;
+        RowOutputs<T, typename Exec::memory_space> const out(meant.rows(), meant.width);
+        Answer<T> answer;
+        if (algorithm == Algorithm::automatic) {
+          Plan<Exec> plan(exec, shape_of<std::int32_t>(source, meant.width), options);
+          plan(source, nothing, out.indices, per_row(nothing, out.counts));
+          exec.fence();
+          answer = out.fetch();
+          answer.values.clear();
+        } else {
+          top_k(exec, source, out.values, out.indices, per_row(nothing, out.counts), options);
+          exec.fence();
+          answer = out.fetch();
+        }
+        validation.expect(meant, truth, answer, options, [&] {
+          return std::string(exec.name()) + ", rows = " + std::to_string(meant.rows()) +
+                 ", width = " + std::to_string(meant.width) + ", seed = " + std::to_string(seed);
+        });
+      }
+    });
+  }
 }
 
 struct Size {
@@ -253,6 +338,68 @@ TEMPLATE_LIST_TEST_CASE("offsets that descend or are no places of keys", "[contr
         {1001, 1002}})
     for (Options const& options : two_options<TestType>(400 + offsets.size()))
       ask_lying(LyingOffsets<TestType>(keys, offsets, 30), options, validation);
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("rows of a matrix that are not as long as it is wide", "[contract][rows]",
+                        RowTypes) {
+  Validation validation;
+  std::uint64_t seed = 500;
+  for (Size const& size : {Size{1, 20, 4}, Size{9, 40, 64}, Size{100, 300, 10}, Size{5, 5000, 1100},
+                           Size{40, 9000, 60}, Size{3, 60'000, 30}}) {
+    PartsOfRows<TestType> const from_first(size.rows, size.longest, size.width, Input::random_bits,
+                                           ++seed, true);
+    PartsOfRows<TestType> const anywhere(size.rows, size.longest, size.width, Input::few_values,
+                                         ++seed, false);
+    ask_source(
+        from_first.meant,
+        [&]<class Exec>(Exec const&) {
+          using Memory = typename Exec::memory_space;
+          return ktopk::rows(
+              copied_to<Memory, Kokkos::LayoutRight>(from_first.keys, size.rows, size.longest),
+              copied_to<Memory>(from_first.ends));
+        },
+        seed, validation);
+    ask_source(
+        anywhere.meant,
+        [&]<class Exec>(Exec const&) {
+          using Memory = typename Exec::memory_space;
+          return ktopk::rows(copied_to<Memory, Kokkos::LayoutLeft>(anywhere.keys, size.rows, size.longest),
+                      copied_to<Memory>(anywhere.begins), copied_to<Memory>(anywhere.ends));
+        },
+        seed, validation);
+  }
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("rows that begin and end anywhere among some keys", "[contract][rows]",
+                        RowTypes) {
+  Validation validation;
+  std::uint64_t seed = 600;
+  for (Size const& size :
+       {Size{1, 20, 4}, Size{60, 300, 10}, Size{5, 5000, 1100}, Size{4, 60'000, 30}}) {
+    std::int64_t const all = 2 * size.longest;
+    Question<TestType> meant{{}, {0}, {}, size.width};
+    auto const keys = make_keys<TestType>(Input::random_bits, all, ++seed);
+    std::vector<std::int32_t> begins, ends;
+    for (std::int64_t row = 0; row < size.rows; ++row) {
+      auto const begin = static_cast<std::int64_t>(random_bits(seed, row) % size.longest);
+      auto const end = row % 4 == 3 ? all + 9 : begin + size.longest / 2;
+      begins.push_back(static_cast<std::int32_t>(begin));
+      ends.push_back(static_cast<std::int32_t>(end));
+      meant.keys.insert(meant.keys.end(), keys.begin() + begin, keys.begin() + std::min(end, all));
+      meant.begins.push_back(std::ssize(meant.keys));
+      meant.ks.push_back(size.width);
+    }
+    ask_source(
+        meant,
+        [&]<class Exec>(Exec const&) {
+          using Memory = typename Exec::memory_space;
+          return ragged(copied_to<Memory>(keys), copied_to<Memory>(begins),
+                        copied_to<Memory>(ends));
+        },
+        seed, validation);
+  }
   validation.close();
 }
 

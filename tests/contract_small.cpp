@@ -33,7 +33,7 @@ TEMPLATE_LIST_TEST_CASE("every option on every small row, all inputs in one call
   auto const rows = static_cast<std::int64_t>(inputs_for<TestType>().size());
   for (std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40})
     hold_to_contract<TestType>({"a row of every input, seed 1", one_row_each<TestType>(n, 1), rows,
-                                n, some_ks(n), all_options<TestType>()},
+                                n, some_ks(n), every_option<TestType>()},
                                validation);
   validation.close();
 }
@@ -41,7 +41,7 @@ TEMPLATE_LIST_TEST_CASE("every option on every small row, all inputs in one call
 TEMPLATE_LIST_TEST_CASE("every small row alone", "[contract][small]", KeyTypes) {
   Validation validation;
   auto const inputs = inputs_for<TestType>();
-  auto const options = all_options<TestType>();
+  auto const options = every_option<TestType>();
   for (std::int64_t n = 1; n <= 40; ++n)
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       std::uint64_t const draw = random_bits(2, n * 100 + i);
@@ -51,6 +51,28 @@ TEMPLATE_LIST_TEST_CASE("every small row alone", "[contract][small]", KeyTypes) 
                                   n,
                                   {static_cast<std::int64_t>(1 + draw % n)},
                                   {options[(draw >> 32) % options.size()]}},
+                                 validation);
+    }
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("rows shorter than k are filled, if that is asked for", "[contract][small]",
+                        KeyTypes) {
+  Validation validation;
+  auto const inputs = inputs_for<TestType>();
+  auto const options = every_option<TestType>();
+  for (std::int64_t n : {1, 5, 40, 700})
+    for (std::int64_t k : {n / 2, n + 1, 2 * n + 7}) {
+      std::uint64_t const draw = random_bits(4, n + k);
+      Options chosen = options[draw % options.size()];
+      chosen.short_rows = ShortRows::fill;
+      Input const input = inputs[(draw >> 32) % inputs.size()];
+      hold_to_contract<TestType>({std::string(name(input)) + ", seed 5",
+                                  make_keys<TestType>(input, 3 * n, 5),
+                                  3,
+                                  n,
+                                  {k},
+                                  {chosen}},
                                  validation);
     }
   validation.close();

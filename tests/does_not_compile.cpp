@@ -24,6 +24,9 @@ struct FarSpace {
 template <class T>
 using FarRow = Kokkos::View<T*, FarSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+// says: ktopk: rows: keys have rank 2, and lengths rank 1
+void of_lengths_of_a_row(Row<float> keys, Row<int> lengths) { ktopk::rows(keys, lengths); }
+
 // says: ktopk: long double is not a key type: convert the keys to double
 void of_long_double(Exec const& exec, Row<long double> keys) { top_k(exec, keys, keys, nothing); }
 
@@ -59,7 +62,7 @@ void to_far_indices(Exec const& exec, Row<float> keys, FarRow<int> indices) {
   top_k(exec, keys, nothing, indices);
 }
 
-// says: ktopk: pass Order, Sorted, Ties, NaN and Algorithm as members of Options, like {.order = ktopk::Order::smallest}
+// says: ktopk: pass Order, Sorted, Ties, NaN, By, ShortRows and Algorithm as members of Options, like {.order = ktopk::Order::smallest}
 void with_an_order(Exec const& exec, Row<float> keys, Row<float> values) {
   top_k(exec, keys, values, nothing, ktopk::Order::smallest);
 }

@@ -76,7 +76,7 @@ std::vector<bits_of<T>> landmarks(OrderedBitsMap<bits_of<T>> const& map) {
 template <class T, class Body>
 void for_ranges(Body const& body) {
   using Bits = bits_of<T>;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<T>()) {
     auto const map = make_ordered_bits_map<T>(options);
     auto const ranks = landmarks<T>(map);
     for (auto least = ranks.begin(); least != ranks.end(); ++least)
@@ -202,7 +202,7 @@ TEMPLATE_LIST_TEST_CASE("a prefilter up to the best rank passes only NaN and zer
   using Bits = bits_of<TestType>;
   auto const keys = patterns<TestType>();
   int idle = 0;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const map = make_ordered_bits_map<TestType>(options);
     auto const is_plain = [&](Bits key) { return map.has_one_key(map(key)); };
     for (Bits least : landmarks<TestType>(map)) {
@@ -220,7 +220,7 @@ TEMPLATE_LIST_TEST_CASE("every processor's loops know ranks and their digits", "
   auto const keys = patterns<TestType>();
   auto const count = static_cast<int>(std::min<std::size_t>(filter_block, keys.size()));
   int wrong = 0;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const map = make_ordered_bits_map<TestType>(options);
     for (auto const& loops : all_host_loops<Bits>()) {
       std::vector<Bits> ranks(filter_block);

@@ -156,7 +156,7 @@ TEMPLATE_LIST_TEST_CASE("the best key is the first or the last of its rank", "[h
                         Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int count : {1, 2, 63, 64, 65, 127, 511, 512, 513, 1100}) {
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("the best key is found where two differ from all others"
   using Bits = bits_of<TestType>;
   constexpr auto top = static_cast<Bits>(Bits{1} << (std::numeric_limits<Bits>::digits - 1));
   int wrong = 0;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const map = make_ordered_bits_map<TestType>(options);
     std::vector<Bits> special;  // zero, the least number, infinity and NaNs, of either sign
     for (int bits : {0, 1, 64}) special.push_back(static_cast<Bits>(bits));

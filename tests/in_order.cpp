@@ -76,7 +76,7 @@ constexpr int lengths[] = {1, 2, 15, 16, 17, 511, 512, 513, 514, 1100};
 TEMPLATE_LIST_TEST_CASE("no row is reported in order that is not", "[in_order]", Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int count : lengths) {
@@ -145,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("as many keys as are wanted reach the strided maxima", "
                         Widths) {
   using Bits = bits_of<TestType>;
   int wrong = 0;
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const map = make_ordered_bits_map<TestType>(options);
     for (Input input : inputs_for<TestType>())
       for (int k : {1, 2, 63, 64, 65, 200, StridedMaxima::most_k}) {

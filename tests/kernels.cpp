@@ -16,6 +16,7 @@ namespace {
 
 /// One key type of each width, floating-point where there is one.
 using WidthTypes = std::tuple<std::uint8_t, bfloat16, float, double>;
+using FloatTypes = std::tuple<bfloat16, float, double>;
 
 struct Size {
   std::int64_t rows, n, k;
@@ -34,11 +35,11 @@ constexpr Size sizes[] = {
 /// The first size at which the kernel serves, as the library itself explains.
 template <class T, class Exec>
 std::optional<Size> size_that_reaches(Exec const& exec, ktopk::detail::Kernel<Exec> const& kernel,
-                                      Sorted sorted) {
+                                      Options options) {
+  options.algorithm = kernel.algorithm;
   for (Size const& size : sizes) {
     Shape shape = make_shape<T>(size.rows, size.n, size.k);
     shape.packed = size.layout == packed;
-    Options const options{.sorted = sorted, .algorithm = kernel.algorithm};
     if (explain(exec, shape, options).kernel == kernel.label) return size;
   }
   return std::nullopt;
@@ -78,7 +79,7 @@ bool validate_kernel(Exec const& exec, ktopk::detail::Kernel<Exec> const& kernel
                      Validation& validation) {
   bool reached = false;
   for (Sorted const sorted : {Sorted::no, Sorted::yes}) {
-    auto const size = size_that_reaches<T>(exec, kernel, sorted);
+    auto const size = size_that_reaches<T>(exec, kernel, {.sorted = sorted});
     if (!size) continue;
     reached = true;
     for (auto const& [input, input_name] : input_table) {
@@ -105,6 +106,30 @@ TEMPLATE_LIST_TEST_CASE("every kernel of the table, on every hostile input", "[k
       bool const reached = validate_kernel<TestType>(exec, kernel, validation);
       CHECK((reached || sizeof(TestType) != 4));
     }
+  });
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("every kernel that compares magnitudes, on every hostile input",
+                        "[kernels]", FloatTypes) {
+  Validation validation;
+  auto const all = more_options<TestType>();
+  for_each_space([&]<class Exec>(Exec const& exec) {
+    int reached = 0;
+    for (auto const& kernel : ktopk::detail::kernels_of<Exec>()) {
+      if (!size_that_reaches<TestType>(exec, kernel, {.by = By::magnitude})) continue;
+      ++reached;
+      for (auto const& [input, input_name] : input_table) {
+        Options options =
+            all[random_bits(12, reached * 100 + static_cast<int>(input)) % all.size()];
+        options.by = By::magnitude;
+        options.algorithm = kernel.algorithm;
+        auto const size = size_that_reaches<TestType>(exec, kernel, options);
+        if (!size || !is_asked<TestType>(*size, input)) continue;
+        expect_kernel<TestType>(exec, kernel, *size, input, options, validation);
+      }
+    }
+    CHECK(reached > 10);
   });
   validation.close();
 }

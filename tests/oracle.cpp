@@ -118,12 +118,12 @@ TEST_CASE("short rows are filled with -1 and the worst key", "[oracle]") {
   CHECK(answer.values[0] == 2);
   CHECK(answer.values[2] == -infinity);
   CHECK(check(question, answer, answer, {}).empty());
-  CHECK(worst_key<float>(Order::smallest) == infinity);
-  CHECK(worst_key<std::int8_t>(Order::largest) == -128);
-  CHECK(worst_key<std::uint16_t>(Order::largest) == 0);
-  CHECK(worst_key<std::uint64_t>(Order::smallest) == ~std::uint64_t{0});
-  CHECK(number(worst_key<float16>(Order::largest)) == -infinity);
-  CHECK(number(worst_key<bfloat16>(Order::smallest)) == infinity);
+  CHECK(worst_key<float>({.order = Order::smallest}) == infinity);
+  CHECK(worst_key<std::int8_t>({.order = Order::largest}) == -128);
+  CHECK(worst_key<std::uint16_t>({.order = Order::largest}) == 0);
+  CHECK(worst_key<std::uint64_t>({.order = Order::smallest}) == ~std::uint64_t{0});
+  CHECK(number(worst_key<float16>({.order = Order::largest})) == -infinity);
+  CHECK(number(worst_key<bfloat16>({.order = Order::smallest})) == infinity);
 }
 
 TEST_CASE("the check sees what is wrong", "[oracle]") {

@@ -25,10 +25,11 @@ namespace ktopk::testing {
 namespace {
 
 using Types = std::tuple<std::uint8_t, std::int16_t, bfloat16, float, double, std::uint64_t>;
+using FloatTypes = std::tuple<bfloat16, float, double>;
 
 /// The key that comes out for a key: of equal ones always the same.
 template <class T>
-T canonical(T key) {
+T canonical(T key, By by = By::value) {
   if constexpr (ktopk::detail::KeyTraits<T>::kind == ktopk::detail::KeyKind::floating) {
     using Bits = ktopk::detail::bits_of<T>;
     auto const infinity = static_cast<Bits>(ktopk::detail::KeyTraits<T>::infinity);
@@ -36,6 +37,7 @@ T canonical(T key) {
     if (magnitude == 0) return std::bit_cast<T>(Bits{0});
     auto const quiet_bit = static_cast<Bits>((infinity & (~infinity + 1)) >> 1);
     if (magnitude > infinity) return std::bit_cast<T>(static_cast<Bits>(infinity | quiet_bit));
+    if (by == By::magnitude) return std::bit_cast<T>(magnitude);
   }
   return key;
 }
@@ -44,20 +46,22 @@ T canonical(T key) {
 template <class T>
 struct Sorted2 {
   std::vector<std::vector<T>> rows;
+  Options options;
 
-  Sorted2(std::vector<T> const& keys, std::vector<std::int64_t> const& begins,
-          Options const& options) {
+  Sorted2(std::vector<T> const& keys, std::vector<std::int64_t> const& begins, Options const& asked)
+      : options(asked) {
     for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
       T const* const first = keys.data() + begins[r];
       std::int64_t const n = begins[r + 1] - begins[r];
       rows.emplace_back();
       for (std::int64_t const at : best_positions(first, n, n, options))
-        rows.back().push_back(canonical(first[at]));
+        if (options.nan != NaN::skip || !is_nan(number(first[at])))
+          rows.back().push_back(canonical(first[at], options.by));
     }
   }
-  T of_rank(std::int64_t row, std::int64_t rank, Order order) const {
+  T of_rank(std::int64_t row, std::int64_t rank) const {
     auto const& keys = rows[row];
-    return rank >= 0 && rank < std::ssize(keys) ? keys[rank] : worst_key<T>(order);
+    return rank >= 0 && rank < std::ssize(keys) ? keys[rank] : worst_key<T>(options);
   }
 };
 
@@ -96,7 +100,7 @@ void ask_ranks(Exec const& exec, Keys const& keys, Sorted2<T> const& truth,
     std::int64_t wrong = 0;
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t i = 0; i < count; ++i)
-        wrong += same_bits(got(r, i), truth.of_rank(r, ranks[i], options.order)) ? 0 : 1;
+        wrong += same_bits(got(r, i), truth.of_rank(r, ranks[i])) ? 0 : 1;
     CHECK(wrong == 0);
   }
 }
@@ -153,6 +157,27 @@ TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", T
   });
 }
 
+TEMPLATE_LIST_TEST_CASE("ranks by magnitude, and of rows whose NaNs are no keys", "[ranks]",
+                        FloatTypes) {
+  for_each_exec([&](auto const& exec) {
+    for (Input input : {Input::normal, Input::nans, Input::mostly_nans, Input::zeros})
+      for (Size const size : {Size{1, 70'000}, Size{5, 3'000}}) {
+        auto const keys = filled<TestType>(input, size.rows, size.n);
+        auto const view = copied_to<MemoryOf<std::decay_t<decltype(exec)>>, Kokkos::LayoutRight>(
+            keys, size.rows, size.n);
+        for (Order order : {Order::largest, Order::smallest})
+          for (By by : {By::magnitude, By::value})
+            for (NaN nan : {NaN::least, NaN::skip}) {
+              Options const options{.order = order, .nan = nan, .by = by};
+              CAPTURE(exec.name(), name(input), size.n, static_cast<int>(order),
+                      static_cast<int>(by), static_cast<int>(nan));
+              ask_ranks(exec, view, Sorted2<TestType>(keys, equal_rows(size.rows, size.n), options),
+                        some_ranks(size.n, 7), options);
+            }
+      }
+  });
+}
+
 TEST_CASE("counts of ranks are added up before they are too large", "[ranks]") {
   ktopk::detail::ForceMostCounted const few(4096);
   for_each_exec([&](auto const& exec) {
@@ -187,8 +212,7 @@ TEST_CASE("the k-th of each row, one k or a k of each", "[ranks]") {
     auto const check = [&](auto const& k_of) {
       exec.fence();
       auto const got = on_host(values);
-      for (std::int64_t r = 0; r < rows; ++r)
-        CHECK(got(r) == truth.of_rank(r, k_of(r) - 1, Order::largest));
+      for (std::int64_t r = 0; r < rows; ++r) CHECK(got(r) == truth.of_rank(r, k_of(r) - 1));
     };
     kth(exec, view, 777, values);
     check([](std::int64_t) { return 777; });
@@ -205,7 +229,7 @@ TEST_CASE("the k-th of each row, one k or a k of each", "[ranks]") {
     Kokkos::View<double, Memory> const value("value");
     kth(exec, Kokkos::subview(view, 2, Kokkos::ALL), n / 2, value);
     exec.fence();
-    CHECK(on_host(value)() == truth.of_rank(2, n / 2 - 1, Order::largest));
+    CHECK(on_host(value)() == truth.of_rank(2, n / 2 - 1));
   });
 }
 
@@ -242,7 +266,7 @@ TEST_CASE("ranks, counts and thresholds of computed and masked keys", "[ranks]")
       auto const got_counts = on_host(counts);
       auto const got_better = on_host(better);
       for (std::int64_t r = 0; r < 2; ++r) {
-        float const tenth = truth.of_rank(r, 9, Order::largest);
+        float const tenth = truth.of_rank(r, 9);
         std::vector<std::int64_t> reach;
         for (std::int64_t i = begins[r]; i < begins[r + 1]; ++i)
           if (kept[i] >= tenth) reach.push_back(positions[i]);
@@ -278,8 +302,7 @@ TEST_CASE("quantiles are what NumPy defines", "[ranks]") {
           for (std::int64_t i = 0; i < count; ++i) {
             double const place = q[i] * static_cast<double>(n - 1);
             auto const key = [&](double at) {
-              return static_cast<double>(
-                  truth.of_rank(r, static_cast<std::int64_t>(at), Order::smallest));
+              return static_cast<double>(truth.of_rank(r, static_cast<std::int64_t>(at)));
             };
             double const low = key(std::floor(place)), high = key(std::ceil(place));
             double const wanted = how == Interpolation::lower     ? low
@@ -292,6 +315,32 @@ TEST_CASE("quantiles are what NumPy defines", "[ranks]") {
             CHECK(got_numbers(r, i) == wanted);
           }
       }
+    }
+  });
+}
+
+TEST_CASE("quantiles of what is not NaN", "[ranks]") {
+  for_each_exec([&](auto const& exec) {
+    using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
+    for (std::int64_t const n : {4, 1001, 60'001}) {
+      auto keys = filled<double>(Input::normal, 1, n);
+      std::vector<double> numbers;
+      for (std::int64_t i = 0; i < n; ++i)
+        if (i % 3 == 0)
+          keys[i] = std::numeric_limits<double>::quiet_NaN();
+        else
+          numbers.push_back(keys[i]);
+      std::sort(numbers.begin(), numbers.end());
+      Kokkos::View<double*, Memory> const values("values", 2);
+      quantiles(exec, copied_to<Memory>(keys), {0.5, 1}, values, Interpolation::linear,
+                {.nan = NaN::skip});
+      exec.fence();
+      auto const got = on_host(values);
+      double const place = 0.5 * static_cast<double>(numbers.size() - 1);
+      auto const at = static_cast<std::size_t>(place);
+      CHECK(got(0) == between(numbers[at], numbers[std::min(at + 1, numbers.size() - 1)],
+                              place - static_cast<double>(at)));
+      CHECK(got(1) == numbers.back());
     }
   });
 }

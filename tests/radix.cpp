@@ -180,7 +180,7 @@ class ListedSelection {
     auto problem = make_stored_problem<Bits>(shape);
     problem.rank = make_ordered_bits_map<float>(options);
     problem.rows.keys = reinterpret_cast<Bits const*>(m_keys.data());
-    problem.rows.row_stride = shape.n;
+    problem.rows.row_stride = ragged ? 0 : shape.n;
     problem.out.indices = m_positions.data();
     problem.out.index_row = m_k;
     if (ragged) problem.rows.offsets = {m_begins.data(), 1, 8};

@@ -46,7 +46,7 @@ TEMPLATE_LIST_TEST_CASE("ranks of all patterns of 8 and 16 bits", "[rank]", Narr
   std::vector<TestType> keys;
   for (std::uint32_t bits = 0; bits < (1u << (8 * sizeof(TestType))); ++bits)
     keys.push_back(std::bit_cast<TestType>(static_cast<ktopk::detail::bits_of<TestType>>(bits)));
-  for (Options const& options : orders()) check_order(keys, options);
+  for (Options const& options : orders_of<TestType>()) check_order(keys, options);
 }
 
 TEMPLATE_LIST_TEST_CASE("ranks of patterns of 32 and 64 bits", "[rank]", Wide) {
@@ -55,23 +55,25 @@ TEMPLATE_LIST_TEST_CASE("ranks of patterns of 32 and 64 bits", "[rank]", Wide) {
     auto const more = make_keys<TestType>(input, 20'000, 1);
     keys.insert(keys.end(), more.begin(), more.end());
   }
-  for (Options const& options : orders()) check_order(keys, options);
+  for (Options const& options : orders_of<TestType>()) check_order(keys, options);
 }
 
 TEMPLATE_LIST_TEST_CASE("the worst key is the contract's", "[rank]", Narrow) {
   for (Order order : {Order::largest, Order::smallest})
-    CHECK(ktopk::detail::worst_key<TestType>(order) == bits_of_key(worst_key<TestType>(order)));
+    CHECK(ktopk::detail::worst_key<TestType>({.order = order}) ==
+          bits_of_key(worst_key<TestType>({.order = order})));
 }
 
 TEMPLATE_LIST_TEST_CASE("the worst key is the contract's, wide", "[rank]", Wide) {
   for (Order order : {Order::largest, Order::smallest})
-    CHECK(ktopk::detail::worst_key<TestType>(order) == bits_of_key(worst_key<TestType>(order)));
+    CHECK(ktopk::detail::worst_key<TestType>({.order = order}) ==
+          bits_of_key(worst_key<TestType>({.order = order})));
 }
 
 TEMPLATE_LIST_TEST_CASE("a range holds the keys that reach a rank", "[rank]", Narrow) {
   using Bits = ktopk::detail::bits_of<TestType>;
   constexpr std::uint32_t patterns = 1u << (8 * sizeof(TestType));
-  for (Options const& options : orders()) {
+  for (Options const& options : orders_of<TestType>()) {
     auto const rank = ktopk::detail::make_ordered_bits_map<TestType>(options);
     auto const check = [&](Bits least) {
       auto const range = rank.reaching(least);

@@ -51,6 +51,16 @@ std::vector<std::int64_t> positions_up_to(std::vector<std::int64_t> const& place
   return positions;
 }
 
+/// The same, but NaNs that are no keys reach nothing.
+template <class T>
+std::vector<std::int64_t> reaching_place(T const* keys, std::vector<std::int64_t> const& places,
+                                         std::int64_t place, Options const& options) {
+  auto positions = positions_up_to(places, place);
+  if (options.nan == NaN::skip)
+    std::erase_if(positions, [&](std::int64_t i) { return is_nan(number(keys[i])); });
+  return positions;
+}
+
 struct Size {
   std::int64_t rows, n, room;
 };
@@ -68,7 +78,7 @@ void ask_reaching(Exec const& exec, Input input, Size size, double part, Options
     auto const position = best_positions(row, size.n, at + 1, options).back();
     auto const places = places_of(row, size.n, options);
     thresholds.push_back(row[position]);
-    reach.push_back(positions_up_to(places, places[position]));
+    reach.push_back(reaching_place(row, places, places[position], options));
   }
   Kokkos::View<T**, Layout, Memory> const values("values", size.rows, size.room);
   Kokkos::View<std::int32_t**, Layout, Memory> const indices("indices", size.rows, size.room);
@@ -126,6 +136,18 @@ TEMPLATE_LIST_TEST_CASE("what reaches a threshold, of every input", "[reaching]"
         ask_reaching<TestType, Kokkos::LayoutRight>(exec, input, {1, 70'000, 300}, 0.001, options);
         ask_reaching<TestType, Kokkos::LayoutLeft>(exec, input, {3, 900, 500}, 0.3, options);
       }
+  });
+}
+
+TEST_CASE("what reaches a threshold by magnitude, and if NaNs are no keys", "[reaching]") {
+  for_each_exec([&](auto const& exec) {
+    for (Input input : {Input::normal, Input::nans, Input::mostly_nans})
+      for (Order order : {Order::largest, Order::smallest})
+        for (NaN nan : {NaN::greatest, NaN::skip}) {
+          Options const options{.order = order, .nan = nan, .by = By::magnitude};
+          ask_reaching<float, Kokkos::LayoutRight>(exec, input, {1, 70'000, 300}, 0.001, options);
+          ask_reaching<double, Kokkos::LayoutRight>(exec, input, {3, 900, 500}, 0.9, options);
+        }
   });
 }
 

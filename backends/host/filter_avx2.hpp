@@ -66,7 +66,8 @@ struct Avx2Chunk {
   /// Whether a key may pass. It takes two instructions a vector wherever it can: the more lines of keys an instruction
   /// window spans, the more a core requests from memory at a time.
   KTOPK_AVX2 [[gnu::always_inline]] bool passes_any(Stored<Bits> const* keys) const {
-    if constexpr (by_ends && sizeof(Bits) >= 4) return reaches_as_number(keys);
+    if constexpr (by_ends && sizeof(Bits) >= 4)
+      if (!map.is_by_magnitude()) return reaches_as_number(keys);
     if constexpr (by_ends) return reaches_an_end(keys);
     return is_any_within(keys);
   }

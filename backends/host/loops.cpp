@@ -320,6 +320,7 @@ template <class Bits>
   if (!map.is_number(first) || !map.is_number(last)) return Monotonicity::none;
   Monotonicity const monotonicity = first > last ? Monotonicity::falls : Monotonicity::rises;
   int const sign_end = end_of_sign<Bits>(keys, count);
+  if (map.is_by_magnitude() && sign_end != count) return Monotonicity::none;
   for (int begin = 0, end = sign_end; begin < count; begin = end, end = count) {
     Bits const from = map.ordered(keys[begin]), to = map.ordered(keys[end - 1]);
     bool const is_against = monotonicity == Monotonicity::falls ? from < to : from > to;

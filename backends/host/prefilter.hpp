@@ -12,14 +12,16 @@ namespace ktopk::detail {
 /// A test of a key's original bits, cheaper than its rank. Every key whose rank is in a range passes. Few others do,
 /// unless the range begins or ends beside zero, or has both signs and ends short of the best rank. The keys that pass
 /// are an interval of bits, which may wrap around. If the best keys of one sign go with the NaNs of the other, they are
-/// all keys from one number on by signed order and from another on by unsigned order.
+/// all keys from one number on by signed order and from another on by unsigned order; so do the largest by magnitude.
 template <class Bits>
 class Prefilter {
  public:
   using Signed = std::make_signed_t<Bits>;
 
   Prefilter(OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
-    if (map.magnitude != 0)
+    if (map.is_by_magnitude())
+      set_by_magnitude(map, range);
+    else if (map.magnitude != 0)
       set_for_floats(map, range);
     else if ((map.always & 1) == 0)
       set_interval(range.least ^ map.always, range.span);
@@ -78,6 +80,17 @@ class Prefilter {
                          has_nan, other_turn);
     else
       set_around_zero(map, least == sign ? sign : static_cast<Bits>(~least), most, has_nan, turn);
+  }
+
+  /// The smallest by magnitude are two intervals, and all keys pass.
+  void set_by_magnitude(OrderedBitsMap<Bits> const& map, OrderedBitsRange<Bits> range) {
+    bool const largest = (map.always & map.minus_zero) != 0;
+    m_is_exact = false;
+    if (!largest) return set_interval(Bits{0}, std::numeric_limits<Bits>::max());
+    Bits const least = std::max<Bits>(range.least, map.ordered(0));
+    Bits const magnitude = static_cast<Bits>(least ^ map.minus_zero);
+    m_first_number = std::min<Bits>(magnitude, map.infinity);
+    set_ends(m_first_number, static_cast<Bits>(m_first_number | map.minus_zero), 0);
   }
 
   /// Keys of one sign from `least` to `most`, and maybe NaN; zero is none of them, even if a rank beside that

@@ -70,7 +70,7 @@ void arrange(Exec const& exec, StoredProblem<Bits> const& problem,
     composites =
         host::sort_composite_keys(exec, SelectedRows<StoredRows<Bits>>{problem}, shape.rows,
                                   shape.k, selected.composites, selected.spare);
-  bool const complete = !problem.rows.offsets && !problem.wanted && !problem.counts;
+  bool const complete = !problem.rows.are_ragged() && !problem.wanted && !problem.counts;
   if (composites == nullptr && complete) return;
   host::launch_each(
       "ktopk::host::store", exec, shape.rows * shape.k,

@@ -108,8 +108,8 @@ struct Source<Transformed<K, F>> {
     return shape;
   }
   static TransformedRows<source_rows<K>, In, checked_key<Key>, F> rows(
-      Transformed<K, F> const& source) {
-    return {{Source<K>::rows(source.keys)}, source.f};
+      Transformed<K, F> const& source, Options const& options) {
+    return {{Source<K>::rows(source.keys, options)}, source.f};
   }
   static Extent keys_extent(Transformed<K, F> const& source) {
     return Source<K>::keys_extent(source.keys);
@@ -130,7 +130,7 @@ struct Source<Generated<T, F>> {
     shape.computed = true;
     return shape;
   }
-  static GeneratedRows<checked_key<T>, F> rows(Generated<T, F> const& source) {
+  static GeneratedRows<checked_key<T>, F> rows(Generated<T, F> const& source, Options const&) {
     return {source.f, source.n};
   }
   static Extent keys_extent(Generated<T, F> const&) { return {}; }
@@ -155,8 +155,8 @@ struct Source<GeneratedRow<T, F>> : Source<Generated<T, OfPosition<F>>> {
   static Shape shape(char const* function, GeneratedRow<T, F> const& source) {
     return Source<Generated<T, OfPosition<F>>>::shape(function, of_position(source));
   }
-  static auto rows(GeneratedRow<T, F> const& source) {
-    return Source<Generated<T, OfPosition<F>>>::rows(of_position(source));
+  static auto rows(GeneratedRow<T, F> const& source, Options const& options) {
+    return Source<Generated<T, OfPosition<F>>>::rows(of_position(source), options);
   }
   static Extent keys_extent(GeneratedRow<T, F> const&) { return {}; }
 };
@@ -237,10 +237,10 @@ struct Source<Masked<K, M>> {
     }
     return shape;
   }
-  static auto rows(Masked<K, M> const& source) {
+  static auto rows(Masked<K, M> const& source, Options const& options) {
     auto const mask = mask_functor(source.mask);
     using Mask = std::remove_cv_t<decltype(mask)>;
-    return MaskedRows<source_rows<K>, Mask>{{Source<K>::rows(source.keys)}, mask};
+    return MaskedRows<source_rows<K>, Mask>{{Source<K>::rows(source.keys, options)}, mask};
   }
   static Extent keys_extent(Masked<K, M> const& source) {
     return Source<K>::keys_extent(source.keys);
@@ -248,16 +248,6 @@ struct Source<Masked<K, M>> {
 };
 
 }  // namespace detail
-
-/// The shape of a selection of k keys of each row of `keys`, for a Plan.
-/// \tparam I  the type of the indices
-template <class I = std::int64_t, detail::KeyRows Keys>
-Shape shape_of(Keys const& keys, std::int64_t k) {
-  Shape shape = detail::Source<Keys>::shape("ktopk::shape_of", keys);
-  shape.k = k;
-  shape.index_bytes = static_cast<int>(sizeof(I));
-  return shape;
-}
 
 }  // namespace ktopk
 

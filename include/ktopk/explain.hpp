@@ -40,9 +40,10 @@ struct Explanation {
 /// \throws std::invalid_argument as workspace_bytes
 template <detail::ExecutionSpace Exec>
 Explanation explain(Exec const& exec, Shape const& shape, Options const& options = {}) {
-  detail::check_sizes("ktopk::explain", shape);
+  Shape const settled = detail::settled(shape, options);
+  detail::check_sizes("ktopk::explain", settled);
   detail::check_options("ktopk::explain", options);
-  return detail::explain(exec, shape, options);
+  return detail::explain(exec, settled, detail::settled(options));
 }
 
 /// Some lines for people: the kernel and its workspace, then each line that declined and why.

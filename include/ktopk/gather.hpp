@@ -22,8 +22,8 @@ struct Payload {
   To to;
 };
 
-/// \param from  from(i) or from(i, d) for all rows, from(row, i) or from(row, i, d) of each row; or ragged(from, offsets) of
-///              rank 1, as the keys were. i is a position, and d runs over the extent that `to` has last, too.
+/// \param from  from(i) or from(i, d) for all rows, from(row, i) or from(row, i, d) of each row; or what ragged() and
+///              rows() make of it, as the keys were. i is a position, and d runs over the extent that `to` has last, too.
 /// \param to    to(slot) or to(slot, d) for indices of rank 1, to(row, slot) or to(row, slot, d) for indices of rank 2
 template <class From, class To>
 Payload<From, To> payload(From const& from, To const& to) {
@@ -53,9 +53,25 @@ struct PayloadSource<Ragged<Keys, Offsets>> {
   explicit PayloadSource(Ragged<Keys, Offsets> const& ragged)
       : from(ragged.keys), offsets(ragged.offsets) {}
   KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const {
-    return static_cast<std::int64_t>(offsets(row));
+    auto const first = static_cast<std::int64_t>(offsets(row));
+    return first < 0 ? 0 : first;
   }
   std::int64_t positions(bool) const { return static_cast<std::int64_t>(from.extent(0)); }
+};
+
+template <class Keys, class Begins, class Ends>
+struct PayloadSource<BoundedRows<Keys, Begins, Ends>> : PayloadSource<Keys> {
+  Begins begins;
+  explicit PayloadSource(BoundedRows<Keys, Begins, Ends> const& rows)
+      : PayloadSource<Keys>{rows.keys}, begins(rows.begins) {}
+  KOKKOS_FUNCTION std::int64_t first(std::int64_t row) const {
+    if constexpr (IsNothing<Begins>) {
+      return 0;
+    } else {
+      auto const first = static_cast<std::int64_t>(begins(row));
+      return first < 0 ? 0 : first;
+    }
+  }
 };
 
 /// The copy of one payload, for one selected position.
@@ -155,11 +171,12 @@ auto payload_copy(Indices const& indices, Payload<From, To> const& one) {
   if constexpr (Copy::has_width) {
     copy.width = static_cast<std::int64_t>(one.to.extent(index_rank));
     require_equal(function, "the last extent of `from`",
-                  static_cast<std::int64_t>(one.from.extent(Copy::of_rows ? 2 : 1)), copy.width);
+                  static_cast<std::int64_t>(copy.source.from.extent(Copy::of_rows ? 2 : 1)),
+                  copy.width);
   }
   if constexpr (Copy::of_rows)
     require_equal(function, "the number of rows of `from`",
-                  static_cast<std::int64_t>(one.from.extent(0)),
+                  static_cast<std::int64_t>(copy.source.from.extent(0)),
                   static_cast<std::int64_t>(indices.extent(0)));
   return copy;
 }

@@ -35,6 +35,48 @@ Ragged<Keys, Offsets> ragged(Keys const& keys, Offsets const& offsets) {
   return {keys, offsets};
 }
 
+/// Rows that begin and end where two Views say.
+template <class Keys, class Begins, class Ends>
+struct BoundedRows {
+  Keys keys;
+  Begins begins;
+  Ends ends;
+};
+
+/// Rows of different lengths anywhere among some keys: row r holds keys(begins(r)) .. keys(ends(r) - 1). Rows may overlap
+/// and come in any order, as the pages or windows of a cache do.
+/// \param keys          rank-1 View of all keys
+/// \param begins, ends  rank-1 Views of int32 or int64, one for each row, accessible to the execution space
+/// They are read on the device; what ragged(keys, offsets) says of offsets holds for both. A row that shares keys with
+/// another, or begins before the row above it, is selected from by one group of threads, however long it is.
+template <class Keys, class Begins, class Ends>
+BoundedRows<Keys, Begins, Ends> ragged(Keys const& keys, Begins const& begins, Ends const& ends) {
+  static_assert(Keys::rank == 1 && Begins::rank == 1 && Ends::rank == 1,
+                "ktopk::ragged: keys, begins and ends have rank 1");
+  return {keys, begins, ends};
+}
+
+/// The rows of a matrix of which each holds less than all columns: row r is keys(r, 0) .. keys(r, lengths(r) - 1).
+/// \param keys     rank-2 View
+/// \param lengths  rank-1 View of int32 or int64, one for each row, accessible to the execution space
+/// They are read on the device, so their values cannot be checked: one below 0 counts as 0, one beyond the columns as
+/// their number. The result takes the place of `keys` in every call.
+template <class Keys, class Lengths>
+BoundedRows<Keys, Nothing, Lengths> rows(Keys const& keys, Lengths const& lengths) {
+  static_assert(Keys::rank == 2 && Lengths::rank == 1,
+                "ktopk: rows: keys have rank 2, and lengths rank 1");
+  return {keys, nothing, lengths};
+}
+
+/// The same for rows that begin behind the first column: row r is keys(r, begins(r)) .. keys(r, ends(r) - 1). Indices
+/// count from the beginning of their row, so that keys(r, begins(r) + index) is the key.
+template <class Keys, class Begins, class Ends>
+BoundedRows<Keys, Begins, Ends> rows(Keys const& keys, Begins const& begins, Ends const& ends) {
+  static_assert(Keys::rank == 2 && Begins::rank == 1 && Ends::rank == 1,
+                "ktopk: rows: keys have rank 2, and begins and ends rank 1");
+  return {keys, begins, ends};
+}
+
 /// How many keys each row asks for, and how many it got.
 template <class Wanted, class Counts>
 struct PerRow {
@@ -58,6 +100,8 @@ template <class T>
 inline constexpr bool is_ragged = false;
 template <class K, class O>
 inline constexpr bool is_ragged<Ragged<K, O>> = true;
+template <class K, class B, class E>
+inline constexpr bool is_ragged<BoundedRows<K, B, E>> = true;
 
 /// The execution space that reads keys in memory unless a call names another.
 template <class Keys>
@@ -66,6 +110,8 @@ struct ExecOfKeys {
 };
 template <class K, class O>
 struct ExecOfKeys<Ragged<K, O>> : ExecOfKeys<K> {};
+template <class K, class B, class E>
+struct ExecOfKeys<BoundedRows<K, B, E>> : ExecOfKeys<K> {};
 
 template <class T>
 inline constexpr bool is_per_row = false;

@@ -21,8 +21,18 @@ enum class Sorted { no, yes };
 enum class Ties { any, lowest_index, highest_index };
 
 /// Where NaN stands among the keys. All NaNs are equal, whatever their sign and payload.
-/// `greatest` is the order of NumPy and PyTorch: for Order::largest NaNs come first.
-enum class NaN { greatest, least };
+/// `greatest` is the order of NumPy and PyTorch: for Order::largest NaNs come first. For `skip` they are no keys: a row
+/// that has fewer than k others is filled as a short row is, and counts say how many were selected.
+enum class NaN { greatest, least, skip };
+
+/// What is compared: the keys, or their absolute values, of which the largest is the best for Order::largest. A selected
+/// key keeps its sign; a key and its negative are equal. The magnitude of the least signed integer is larger than that of
+/// all others.
+enum class By { value, magnitude };
+
+/// What becomes of rows of one length that have fewer keys than k: the call is refused, or they are filled as short rows
+/// of ragged() are.
+enum class ShortRows { refuse, fill };
 
 /// The selection algorithms. `automatic` picks one from the shape, the options and the device.
 /// Radix runs in place of an algorithm that this build lacks or that does not support the shape.
@@ -47,6 +57,8 @@ struct Options {
   Sorted sorted = Sorted::yes;
   Ties ties = Ties::lowest_index;
   NaN nan = NaN::greatest;
+  By by = By::value;
+  ShortRows short_rows = ShortRows::refuse;
   Algorithm algorithm = Algorithm::automatic;
   /// For Algorithm::bisection alone: it stops after so many steps. Then it selects the keys above the interval that
   /// holds the threshold, and as many of the interval as are still wanted, in the order of positions. The result is

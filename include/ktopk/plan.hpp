@@ -10,6 +10,17 @@
 
 namespace ktopk {
 
+/// The shape of a selection of k keys of each row of `keys`, for a Plan: make_shape by example. Rows
+/// that differ in length are counted with all positions that they may have.
+/// \tparam I  the type of the indices
+template <class I = std::int64_t, detail::KeyRows Keys>
+Shape shape_of(Keys const& keys, std::int64_t k) {
+  Shape shape = detail::Source<Keys>::shape("ktopk::shape_of", keys);
+  shape.k = k;
+  shape.index_bytes = static_cast<int>(sizeof(I));
+  return shape;
+}
+
 /// Choose once, allocate once, run often.
 ///
 /// The constructor picks the kernels and allocates the workspace; a call enqueues kernels on the
@@ -79,9 +90,10 @@ class Plan {
  private:
   static detail::Resolved<Exec> resolve(Exec const& exec, Shape const& shape,
                                         Options const& options) {
-    detail::check_sizes("ktopk::Plan", shape);
+    Shape const settled = detail::settled(shape, options);
+    detail::check_sizes("ktopk::Plan", settled);
     detail::check_options("ktopk::Plan", options);
-    return detail::resolve(exec, shape, options);
+    return detail::resolve(exec, settled, detail::settled(options));
   }
 
   template <class Keys, class Values, class Indices, class Rows>

@@ -30,9 +30,11 @@ using Workspace = Kokkos::View<std::byte*, typename Exec::memory_space>;
 /// needs up to 136 bytes a row, and on a host up to 430 KB a thread.
 template <detail::ExecutionSpace Exec>
 std::size_t workspace_bytes(Exec const& exec, Shape const& shape, Options const& options = {}) {
-  detail::check_sizes("ktopk::workspace_bytes", shape);
+  Shape const settled = detail::settled(shape, options);
+  detail::check_sizes("ktopk::workspace_bytes", settled);
   detail::check_options("ktopk::workspace_bytes", options);
-  return detail::check_needed("ktopk::workspace_bytes", detail::call_bytes(exec, shape, options));
+  return detail::check_needed("ktopk::workspace_bytes",
+                              detail::call_bytes(exec, settled, detail::settled(options)));
 }
 
 namespace detail {
@@ -41,27 +43,28 @@ template <class Exec, class Keys, class Values, class Indices, class Rows>
 void top_k_allocating(Exec const& exec, Keys const& keys, Values const& values,
                       Indices const& indices, Rows const& per_row, Options const& options) {
   select_allocating(exec, collapse<Exec>("ktopk::top_k", keys, values, indices, per_row, options),
-                    options);
+                    settled(options));
 }
 
 template <class Exec, class Keys, class Values, class Indices, class Rows>
 void top_k_in_place(Exec const& exec, Keys const& keys, Values const& values,
                     Indices const& indices, Rows const& per_row, Options const& options,
                     ktopk::Workspace<Exec> const& workspace) {
-  select_in(exec, collapse<Exec>("ktopk::top_k", keys, values, indices, per_row, options), options,
-            workspace.data(), workspace.size());
+  select_in(exec, collapse<Exec>("ktopk::top_k", keys, values, indices, per_row, options),
+            settled(options), workspace.data(), workspace.size());
 }
 
 /// Options that were passed without the struct that they are members of.
 template <class T>
-concept LoneOption =
-    std::is_same_v<T, Order> || std::is_same_v<T, Sorted> || std::is_same_v<T, Ties> ||
-    std::is_same_v<T, NaN> || std::is_same_v<T, Algorithm>;
+concept LoneOption = std::is_same_v<T, Order> || std::is_same_v<T, Sorted> ||
+                     std::is_same_v<T, Ties> || std::is_same_v<T, NaN> || std::is_same_v<T, By> ||
+                     std::is_same_v<T, ShortRows> || std::is_same_v<T, Algorithm>;
 
 template <class T>
 constexpr void refuse_lone_option() {
   static_assert(!LoneOption<T>,
-                "ktopk: pass Order, Sorted, Ties, NaN and Algorithm as members of Options, like "
+                "ktopk: pass Order, Sorted, Ties, NaN, By, ShortRows and Algorithm as members of "
+                "Options, like "
                 "{.order = ktopk::Order::smallest}");
 }
 

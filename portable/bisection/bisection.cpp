@@ -219,7 +219,7 @@ bool fits_lanes(std::int64_t n) {
 template <class Bits>
 KeyLoads loads_of(StoredProblem<Bits> const& problem) {
   constexpr std::int64_t chunk = most_in_chunk<Bits>;
-  if (problem.rows.offsets) return KeyLoads::keys;
+  if (problem.rows.are_ragged()) return KeyLoads::keys;
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.rows.keys) % 16 == 0;
   bool const are_whole = problem.rows.step == 1 && problem.rows.row_stride % chunk == 0 &&
                          problem.shape.n % chunk == 0;

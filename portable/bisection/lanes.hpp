@@ -155,7 +155,7 @@ KOKKOS_FORCEINLINE_FUNCTION SelectedSink<StoredRows<Bits>, CompositeKey> sink_of
   SelectedSink<StoredRows<Bits>, CompositeKey> of_row = sink;
   StoredProblem<Bits>& problem = of_row.problem;
   problem.rows.keys = sink.problem.rows.pointer(row);
-  problem.rows.offsets = {};
+  problem.rows.offsets = problem.rows.ends = {};
   if (problem.out.values) problem.out.values += row * problem.out.value_row;
   if (problem.out.indices)
     problem.out.indices = static_cast<std::byte*>(problem.out.indices) +

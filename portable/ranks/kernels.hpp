@@ -74,11 +74,19 @@ struct RankPass {
     auto& state = scratch.states[row];
     if (state.done) return;
     auto& memory = search.shared(group);
-    if (group.rank() == 0) memory.row.open = state.open;
+    RankIntervals<typename R::Bits>& open = memory.row.open;
+    if (group.rank() == 0) {
+      open.count = state.open.count;
+      open.bracketed = state.open.bracketed;
+    }
+    each(group, 0, state.open.count, [&](std::int64_t i) {
+      open.low[i] = state.open.low[i];
+      open.high[i] = state.open.high[i];
+      open.shift[i] = state.open.shift[i];
+    });
     group.barrier();
     Count64* const counts = scratch.counts_of(row);
-    search.count(group, state, memory.row.open, row,
-                 part_of(search.size_of(state, row), part, scratch.parts),
+    search.count(group, state, open, row, part_of(search.size_of(state, row), part, scratch.parts),
                  [&](std::int64_t i, Count64 count) { Kokkos::atomic_add(&counts[i], count); });
     if (!last_to_arrive(group, &state.arrived, scratch.parts, &memory.flag)) return;
     search.conclude(group, state, row, [&](int i) { return counts[i]; });
@@ -101,22 +109,18 @@ void search_ranks(Exec const& exec, RankCall<R> const& call, void* workspace) {
   int const shared = RankMemory<Bits>::bytes(scratch);
   for (std::int64_t first = 0; first < call.shape.k; first += at_once) {
     auto const values = static_cast<int>(std::min(at_once, call.shape.k - first));
-    RankSearch<R> search{call.rows,
-                         call.rank,
-                         call.worst,
-                         call.out,
-                         call.request_from(first),
-                         scratch,
-                         first,
-                         values,
-                         static_cast<int>(values * each)};
+    RankSearch<R> search{call.rows,  call.rank,
+                         call.worst, static_cast<Bits>(call.skips_nan ? 1 : 0),
+                         call.out,   call.request_from(first),
+                         scratch,    first,
+                         values,     static_cast<int>(values * each)};
     if (scratch.claimed != nullptr)
       launch_each("ktopk::ranks::clear", exec, 1, ClearCount{scratch.claimed});
     if (!scratch.is_shared()) {
       launch("ktopk::ranks::row", exec, scratch.rows, shared, RankRowsKernel<R>{search});
       continue;
     }
-    launch("ktopk::ranks::begin", exec, scratch.rows, shared, RankBegin<R>{search});
+    launch<wide_team_size>("ktopk::ranks::begin", exec, scratch.rows, shared, RankBegin<R>{search});
     for (int pass = 0; pass < scratch.most_passes(); ++pass)
       launch("ktopk::ranks::pass", exec, scratch.rows * scratch.parts, shared, RankPass<R>{search});
   }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include <Kokkos_Core.hpp>
+
 #include <ktopk/core/backend.hpp>
 #include <ktopk/core/positions.hpp>
 #include <ktopk/core/rank_request.hpp>
@@ -33,12 +35,13 @@ struct RankIntervals {
   Bits low[most_ranks], high[most_ranks];
   int shift[most_ranks];  // key x has the digit (x - low) >> shift
 
-  /// Lays a digit of `bins` values over each interval.
+  /// Lays a digit of `bins` values, a power of two, over each interval.
   KOKKOS_FUNCTION void lay_digits(int bins) {
+    int const digit = Kokkos::bit_width(static_cast<unsigned>(bins)) - 1;
     for (int i = 0; i < count; ++i) {
       std::uint64_t const span = static_cast<Bits>(high[i] - low[i]);
-      shift[i] = 0;
-      while (span >> shift[i] >= static_cast<std::uint64_t>(bins)) ++shift[i];
+      int const width = static_cast<int>(Kokkos::bit_width(span));
+      shift[i] = width > digit ? width - digit : 0;
     }
   }
 };
@@ -61,6 +64,18 @@ struct RankRow {
   int side;        // of the two buffers, that which holds them
   bool in_buffer, filters, done;
   unsigned arrived;
+
+  /// Makes it that of a row of which nothing is known. Whatever else there is, a pass writes first: one thread does this.
+  KOKKOS_FUNCTION void clear(int keys) {
+    open.bracketed = in_buffer = filters = done = false;
+    for (int key = 0; key < keys; ++key) {
+      found[key] = false;
+      need[key] = 0;
+    }
+    reaching = present = filled = held = 0;
+    side = 0;
+    arrived = 0;
+  }
 };
 
 /// How the search is divided, and the memory in which it works.

@@ -94,19 +94,23 @@ struct NoRankFilter {
 /// Calls visit(ordered) for the ordered bits of all keys of a range, and filters those for which it returns true. Returns
 /// how many keys there are.
 /// \param ordered_of  the ordered bits of what is read
-template <class Group, class KeyRow, class Ordered, class Visit, class Filter>
+/// \param lowest      keys of less are none
+template <class Bits, class Group, class KeyRow, class Ordered, class Visit, class Filter>
 KOKKOS_FORCEINLINE_FUNCTION unsigned for_each_ordered(Group const& group, KeyRow const& row,
-                                                      Range range, Ordered const& ordered_of,
-                                                      Visit const& visit, Filter const& filter) {
+                                                      Range range, Bits lowest,
+                                                      Ordered const& ordered_of, Visit const& visit,
+                                                      Filter const& filter) {
   unsigned present = 0;
   for_each_batch(
       group, row, range,
       [&](auto const& batch) {
         using Batch = std::remove_cvref_t<decltype(batch)>;
-        typename Batch::Bits ordered[Batch::size];
+        Bits ordered[Batch::size];
         unrolled<Batch::size>([&](auto j) { ordered[j] = ordered_of(batch.keys[j]); });
         std::uint32_t there = batch.held(), kept = 0;
         if constexpr (Batch::has_gaps) there &= batch.present;
+        if (lowest != 0)
+          unrolled<Batch::size>([&](auto j) { there &= ~(ordered[j] < lowest ? 1u << j : 0u); });
         present += static_cast<unsigned>(std::popcount(there));
         unrolled<Batch::size>([&](auto j) {
           if ((there >> j & 1u) != 0 && visit(ordered[j])) kept |= 1u << j;
@@ -118,19 +122,23 @@ KOKKOS_FORCEINLINE_FUNCTION unsigned for_each_ordered(Group const& group, KeyRow
   return present;
 }
 
-/// Reads a range: counts digits, and filters. Adds how many keys there are to `present`, if it is given. Of a bracketed row
-/// also counts the keys that reach the bracket.
+/// Keys that a thread has seen in a piece of a row, and of a bracketed row those that reach the bracket.
+struct SeenKeys {
+  unsigned present = 0, reaching = 0;
+};
+
+/// Reads a range: counts digits, and filters.
 template <int most, bool bracketed, class Bits, class Group, class KeyRow, class Ordered,
           class Filter>
-KOKKOS_FUNCTION void read_ranks(Group const& group, RankIntervals<Bits> const& open, int bins,
-                                KeyRow const& row, Range range, Ordered const& ordered_of,
-                                Filter const& filter, unsigned* KOKKOS_RESTRICT histogram,
-                                Count64* present, Count64* all_reaching) {
+KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> const& open, int bins,
+                                    KeyRow const& row, Range range, Bits lowest,
+                                    Ordered const& ordered_of, Filter const& filter,
+                                    unsigned* KOKKOS_RESTRICT histogram) {
   RankCounters<Bits, most> const counters(open, bins);
   Bits const low = open.low[0];
   unsigned reaching = 0;
   unsigned const there = for_each_ordered(
-      group, row, range, ordered_of,
+      group, row, range, lowest, ordered_of,
       [&](Bits ordered) {
         if constexpr (bracketed) reaching += ordered >= low ? 1u : 0u;
         int const counter = counters.counter_of(ordered);
@@ -139,8 +147,7 @@ KOKKOS_FUNCTION void read_ranks(Group const& group, RankIntervals<Bits> const& o
         return true;
       },
       filter);
-  if (present != nullptr && there != 0) Kokkos::atomic_add(present, Count64{there});
-  if (bracketed && reaching != 0) Kokkos::atomic_add(all_reaching, Count64{reaching});
+  return {there, reaching};
 }
 
 }  // namespace ktopk::detail

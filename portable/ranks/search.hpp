@@ -25,6 +25,7 @@ struct RankShared {
   Bits low[most_ranks], high[most_ranks];  // where each rank lies next
   Count64 left[most_ranks], need[most_ranks];
   Count64 inside;  // keys in the bracket
+  SeenKeys seen;  // by all threads; 32 bits, to which a group adds in its memory by one instruction
   int flag;
 };
 
@@ -58,6 +59,7 @@ struct RankSearch {
   R rows;
   OrderedBitsMap<Bits> rank;
   Bits worst;
+  Bits lowest;  // ordered bits; keys of less, which are NaN, are none
   RankOutput out;
   RankRequest request;
   Scratch scratch;
@@ -82,9 +84,10 @@ struct RankSearch {
   KOKKOS_FUNCTION void begin(Group const& group, Row& state, std::int64_t row) const {
     std::int64_t const size = rows.length(row);
     if (group.rank() == 0) {
-      state = Row{};
+      state.clear(keys);
       state.buffer = buffer_range(row, size);
       state.open.count = 1;
+      state.open.low[0] = lowest;
       state.open.high[0] = greatest;
     }
     int const samples = samples_of(size);
@@ -114,12 +117,12 @@ struct RankSearch {
       bool const is_last = range.end - piece.begin <= scratch.most_counted;
       piece.end = is_last ? range.end : piece.begin + scratch.most_counted;
       each(group, 0, used, [&](std::int64_t i) { histogram[i] = 0; });
+      if (group.rank() == 0) shared(group).seen = {};
       group.barrier();
-      if (open.count == 1)
-        read<1>(group, state, open, row, piece, histogram);
-      else
-        read<most_ranks>(group, state, open, row, piece, histogram);
-      group.barrier();
+      SeenKeys const seen = open.count == 1
+                                ? read<1>(group, state, open, row, piece, histogram)
+                                : read<most_ranks>(group, state, open, row, piece, histogram);
+      add_seen(group, state, seen);
       each(group, 0, used, [&](std::int64_t i) {
         if (histogram[i] != 0) add(i, Count64{histogram[i]});
       });
@@ -139,8 +142,6 @@ struct RankSearch {
     group.barrier();
     if (few && !first_pass) return finish(group, state);
     if (first_pass) {
-      if (group.rank() == 0) memory.inside = 0;
-      group.barrier();
       count_bracket(group, state.open, memory, of);
       if (group.rank() == 0) number(state, memory, row);
       group.barrier();
@@ -159,6 +160,18 @@ struct RankSearch {
   }
 
  private:
+  /// Adds what the threads saw in the first pass to the counts of the row. All threads call it together.
+  template <class Group>
+  KOKKOS_FUNCTION static void add_seen(Group const& group, Row& state, SeenKeys const& own) {
+    SeenKeys& seen = shared(group).seen;
+    if (own.present != 0) group.fetch_add(&seen.present, own.present);
+    if (own.reaching != 0) group.fetch_add(&seen.reaching, own.reaching);
+    group.barrier();
+    if (group.rank() != 0 || !is_first(state)) return;
+    Kokkos::atomic_add(&state.present, Count64{seen.present});
+    Kokkos::atomic_add(&state.reaching, Count64{seen.reaching});
+  }
+
   template <class Group>
   KOKKOS_FUNCTION static Bits* sorting(Group const& group) {
     return group.template shared<Bits>(Memory::held_begin);
@@ -203,7 +216,7 @@ struct RankSearch {
   KOKKOS_FUNCTION void sample(Group const& group, std::int64_t row, std::int64_t size,
                               int samples) const {
     int* const there = &shared(group).flag;
-    if (group.rank() == 0) *there = 0;
+    if (group.rank() == 0) *there = samples;
     group.barrier();
     Bits* const sample = sorting(group);
     Strata const strata(size, samples);
@@ -213,7 +226,8 @@ struct RankSearch {
       bool is_there = true;
       if constexpr (R::has_gaps) is_there = keys_of_row.holds(place);
       sample[i] = is_there ? rank(keys_of_row[place]) : Bits{0};
-      if (is_there) group.fetch_add(there, 1);
+      is_there = is_there && sample[i] >= lowest;
+      if (!is_there) group.fetch_add(there, -1);
     });
     sort_numbers(group, sample, samples);
   }
@@ -222,7 +236,8 @@ struct RankSearch {
   KOKKOS_FUNCTION void bracket(Row& state, std::int64_t row, std::int64_t size, Bits const* sample,
                                int samples, int there) const {
     if (there == 0) return;
-    std::int64_t const present = R::has_gaps ? (size - 1) / samples * there + 1 : size;
+    bool const may_lack = R::has_gaps || lowest != 0;
+    std::int64_t const present = may_lack ? (size - 1) / samples * there + 1 : size;
     int least = there, most = -1;  // the samples in it
     for (int key = 0; key < keys; ++key) {
       std::int64_t const nth = request.nth(row, first, key, present);
@@ -235,7 +250,7 @@ struct RankSearch {
       most = lower > most ? lower : most;
     }
     if (most < 0) return;
-    state.open.low[0] = most < there ? sample[samples - 1 - most] : Bits{0};
+    state.open.low[0] = most < there ? sample[samples - 1 - most] : lowest;
     state.open.high[0] = least >= 0 ? sample[samples - 1 - least] : greatest;
     state.open.bracketed = true;
     double const inside = static_cast<double>(most - least) / there;
@@ -246,8 +261,8 @@ struct RankSearch {
   // ---- a pass
 
   template <int most, class Group>
-  KOKKOS_FUNCTION void read(Group const& group, Row& state, RankIntervals<Bits> const& open,
-                            std::int64_t row, Range range, unsigned* histogram) const {
+  KOKKOS_FUNCTION SeenKeys read(Group const& group, Row& state, RankIntervals<Bits> const& open,
+                                std::int64_t row, Range range, unsigned* histogram) const {
     if constexpr (Scratch::has_buffer)
       if (state.filters) {
         int const side = filled_side(state);
@@ -257,32 +272,31 @@ struct RankSearch {
             scratch.buffers[side] + to.begin, to.end - to.begin, &state.filled);
         return read_filtered<most>(group, state, open, row, range, histogram, filter);
       }
-    read_filtered<most>(group, state, open, row, range, histogram, NoRankFilter{});
+    return read_filtered<most>(group, state, open, row, range, histogram, NoRankFilter{});
   }
 
   template <int most, class Group, class Filter>
-  KOKKOS_FUNCTION void read_filtered(Group const& group, Row& state,
-                                     RankIntervals<Bits> const& open, std::int64_t row, Range range,
-                                     unsigned* histogram, Filter const& filter) const {
+  KOKKOS_FUNCTION SeenKeys read_filtered(Group const& group, Row& state,
+                                         RankIntervals<Bits> const& open, std::int64_t row,
+                                         Range range, unsigned* histogram,
+                                         Filter const& filter) const {
     int const bins = Scratch::bins_of(open.count);
     auto const ordered_of = [&](Bits key) { return rank(key); };
-    Count64* const present = is_first(state) ? &state.present : nullptr;
+    if (group.rank() == 0 && !state.in_buffer) tally(Count::keys_read, range.end - range.begin);
     if (state.in_buffer) {
       Bits const* const held =
           scratch.buffers[state.side] + part_of_buffer(state, state.side).begin;
       StoredRow<Bits> const buffered{reinterpret_cast<Stored<Bits> const*>(held), 1};
-      read_ranks<most, false>(
-          group, open, bins, buffered, range, [](Bits bits) { return bits; }, filter, histogram,
-          present, nullptr);
-    } else if (open.bracketed) {
-      if constexpr (most == 1)
-        read_ranks<1, true>(group, open, bins, rows.row(row), range, ordered_of, filter, histogram,
-                            present, &state.reaching);
-    } else {
-      read_ranks<most, false>(group, open, bins, rows.row(row), range, ordered_of, filter,
-                              histogram, present, nullptr);
+      return read_ranks<most, false>(
+          group, open, bins, buffered, range, Bits{0}, [](Bits bits) { return bits; }, filter,
+          histogram);
     }
-    if (group.rank() == 0 && !state.in_buffer) tally(Count::keys_read, range.end - range.begin);
+    if constexpr (most == 1)
+      if (open.bracketed)
+        return read_ranks<1, true>(group, open, bins, rows.row(row), range, lowest, ordered_of,
+                                   filter, histogram);
+    return read_ranks<most, false>(group, open, bins, rows.row(row), range, lowest, ordered_of,
+                                   filter, histogram);
   }
 
   // ---- the end of a pass
@@ -294,7 +308,8 @@ struct RankSearch {
     Count64 sum = 0;
     each(group, 0, Scratch::bins_of(1),
          [&](std::int64_t bin) { sum += of(static_cast<int>(bin)); });
-    if (sum != 0) group.fetch_add(&memory.inside, sum);
+    auto const before = static_cast<Count64>(group.sum_before(static_cast<std::int64_t>(sum)));
+    if (group.rank() == group.size() - 1) memory.inside = before + sum;
     group.barrier();
   }
 
@@ -311,13 +326,13 @@ struct RankSearch {
   }
 
   /// Whether a key lies in the bracket, or above or below it: then interval[key] is -1.
-  KOKKOS_FUNCTION static void locate(Row& state, Shared& memory, int key) {
+  KOKKOS_FUNCTION void locate(Row& state, Shared& memory, int key) const {
     Bits const low = state.open.low[0], high = state.open.high[0];
     Count64 const nth = state.need[key], above = state.reaching - memory.inside;
     if (nth <= above) {
       lie(state, memory, key, {static_cast<Bits>(high + 1), greatest}, 0, above);
     } else if (nth > state.reaching) {
-      lie(state, memory, key, {0, static_cast<Bits>(low - 1)}, state.reaching, state.present);
+      lie(state, memory, key, {lowest, static_cast<Bits>(low - 1)}, state.reaching, state.present);
     } else {
       state.interval[key] = 0;
       state.need[key] = nth - above;
@@ -369,7 +384,9 @@ struct RankSearch {
   /// Makes the intervals of the next pass. By one thread.
   KOKKOS_FUNCTION void keep(Row& state, Shared& memory) const {
     bool missed = false;  // whether a key lies outside all that is in the buffer
-    RankIntervals<Bits> open{};
+    RankIntervals<Bits>& open = state.open;
+    open.count = 0;
+    open.bracketed = false;
     for (int key = 0; key < keys; ++key) {
       if (state.found[key]) continue;
       missed = missed || state.interval[key] < 0;
@@ -392,7 +409,6 @@ struct RankSearch {
         is_new = false;
       }
     }
-    state.open = open;
     state.done = open.count == 0;
     lay_digits(state.open);
     switch_buffers(state, missed);
@@ -454,9 +470,11 @@ struct RankSearch {
 
   // ---- the values
 
-  /// The key of such ordered bits; of both zeros the positive one, of all NaNs the quiet one.
+  /// The key of such ordered bits; of both zeros the positive one, as of all of one magnitude, and of all NaNs the quiet
+  /// one.
   KOKKOS_FUNCTION Bits key_of(Bits ordered) const {
-    if (rank.has_one_key(ordered)) return rank.key_of(ordered);
+    if (rank.has_one_key(ordered) || (rank.is_by_magnitude() && ordered != rank.ordered_nan))
+      return rank.key_of(ordered);
     if (ordered != rank.ordered_nan) return 0;
     Bits const lowest = static_cast<Bits>(rank.infinity & (Bits{0} - rank.infinity));
     return static_cast<Bits>(rank.infinity | (lowest >> 1));

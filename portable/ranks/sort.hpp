@@ -17,7 +17,7 @@ KOKKOS_FUNCTION void sort_numbers(Group const& group, Bits* numbers, int count) 
       group.barrier();
       each(group, 0, count / 2, [&](std::int64_t pair) {
         int const p = static_cast<int>(pair);
-        int const a = 2 * (p - p % distance) + p % distance, b = a + distance;
+        int const a = 2 * p - (p & (distance - 1)), b = a + distance;
         bool const ascends = (a & length) == 0;
         Bits const x = numbers[a], y = numbers[b];
         if ((x > y) == ascends) {

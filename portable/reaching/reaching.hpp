@@ -57,7 +57,8 @@ struct ReachingParts {
   ReachingScratch scratch;
 
   KOKKOS_FUNCTION Bits threshold(std::int64_t row) const {
-    return call.rank(call.thresholds[row * call.threshold_stride]);
+    auto const threshold = call.rank(call.thresholds[row * call.threshold_stride]);
+    return call.skips_nan && threshold == 0 ? decltype(threshold){1} : threshold;
   }
   KOKKOS_FUNCTION Range range(std::int64_t row, std::int64_t part) const {
     return part_of(call.rows.length(row), part, scratch.parts);
@@ -77,10 +78,12 @@ struct CountReaching {
     std::int64_t const row = group.index() / of.scratch.parts;
     Range const range = of.range(row, group.index() % of.scratch.parts);
     auto const threshold = of.threshold(row);
-    auto* const found = group.template shared<Count64>();
+    // The next slot of the list. It may wrap around, for then there are too many for the list.
+    auto* const next = group.template shared<std::uint32_t>();
     std::uint32_t* const list = of.list(group.index());
-    if (group.rank() == 0) *found = 0;
+    if (group.rank() == 0) *next = 0;
     group.barrier();
+    std::int64_t found = 0;  // by this thread
     for_each_batch(
         group, of.call.rows.row(row), range,
         [&](auto const& batch) {
@@ -91,16 +94,18 @@ struct CountReaching {
               [&](auto j) { reach |= of.call.rank(batch.keys[j]) >= threshold ? 1u << j : 0u; });
           reach &= there;
           if (reach == 0) return;
-          auto const many = static_cast<Count64>(std::popcount(reach));
-          auto slot = static_cast<std::int64_t>(group.fetch_add(found, many));
+          auto const many = static_cast<std::uint32_t>(std::popcount(reach));
+          found += many;
+          std::int64_t slot = group.fetch_add(next, many);
           unrolled<Batch::size>([&](auto j) {
             if ((reach >> j & 1u) == 0 || slot >= of.scratch.capacity) return;
             list[slot++] = static_cast<std::uint32_t>(batch.position(j) - range.begin);
           });
         },
         [] {});
-    group.barrier();
-    if (group.rank() == 0) of.scratch.counts[group.index()] = *found;
+    std::int64_t const before = group.sum_before(found);
+    if (group.rank() == group.size() - 1)
+      of.scratch.counts[group.index()] = static_cast<Count64>(before + found);
   }
 };
 
@@ -133,15 +138,14 @@ struct StoreReaching {
   template <class Group>
   KOKKOS_FUNCTION std::int64_t count_before(Group const& group, std::int64_t row,
                                             std::int64_t part) const {
-    auto* const sum = group.template shared<Count64>();
-    if (group.rank() == 0) *sum = 0;
-    group.barrier();
+    auto* const sum = group.template shared<std::int64_t>();
     Count64 const* const counts = of.scratch.counts + row * of.scratch.parts;
-    Count64 mine = 0;
-    each(group, 0, part, [&](std::int64_t i) { mine += counts[i]; });
-    if (mine != 0) group.fetch_add(sum, mine);
+    std::int64_t mine = 0;
+    each(group, 0, part, [&](std::int64_t i) { mine += static_cast<std::int64_t>(counts[i]); });
+    std::int64_t const others = group.sum_before(mine);
+    if (group.rank() == group.size() - 1) *sum = others + mine;
     group.barrier();
-    auto const before = static_cast<std::int64_t>(*sum);
+    std::int64_t const before = *sum;
     group.barrier();
     return before;
   }

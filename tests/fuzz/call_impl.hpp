@@ -56,6 +56,7 @@ struct Views {
   /// Calls visit(keys, values, indices) or visit(keys, values, indices, per_row).
   template <class Visit>
   void visit_arguments(Visit const& visit) const {
+    if (c.is_in_matrix() || c.has_ends) return visit_rows_with_ends(visit);
     if (c.is_ragged())
       visit_outputs(ragged(line<T const>(memory.keys, c.key_place),
                            numbers<Offset const>(memory.offsets, c.rows + 1)),
@@ -65,6 +66,24 @@ struct Views {
   }
 
  private:
+  /// With one kind of outputs alone, so that few types of calls are compiled.
+  template <class Visit>
+  void visit_rows_with_ends(Visit const& visit) const {
+    std::int64_t const count = c.is_in_matrix() ? 2 * c.rows : c.rows + 1;
+    auto const bounds = numbers<Offset const>(memory.offsets, count);
+    auto const from = [&](std::int64_t first) {
+      return Kokkos::subview(bounds,
+                             Kokkos::pair<std::int64_t, std::int64_t>(first, first + c.rows));
+    };
+    auto const values = matrix<T>(memory.values, c.value_place);
+    auto const indices = matrix<Narrow>(memory.indices, c.index_place);
+    if (c.is_in_matrix())
+      visit(rows(matrix<T const>(memory.keys, c.key_place), from(0), from(c.rows)), values,
+            indices);
+    else
+      visit(ragged(line<T const>(memory.keys, c.key_place), from(0), from(1)), values, indices);
+  }
+
   template <class InputKeys, class Visit>
   void visit_outputs(InputKeys const& keys, Visit const& visit) const {
     auto const values = matrix<T>(memory.values, c.value_place);
@@ -95,7 +114,8 @@ struct Views {
 
 inline Shape shape_of(Case const& c) {
   Shape shape{c.rows, c.n, c.k, bytes_of(c.type), c.has_indices() ? c.index_bytes() : 8};
-  shape.ragged = c.is_ragged();
+  shape.ragged = c.kind_of_rows != Rows::uniform;
+  if (c.is_in_matrix()) shape.n *= c.rows;
   shape.k_per_row = c.has_wanted();
   shape.packed = c.key_place.step == 1;
   return shape;

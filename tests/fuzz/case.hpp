@@ -39,7 +39,7 @@ enum class Keys {
 };
 inline constexpr int key_kinds = 14;
 
-/// How the offsets of ragged rows go.
+/// How the offsets of ragged rows go, and the ends of rows in a matrix.
 enum class Rows {
   uniform,   ///< there are none
   even,      ///< all rows of about the same length
@@ -50,9 +50,11 @@ enum class Rows {
   all_empty,
   beyond,      ///< the first rows begin before the keys, the last end behind them
   descending,  ///< so all rows are empty
-  wild         ///< any offset: rows overlap, and reach beyond the keys
+  wild,        ///< any offset: rows overlap, and reach beyond the keys
+  in_matrix    ///< rows begin and end anywhere in those of a matrix
 };
-inline constexpr int rows_kinds = 10;
+inline constexpr int rows_kinds = 11;
+inline constexpr int ragged_kinds = 9;  ///< behind uniform
 
 struct Case {
   std::uint64_t seed = 0;
@@ -63,6 +65,7 @@ struct Case {
   int repeats = 1;           ///< calls of a Plan
   bool is_replaced = false;  ///< whether every other call of a Plan has packed Views
   Rows kind_of_rows = Rows::uniform;
+  bool has_ends = false;                ///< whether ragged rows are given by begins and ends
   std::int64_t rows = 0, n = 0, k = 0;  ///< n: keys of a row; of all rows if these are ragged
   PerRow per_row = PerRow::none;
   Placement key_place, value_place, index_place;
@@ -75,7 +78,9 @@ struct Case {
   ktopk::detail::Threshold threshold = ktopk::detail::Threshold::sampled;
   bool keys_are_compared = false;  ///< whether keys and gaps are compared with what they were
 
-  KTOPK_FUNCTION bool is_ragged() const { return kind_of_rows != Rows::uniform; }
+  KTOPK_FUNCTION bool is_in_matrix() const { return kind_of_rows == Rows::in_matrix; }
+  /// Whether rows lie in one line of keys.
+  KTOPK_FUNCTION bool is_ragged() const { return kind_of_rows != Rows::uniform && !is_in_matrix(); }
   /// Whether a key may belong to several rows.
   KTOPK_FUNCTION bool may_overlap() const {
     return kind_of_rows == Rows::descending || kind_of_rows == Rows::wild;

@@ -18,7 +18,7 @@ constexpr char const* key_names[] = {"random",     "sparse",   "few",       "equ
                                      "special",    "one_huge", "prefix",    "suffix"};
 constexpr char const* rows_names[] = {"uniform",      "even",     "jittered",  "skewed",
                                       "mostly_empty", "one_full", "all_empty", "beyond",
-                                      "descending",   "wild"};
+                                      "descending",   "wild",     "in_matrix"};
 constexpr char const* threshold_names[] = {"sampled", "too_high", "too_low"};
 constexpr char const* ties_names[] = {"any", "lowest_index", "highest_index"};
 
@@ -46,6 +46,7 @@ Field const all_fields[] = {
     {"k", [](Case const& c) { return std::to_string(c.k); }},
     {"lengths", [](Case const& c) { return name_in(rows_names, c.kind_of_rows); }},
     {"ragged", [](Case const& c) { return yes_or_no(c.is_ragged()); }},
+    {"ends", [](Case const& c) { return yes_or_no(c.is_in_matrix() || c.has_ends); }},
     {"keys", [](Case const& c) { return name_in(key_names, c.keys); }},
     {"portable", [](Case const& c) { return yes_or_no(c.portable); }},
     {"threshold", [](Case const& c) { return name_in(threshold_names, c.threshold); }},
@@ -60,6 +61,10 @@ Field const all_fields[] = {
     {"nan",
      [](Case const& c) -> std::string {
        return c.options.nan == NaN::greatest ? "greatest" : "least";
+     }},
+    {"by",
+     [](Case const& c) -> std::string {
+       return c.options.by == By::magnitude ? "magnitude" : "value";
      }},
     {"way", [](Case const& c) { return name_in(way_names, c.way); }},
     {"repeats", [](Case const& c) { return std::to_string(c.repeats); }},

@@ -57,7 +57,7 @@ std::int64_t draw_k(Draw& draw, std::int64_t n) {
 
 /// Turns n keys in each row into n keys in all.
 void make_ragged(Draw& draw, Case& c, std::int64_t most) {
-  c.kind_of_rows = static_cast<Rows>(draw.between(1, rows_kinds - 1));
+  c.kind_of_rows = static_cast<Rows>(draw.between(1, ragged_kinds));
   std::int64_t const length = c.n;
   c.n *= c.rows;
   if (c.may_overlap()) c.n = std::min(c.n, most / std::max<std::int64_t>(1, c.rows));
@@ -100,6 +100,7 @@ void draw_options(Draw& draw, Options& options) {
   options.sorted = draw.one_in(2) ? Sorted::yes : Sorted::no;
   options.ties = draw.enumerator<Ties>(3);
   options.nan = draw.enumerator<NaN>(2);
+  if (draw.one_in(8)) options.by = By::magnitude;
   constexpr Algorithm inner[] = {Algorithm::automatic, Algorithm::radix, Algorithm::bucket,
                                  Algorithm::bitonic};
   auto const count = static_cast<std::int64_t>(detail::algorithm_names.size());
@@ -124,6 +125,22 @@ void draw_call(Draw& draw, Case& c) {
     c.index = narrow_index(c.type);
   } else if (draw.one_in(4)) {
     c.outputs = draw.one_in(2) ? Outputs::values : Outputs::indices;
+  }
+}
+
+/// Gives rows begins and ends; such calls are compiled for both outputs and narrow indices alone. Or has rows that are
+/// shorter than k.
+void draw_ends(Draw& draw, Case& c, Limits const& limits) {
+  bool const is_plain =
+      c.outputs == Outputs::both && c.per_row == PerRow::none && c.index == narrow_index(c.type);
+  if (is_plain && c.is_ragged()) {
+    c.has_ends = draw.one_in(2);
+  } else if (is_plain && draw.one_in(4)) {
+    c.kind_of_rows = Rows::in_matrix;
+  } else if (!c.is_ragged() && draw.one_in(12)) {
+    c.options.short_rows = ShortRows::fill;
+    std::int64_t const most = limits.most_keys / std::max<std::int64_t>(1, c.rows);
+    c.k = std::min(c.n + draw.between(0, 40), std::max(c.k, most));
   }
 }
 
@@ -152,6 +169,7 @@ Case draw_case(std::uint64_t seed, Limits const& limits) {
   if (draw.one_in(4)) make_ragged(draw, c, limits.most_keys);
   draw_options(draw, c.options);
   draw_call(draw, c);
+  draw_ends(draw, c, limits);
   c.key_place = c.is_ragged() ? place_in_line(draw, c.n) : place(draw, c.rows, c.n);
   c.value_place = place(draw, c.rows, c.k);
   c.index_place = place(draw, c.rows, c.k);

@@ -98,16 +98,29 @@ KTOPK_FUNCTION inline int compare_floats(double a, double b, NaN nan) {
   return compare_numbers(a, b);
 }
 
+KTOPK_FUNCTION inline std::uint64_t magnitude(std::int64_t x) {
+  return x < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+}
+
 /// Negative, 0 or positive: a is less than, equal to or greater than b.
-KTOPK_FUNCTION inline int compare(KeyType type, NaN nan, std::uint64_t a, std::uint64_t b) {
-  if (is_float(type)) return compare_floats(to_double(type, a), to_double(type, b), nan);
+KTOPK_FUNCTION inline int compare(KeyType type, Options const& options, std::uint64_t a,
+                                  std::uint64_t b) {
+  bool const by_magnitude = options.by == By::magnitude;
+  if (is_float(type)) {
+    std::uint64_t const kept = by_magnitude ? all_bits(type) >> 1 : all_bits(type);
+    return compare_floats(to_double(type, a & kept), to_double(type, b & kept), options.nan);
+  }
+  if (is_signed(type) && by_magnitude)
+    return compare_numbers(magnitude(to_signed(type, a)), magnitude(to_signed(type, b)));
   if (is_signed(type)) return compare_numbers(to_signed(type, a), to_signed(type, b));
   return compare_numbers(a, b);
 }
 
 /// What fills the slots for which a row has no key.
-KTOPK_FUNCTION inline std::uint64_t worst_bits(KeyType type, Order order) {
-  bool const lowest = order == Order::largest;
+KTOPK_FUNCTION inline std::uint64_t worst_bits(KeyType type, Options const& options) {
+  bool const lowest = options.order == Order::largest;
+  if (options.by == By::magnitude && lowest) return 0;
+  if (options.by == By::magnitude && is_signed(type)) return sign_bit(type);
   if (is_float(type)) return infinity_bits(type) | (lowest ? sign_bit(type) : 0);
   if (is_signed(type)) return lowest ? sign_bit(type) : sign_bit(type) - 1;
   return lowest ? 0 : all_bits(type);

@@ -119,6 +119,18 @@ KTOPK_FUNCTION inline std::int64_t offset(Case const& c, std::int64_t r) {
   }
 }
 
+/// Where a row of a matrix begins and ends, as it is told: often beyond the columns.
+KTOPK_FUNCTION inline std::int64_t begin_in_matrix(Case const& c, std::int64_t r) {
+  std::uint64_t const h = mix(c.seed + 4, static_cast<std::uint64_t>(r));
+  if (h % 4 != 0) return 0;
+  return static_cast<std::int64_t>((h >> 8) % static_cast<std::uint64_t>(c.n + 3)) - 2;
+}
+KTOPK_FUNCTION inline std::int64_t end_in_matrix(Case const& c, std::int64_t r) {
+  std::uint64_t const h = mix(c.seed + 5, static_cast<std::uint64_t>(r));
+  if (h % 8 == 0) return c.n + static_cast<std::int64_t>(h >> 40);
+  return static_cast<std::int64_t>((h >> 8) % static_cast<std::uint64_t>(c.n + 3)) - 2;
+}
+
 /// How many keys a row asks for.
 KTOPK_FUNCTION inline std::int64_t wanted(Case const& c, std::int64_t r) {
   std::uint64_t const h = mix(c.seed + 2, static_cast<std::uint64_t>(r));
@@ -131,16 +143,16 @@ KTOPK_FUNCTION inline std::int64_t clipped(std::int64_t x, std::int64_t most) {
   return x < 0 ? 0 : x > most ? most : x;
 }
 
-/// Where a row begins among all keys, how many keys it has, and how many of them are selected.
+/// Where a row begins among all keys, or in a row of a matrix, how many keys it has, and how many of them are selected.
 struct Row {
   std::int64_t begin = 0, length = 0, selected = 0;
 };
 
 KTOPK_FUNCTION inline Row row_of(Case const& c, std::int64_t r) {
   Row row{r * c.n, c.n, 0};
-  if (c.is_ragged()) {
-    row.begin = clipped(offset(c, r), c.n);
-    std::int64_t const end = clipped(offset(c, r + 1), c.n);
+  if (c.kind_of_rows != Rows::uniform) {
+    row.begin = clipped(c.is_ragged() ? offset(c, r) : begin_in_matrix(c, r), c.n);
+    std::int64_t const end = clipped(c.is_ragged() ? offset(c, r + 1) : end_in_matrix(c, r), c.n);
     row.length = end > row.begin ? end - row.begin : 0;
   }
   std::int64_t const asked = c.has_wanted() ? clipped(wanted(c, r), c.k) : c.k;

@@ -92,7 +92,8 @@ struct Scene {
   }
 
   KOKKOS_FUNCTION std::int64_t key_at(std::int64_t r, Row const& row, std::int64_t i) const {
-    return c.is_ragged() ? c.key_place.at(0, row.begin + i) : c.key_place.at(r, i);
+    if (c.kind_of_rows == Rows::uniform) return c.key_place.at(r, i);
+    return c.key_place.at(c.is_ragged() ? 0 : r, row.begin + i);
   }
   KOKKOS_FUNCTION std::uint64_t key(std::int64_t r, Row const& row, std::int64_t i) const {
     return load(memory.keys, bytes_of(c.type), key_at(r, row, i));
@@ -109,12 +110,12 @@ struct Scene {
     return index < static_cast<std::uint64_t>(row.length);
   }
   KOKKOS_FUNCTION std::int64_t mark_of(std::int64_t r, Row const& row, std::int64_t i) const {
-    return (c.may_overlap() ? r * c.n : row.begin) + i;
+    return (c.may_overlap() || c.is_in_matrix() ? r * c.n : row.begin) + i;
   }
 
   /// Positive: key a comes before key b as numbers; 0: they are equal.
   KOKKOS_FUNCTION int before(std::uint64_t a, std::uint64_t b) const {
-    int const sign = compare(c.type, c.options.nan, a, b);
+    int const sign = compare(c.type, c.options, a, b);
     return c.options.order == Order::largest ? sign : -sign;
   }
   /// The same for positions in a row, of which the tie rule may order equal keys.

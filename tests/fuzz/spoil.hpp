@@ -122,7 +122,7 @@ struct SpoilAnswer {
 
   KOKKOS_FUNCTION bool spoil_padding(std::int64_t r, Row const& row) const {
     if (row.selected >= s.c.k) return false;
-    std::uint64_t const worst = worst_bits(s.c.type, s.c.options.order);
+    std::uint64_t const worst = worst_bits(s.c.type, s.c.options);
     bool const by_value = s.c.has_values() && (r % 2 == 0 || !s.c.has_indices());
     set(r, s.c.k - 1, by_value ? ~std::uint64_t{0} : 0, by_value ? worst ^ 1 : worst);
     return true;

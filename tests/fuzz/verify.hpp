@@ -26,7 +26,7 @@ struct VerifySlots {
     std::uint64_t const none = ~std::uint64_t{0} >> (64 - 8 * s.c.index_bytes());
     if (s.c.has_indices() && s.index(r, slot) != none)
       s.fail(Wrong::padding_index, r, slot, s.index(r, slot), none);
-    std::uint64_t const worst = worst_bits(s.c.type, s.c.options.order);
+    std::uint64_t const worst = worst_bits(s.c.type, s.c.options);
     if (s.c.has_values() && s.value(r, slot) != worst)
       s.fail(Wrong::padding_value, r, slot, s.value(r, slot), worst);
   }
@@ -172,7 +172,7 @@ struct FillWords {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { words[i] = word; }
 };
 
-/// Offsets and wanted; row = rows is the last offset.
+/// Offsets, or begins and ends, and wanted; row = rows is the last offset.
 struct FillRows {
   Scene s;
   KOKKOS_FUNCTION void operator()(std::int64_t r) const {
@@ -180,9 +180,19 @@ struct FillRows {
     if (c.is_ragged())
       store(s.memory.offsets, offset_bytes(c.type), place_of_rows(c, c.rows + 1).at(0, r),
             static_cast<std::uint64_t>(offset(c, r)));
+    if (c.is_in_matrix() && r < c.rows) {
+      store_bound(r, begin_in_matrix(c, r));
+      store_bound(c.rows + r, end_in_matrix(c, r));
+    }
     if (c.per_row == PerRow::wanted && r < c.rows)
       store(s.memory.wanted, count_bytes(c.type), place_of_rows(c, c.rows).at(0, r),
             static_cast<std::uint64_t>(wanted(c, r)));
+  }
+
+ private:
+  KOKKOS_FUNCTION void store_bound(std::int64_t at, std::int64_t bound) const {
+    store(s.memory.offsets, offset_bytes(s.c.type), place_of_rows(s.c, 2 * s.c.rows).at(0, at),
+          static_cast<std::uint64_t>(bound));
   }
 };
 

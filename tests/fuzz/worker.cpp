@@ -60,7 +60,7 @@ Scene Worker<Exec>::scene_of(Case const& c, Answer& answer) {
   auto const reserve = [&](Pool<Exec>& pool, std::size_t bytes) {
     return pool.reserve(m_exec, bytes);
   };
-  Placement const of_rows = place_of_rows(c, c.rows + 1);
+  Placement const of_rows = place_of_rows(c, 2 * c.rows + 1);
   s.memory.keys = reserve(m_keys, bytes_at(c.key_place, bytes_of(c.type)));
   s.memory.values = reserve(answer.values, bytes_at(c.value_place, bytes_of(c.type)));
   s.memory.indices = reserve(answer.indices, bytes_at(c.index_place, c.index_bytes()));

@@ -14,7 +14,7 @@ Answer<T> first_places(Answer<T> const& wide, std::int64_t rows, std::int64_t wi
     auto const index = wide.indices.begin() + row * width;
     narrow.values.insert(narrow.values.end(), value, value + k);
     narrow.indices.insert(narrow.indices.end(), index, index + k);
-    narrow.counts.push_back(k);
+    narrow.counts.push_back(std::min(k, wide.counts[row]));
   }
   return narrow;
 }

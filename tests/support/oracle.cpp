@@ -27,17 +27,27 @@ std::vector<std::int64_t> best_positions(T const* keys, std::int64_t n, std::int
   return positions;
 }
 
+/// How many keys a row has, NaNs among them unless they are skipped.
+template <class T>
+std::int64_t keys_of_row(Question<T> const& question, std::int64_t row, Options const& options) {
+  T const* const keys = question.row(row);
+  if (options.nan != NaN::skip) return question.length(row);
+  return std::count_if(keys, keys + question.length(row),
+                       [](T key) { return !is_nan(number(key)); });
+}
+
 template <class T>
 Answer<T> solve(Question<T> const& question, Options const& options) {
   Answer<T> answer;
   for (std::int64_t row = 0; row < question.rows(); ++row) {
     auto const best =
         best_positions(question.row(row), question.length(row), question.count(row), options);
-    answer.counts.push_back(question.count(row));
+    std::int64_t const count = std::min(question.count(row), keys_of_row(question, row, options));
+    answer.counts.push_back(count);
     for (std::int64_t place = 0; place < question.width; ++place) {
-      bool const real = place < question.count(row);
+      bool const real = place < count;
       answer.indices.push_back(real ? best[place] : -1);
-      answer.values.push_back(real ? question.row(row)[best[place]] : worst_key<T>(options.order));
+      answer.values.push_back(real ? question.row(row)[best[place]] : worst_key<T>(options));
     }
   }
   return answer;
@@ -82,7 +92,7 @@ class RowCheck {
            std::int64_t row)
       : m_keys(question.row(row)),
         m_n(question.length(row)),
-        m_count(question.count(row)),
+        m_count(truth.counts[row]),
         m_width(question.width),
         m_first(row * question.width),
         m_truth(truth),

@@ -74,20 +74,26 @@ bool is_nan(Number x) {
     return false;
 }
 
-/// Whether a is the greater number; NaNs are equal to each other and stand above or below all else.
+/// Whether a is the greater number.
 template <class Number>
-bool is_greater(Number a, Number b, NaN rule) {
-  if (is_nan(a) && is_nan(b)) return false;
-  if (is_nan(a)) return rule == NaN::greatest;
-  if (is_nan(b)) return rule == NaN::least;
+bool is_greater(Number a, Number b, By by) {
+  if constexpr (std::is_signed_v<Number>) {
+    if (by == By::magnitude && std::is_floating_point_v<Number>) return std::abs(a) > std::abs(b);
+    // Of the least integer the magnitude is no number of its type, but its negative always is.
+    if (by == By::magnitude) return (a > 0 ? -a : a) < (b > 0 ? -b : b);
+  }
   return a > b;
 }
 
-/// Whether a is wanted before b, whatever their positions.
+/// Whether a is wanted before b, whatever their positions; NaNs are equal to each other and stand above or below all else.
 template <class Number>
 bool is_better(Number a, Number b, Options const& options) {
-  return options.order == Order::largest ? is_greater(a, b, options.nan)
-                                         : is_greater(b, a, options.nan);
+  bool const largest = options.order == Order::largest;
+  if (is_nan(a) || is_nan(b)) {
+    bool const nan_first = options.nan != NaN::skip && (options.nan == NaN::greatest) == largest;
+    return is_nan(a) != is_nan(b) && is_nan(a) == nan_first;
+  }
+  return largest ? is_greater(a, b, options.by) : is_greater(b, a, options.by);
 }
 
 template <class T>
@@ -97,7 +103,11 @@ bool same_bits(T const& a, T const& b) {
 
 /// The key that pads a short row.
 template <class T>
-T worst_key(Order order) {
+T worst_key(Options const& options) {
+  Order const order = options.order;
+  if (options.by == By::magnitude && order == Order::largest) return T{};
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+    if (options.by == By::magnitude) return std::numeric_limits<T>::lowest();
   if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
     std::uint16_t const infinity = std::is_same_v<T, float16> ? 0x7c00 : 0x7f80;
     return T::from_bits(order == Order::largest ? static_cast<std::uint16_t>(infinity | 0x8000)
@@ -163,6 +173,19 @@ inline std::vector<Options> orders() {
   std::vector<Options> all;
   for (Order order : {Order::largest, Order::smallest})
     for (NaN nan : {NaN::greatest, NaN::least}) all.push_back({.order = order, .nan = nan});
+  return all;
+}
+
+/// The same for a key type: floating-point keys also by magnitude, and where NaN is skipped.
+template <class T>
+std::vector<Options> orders_of() {
+  auto all = orders();
+  if (!is_float_key<T>) return all;
+  for (Order order : {Order::largest, Order::smallest}) {
+    all.push_back({.order = order, .nan = NaN::skip});
+    for (NaN nan : {NaN::greatest, NaN::least})
+      all.push_back({.order = order, .nan = nan, .by = By::magnitude});
+  }
   return all;
 }
 

@@ -134,6 +134,34 @@ std::vector<Options> all_options() {
   return all;
 }
 
+/// By magnitude, and without NaN, where the key type makes a difference.
+template <class T>
+std::vector<Options> more_options() {
+  std::vector<Options> all;
+  for (Order order : {Order::largest, Order::smallest})
+    for (By by : {By::magnitude, By::value})
+      for (NaN nan : {NaN::greatest, NaN::least, NaN::skip}) {
+        bool const differs = nan == NaN::skip || by == By::magnitude;
+        bool const is_once = is_float_key<T> || (nan == NaN::greatest && std::is_signed_v<T>);
+        if (!differs || !is_once) continue;
+        all.push_back({.order = order, .nan = nan, .by = by});
+        all.push_back({.order = order,
+                       .sorted = Sorted::no,
+                       .ties = Ties::highest_index,
+                       .nan = nan,
+                       .by = by});
+      }
+  return all;
+}
+
+template <class T>
+std::vector<Options> every_option() {
+  auto all = all_options<T>();
+  auto const more = more_options<T>();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 inline std::string describe(Options const& o) {
   std::string text = name(o.algorithm);
   text += o.order == Order::largest ? ", largest" : ", smallest";
@@ -141,7 +169,10 @@ inline std::string describe(Options const& o) {
   text += o.ties == Ties::any            ? ", any tie"
           : o.ties == Ties::lowest_index ? ", lowest index"
                                          : ", highest index";
-  return text + (o.nan == NaN::greatest ? ", NaN greatest" : ", NaN least");
+  text += o.nan == NaN::greatest ? ", NaN greatest"
+          : o.nan == NaN::least  ? ", NaN least"
+                                 : ", NaN skipped";
+  return text + (o.by == By::magnitude ? ", by magnitude" : "");
 }
 
 /// Memory of an execution space as words, so that few types of View are compiled. Some bytes past the end are watched.

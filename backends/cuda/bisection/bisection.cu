@@ -169,7 +169,7 @@ int row_bytes_for(int length, int key_bytes, int lanes, Loading loading) {
 
 template <class Bits>
 bool can_bulk_load(int device, StoredProblem<Bits> const& problem) {
-  return !problem.rows.offsets && (problem.rows.step == 1 || problem.shape.n == 1) &&
+  return !problem.rows.are_ragged() && (problem.rows.step == 1 || problem.shape.n == 1) &&
          problem.shape.n % Chunk<Bits>::size == 0 && problem.shape.n * sizeof(Bits) % 16 == 0 &&
          is_aligned(problem.rows.keys, 16) &&
          (problem.rows.row_stride * sizeof(Bits) % 16 == 0 || problem.shape.rows == 1) &&
@@ -181,7 +181,7 @@ Loading loading_for(int device, StoredProblem<Bits> const& problem) {
   if (can_bulk_load(device, problem)) return Loading::bulk;
   bool const rows_are_nearer =
       std::abs(problem.rows.row_stride) < std::abs(problem.rows.step) && problem.shape.rows > 1;
-  return rows_are_nearer && !problem.rows.offsets ? Loading::columns : Loading::rows;
+  return rows_are_nearer && !problem.rows.are_ragged() ? Loading::columns : Loading::rows;
 }
 
 template <class Bits>
@@ -191,7 +191,7 @@ bool stores_quads(StoredProblem<Bits> const& problem) {
                        (problem.out.value_row == shape.k && problem.out.value_step == 1)) &&
                       (problem.out.indices == nullptr ||
                        (problem.out.index_row == shape.k && problem.out.index_step == 1));
-  return packed && shape.k % 4 == 0 && !problem.rows.offsets && !problem.wanted &&
+  return packed && shape.k % 4 == 0 && !problem.rows.are_ragged() && !problem.wanted &&
          is_aligned(problem.out.values, alignof(Chunk<Bits>)) &&
          is_aligned(problem.out.indices, 16);
 }
@@ -326,7 +326,7 @@ template <class Bits>
 void bisection(int device, cudaStream_t stream, StoredProblem<Bits> const& problem,
                Options const& options) {
   OnDevice const here(device);
-  if (problem.rows.offsets) return select_ragged(device, stream, problem, options);
+  if (problem.rows.are_ragged()) return select_ragged(device, stream, problem, options);
   std::int64_t const n = spread_length(device, problem.shape);
   constexpr bool every_length = sizeof(Bits) == 4;
   if (n <= 64) return launch<2, 32>(device, stream, problem, options);

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <ktopk/core/key_traits.hpp>
@@ -99,6 +100,29 @@ struct MaskedRows : RowsOver<InnerRows> {
   }
   MaskedRows with_room(std::int64_t n, std::int64_t absent) const {
     return {{this->inner.with_room(n, absent)}, mask, first_row};
+  }
+};
+
+/// The magnitudes of signed integers in memory. What is selected keeps its sign.
+template <class KeyBits>
+struct MagnitudeRows : RowsOver<StoredRows<KeyBits>> {
+  using Bits = KeyBits;
+  static constexpr bool has_gaps = false;
+  static constexpr bool has_own_gaps = false;
+  static constexpr bool are_magnitudes = true;
+
+  KTOPK_FUNCTION ComputedRow<MagnitudeRows> row(std::int64_t row) const {
+    return {this->inner.row(row), this, row};
+  }
+  KTOPK_FUNCTION Bits made_of(Bits key, std::int64_t, std::int64_t) const {
+    bool const is_negative = key >> (std::numeric_limits<Bits>::digits - 1) != 0;
+    return is_negative ? static_cast<Bits>(-key) : key;
+  }
+  MagnitudeRows without_first(std::int64_t rows) const {
+    return {{this->inner.without_first(rows)}};
+  }
+  MagnitudeRows with_room(std::int64_t n, std::int64_t absent) const {
+    return {{this->inner.with_room(n, absent)}};
   }
 };
 

@@ -39,7 +39,7 @@ struct OrderedBitsMap {
   KTOPK_FUNCTION constexpr Bits operator()(Bits key) const {
     Bits const plain = key == minus_zero ? Bits{0} : key;
     Bits const rank = ordered(plain);
-    return static_cast<Bits>(key & magnitude) > infinity ? ordered_nan : rank;
+    return is_nan(key) ? ordered_nan : rank;
   }
 
   /// The ordered bits, without regard to NaN and minus zero.
@@ -49,15 +49,17 @@ struct OrderedBitsMap {
     return static_cast<Bits>(key ^ static_cast<Bits>((sign_fill & negative) ^ always));
   }
 
+  KTOPK_FUNCTION constexpr bool is_nan(Bits key) const {
+    return static_cast<Bits>(key & magnitude) > infinity;
+  }
+
   /// Whether the map is flipped() for all keys, as it is for integers.
   KTOPK_FUNCTION constexpr bool is_flip() const { return negative == 0 && magnitude == 0; }
   KTOPK_FUNCTION constexpr Bits flipped(Bits key) const { return static_cast<Bits>(key ^ always); }
 
   /// Whether ordered() returns this for a key that is not NaN.
   KTOPK_FUNCTION constexpr bool is_number(Bits ordered_key) const {
-    Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
-    return magnitude == 0 || (one < other ? one <= ordered_key && ordered_key <= other
-                                          : other <= ordered_key && ordered_key <= one);
+    return magnitude == 0 || (first_number() <= ordered_key && ordered_key <= last_number());
   }
 
   /// The range that holds ordered(key) for all keys whose rank is `least` or greater, and for no others but zeros: a
@@ -65,8 +67,7 @@ struct OrderedBitsMap {
   /// \param least  the rank of a key
   KTOPK_FUNCTION constexpr OrderedRange<Bits> reaching(Bits least) const {
     if (magnitude == 0) return {least, static_cast<Bits>(std::numeric_limits<Bits>::max() - least)};
-    Bits const one = ordered(infinity), other = ordered(static_cast<Bits>(infinity | minus_zero));
-    Bits const first = one < other ? one : other, last = one < other ? other : one;
+    Bits const first = first_number(), last = last_number();
     Bits const zero = ordered(0), other_zero = ordered(minus_zero);
     Bits low = least == zero && other_zero < zero ? other_zero : least;
     if (low < first) low = first;
@@ -75,16 +76,36 @@ struct OrderedBitsMap {
     return {low, static_cast<Bits>((nan_reaches ? first - 1 : last) - low)};
   }
 
+  /// Whether keys are compared by their magnitude; floating point alone.
+  KTOPK_FUNCTION constexpr bool is_by_magnitude() const {
+    return minus_zero != 0 && negative == minus_zero;
+  }
   /// Whether a rank belongs to one key alone, so that key_of finds it. Those of NaN and of zero do not.
   KTOPK_FUNCTION constexpr bool has_one_key(Bits rank) const {
-    return minus_zero == 0 || (rank != ordered_nan && rank != ordered(Bits{0}));
+    return minus_zero == 0 ||
+           (negative != minus_zero && rank != ordered_nan && rank != ordered(Bits{0}));
   }
-  /// The key that has such a rank: the inverse of ordered().
+  /// The key that has such a rank: the inverse of ordered(). By magnitude, that of both without a sign.
   KTOPK_FUNCTION constexpr Bits key_of(Bits rank) const {
     constexpr int top = std::numeric_limits<Bits>::digits - 1;
     Bits const flipped = static_cast<Bits>(rank ^ always);
     Bits const sign_fill = static_cast<Bits>(Bits{0} - static_cast<Bits>(flipped >> top));
     return static_cast<Bits>(flipped ^ static_cast<Bits>(sign_fill & negative));
+  }
+
+ private:
+  /// Of floating point, the least of ordered() of numbers, and the greatest. By magnitude, one infinity is both's, and
+  /// the other end is zero.
+  KTOPK_FUNCTION constexpr Bits first_number() const {
+    Bits const one = ordered(infinity), other = other_end();
+    return one < other ? one : other;
+  }
+  KTOPK_FUNCTION constexpr Bits last_number() const {
+    Bits const one = ordered(infinity), other = other_end();
+    return one < other ? other : one;
+  }
+  KTOPK_FUNCTION constexpr Bits other_end() const {
+    return ordered(is_by_magnitude() ? Bits{0} : static_cast<Bits>(infinity | minus_zero));
   }
 };
 
@@ -95,10 +116,10 @@ constexpr OrderedBitsMap<bits_of<T>> make_ordered_bits_map(Options const& option
   constexpr Bits all = std::numeric_limits<Bits>::max();
   constexpr Bits sign = static_cast<Bits>(all - (all >> 1));
   bool const largest = options.order == Order::largest;
-  bool const nan_first = (options.nan == NaN::greatest) == largest;
+  bool const nan_first = options.nan != NaN::skip && (options.nan == NaN::greatest) == largest;
   Bits const direction = largest ? Bits{0} : all;
   if constexpr (Traits::kind == KeyKind::floating)
-    return {static_cast<Bits>(all ^ sign),
+    return {options.by == By::magnitude ? sign : static_cast<Bits>(all ^ sign),
             static_cast<Bits>(sign ^ direction),
             static_cast<Bits>(all ^ sign),
             static_cast<Bits>(Traits::infinity),
@@ -110,14 +131,23 @@ constexpr OrderedBitsMap<bits_of<T>> make_ordered_bits_map(Options const& option
     return {0, direction, 0, 0, 0, 0};
 }
 
-/// The key that fills the slots that a short row leaves open: the lowest value or -infinity for Order::largest, the
-/// highest value or +infinity for Order::smallest.
+/// Whether NaNs are no keys. They then have the ordered bits 0, and no others do.
 template <class T>
-constexpr bits_of<T> worst_key(Order order) {
+constexpr bool skips_nan(Options const& options) {
+  return options.nan == NaN::skip && KeyTraits<T>::kind == KeyKind::floating;
+}
+
+/// The key that fills the slots that a short row leaves open: the lowest value or -infinity for Order::largest, the
+/// highest value or +infinity for Order::smallest. By magnitude, zero for Order::largest, and for Order::smallest
+/// +infinity or the integer of the largest magnitude.
+template <class T>
+constexpr bits_of<T> worst_key(Options const& options) {
   using Bits = bits_of<T>;
   constexpr Bits all = std::numeric_limits<Bits>::max();
   constexpr Bits sign = static_cast<Bits>(all - (all >> 1));
-  bool const largest = order == Order::largest;
+  bool const largest = options.order == Order::largest;
+  if (options.by == By::magnitude && largest) return 0;
+  if (options.by == By::magnitude && KeyTraits<T>::kind == KeyKind::signed_integer) return sign;
   if constexpr (KeyTraits<T>::kind == KeyKind::floating) {
     Bits const infinity = static_cast<Bits>(KeyTraits<T>::infinity);
     return largest ? static_cast<Bits>(infinity | sign) : infinity;

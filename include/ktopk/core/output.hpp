@@ -29,6 +29,14 @@ struct Output {
     else
       static_cast<Stored<std::uint64_t>*>(indices)[at] = position;
   }
+  /// The position that a slot holds; -1 if it holds none.
+  KTOPK_FUNCTION std::int64_t position(std::int64_t row, std::int64_t slot) const {
+    std::int64_t const at = row * index_row + slot * index_step;
+    if (index_bytes != 4)
+      return static_cast<std::int64_t>(static_cast<Stored<std::uint64_t>*>(indices)[at]);
+    std::uint32_t const position = static_cast<Stored<std::uint32_t>*>(indices)[at];
+    return position == ~std::uint32_t{0} ? -1 : static_cast<std::int64_t>(position);
+  }
   Output without_first(std::int64_t rows) const {
     Output rest = *this;
     if (values != nullptr) rest.values += rows * value_row;

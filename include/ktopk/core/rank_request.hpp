@@ -138,6 +138,7 @@ struct RankCall {
   R rows;
   OrderedBitsMap<typename R::Bits> rank;
   typename R::Bits worst;  // what takes the place of a key that a row does not have
+  bool skips_nan;
   RankRequest request;
   RankOutput out;
   // Read by the host during the call:

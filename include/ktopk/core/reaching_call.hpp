@@ -38,6 +38,7 @@ struct ReachingCall {
   std::int64_t threshold_stride = 0;  // 0 if all rows have the same
   Output<Bits> out;
   IntegerArray counts;
+  bool skips_nan = false;
 };
 
 /// How many keys of each row are better than each bound, and how many are equal to it.

@@ -39,25 +39,40 @@ concept Rows = requires(R const& rows, std::int64_t i) {
 template <Rows R>
 using RowOf = decltype(std::declval<R const&>().row(0));
 
-/// Where rows begin and end: rows of one length, or ragged ones.
+/// Where rows begin and end: rows of one length, or ragged ones, which lie one after the other, anywhere among some keys,
+/// or in the rows of a matrix.
 struct RowBounds {
-  std::int64_t n = 0;    // of each row; ragged: positions of all rows together
-  IntegerArray offsets;  // ragged: row r is begin(r) .. begin(r + 1)
+  std::int64_t n = 0;  // of each row; ragged: positions of all rows together
+  IntegerArray
+      offsets;  // ragged: where row r begins; without `ends` it ends where the next row begins
   /// Ragged: how many of n there are not. A Plan may be made for more than a call has.
   std::int64_t absent = 0;
+  IntegerArray ends;  // ragged: where row r ends
+  std::int64_t width =
+      0;  // ragged, in a matrix: its columns, from whose first one offsets and ends count
 
-  /// Where a row begins among all positions, for `row` up to the number of rows. Nobody checks offsets: one outside
-  /// the keys counts as the nearer end of the keys. So rows whose offsets descend may overlap others.
+  KTOPK_FUNCTION bool are_ragged() const { return offsets || ends; }
+  /// Where a row begins among all positions, for `row` up to the number of rows. Nobody checks offsets and ends: one
+  /// outside the keys counts as the nearer end of the keys. So rows may overlap.
   KTOPK_FUNCTION std::int64_t begin(std::int64_t row) const {
-    if (!offsets) return row * n;
-    std::int64_t const offset = offsets[row], end = n - absent;
-    return offset < 0 ? 0 : offset < end ? offset : end;
+    return row * (are_ragged() ? width : n) + first(row);
   }
   /// A row that ends before it begins is empty.
   KTOPK_FUNCTION std::int64_t length(std::int64_t row) const {
-    if (!offsets) return n;
-    std::int64_t const first = begin(row), last = begin(row + 1);
-    return first < last ? last - first : 0;
+    if (!are_ragged()) return n;
+    std::int64_t const begins = first(row),
+                       ended = ends ? within(ends[row]) : within(offsets[row + 1]);
+    return begins < ended ? ended - begins : 0;
+  }
+  /// Where a row begins among the keys of which it is a part.
+  KTOPK_FUNCTION std::int64_t first(std::int64_t row) const {
+    return offsets ? within(offsets[row]) : 0;
+  }
+
+ private:
+  KTOPK_FUNCTION std::int64_t within(std::int64_t offset) const {
+    std::int64_t const end = width != 0 ? width : n - absent;
+    return offset < 0 ? 0 : offset < end ? offset : end;
   }
 };
 
@@ -86,16 +101,17 @@ struct StoredRows : RowBounds {
   static constexpr bool has_gaps = false;
 
   Stored<Bits> const* keys = nullptr;
-  std::int64_t row_stride = 0, step = 1;  // in keys
+  std::int64_t row_stride = 0, step = 1;  // in keys; 0 between ragged rows of no matrix
 
   KTOPK_FUNCTION Stored<Bits> const* pointer(std::int64_t row) const {
-    return keys + (offsets ? begin(row) * step : row * row_stride);
+    return keys + row * row_stride + first(row) * step;
   }
   KTOPK_FUNCTION StoredRow<Bits> row(std::int64_t row) const { return {pointer(row), step}; }
   StoredRows without_first(std::int64_t rows) const {
     StoredRows rest = *this;
-    if (!offsets && keys != nullptr) rest.keys += rows * row_stride;
+    if (keys != nullptr) rest.keys += rows * row_stride;
     rest.offsets = offsets.without_first(rows);
+    rest.ends = ends.without_first(rows);
     return rest;
   }
   StoredRows with_room(std::int64_t n_, std::int64_t absent_) const {
@@ -107,10 +123,10 @@ struct StoredRows : RowBounds {
   /// Whether the keys of a row lie further apart than the rows, as in LayoutLeft.
   bool are_side_by_side() const {
     auto const size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
-    return !offsets && size(row_stride) < size(step);
+    return !are_ragged() && size(row_stride) < size(step);
   }
   /// Whether keys of one place in neighboring rows are neighbors in memory.
-  bool are_neighbors() const { return row_stride == 1 && step != 1 && !offsets; }
+  bool are_neighbors() const { return row_stride == 1 && step != 1 && !are_ragged(); }
 };
 
 }  // namespace ktopk::detail

@@ -65,9 +65,11 @@ struct SelectedSink {
     problem.out.store(row, slot, key_of(row, composite), map.position(composite));
   }
   KOKKOS_FUNCTION Bits key_of(std::int64_t row, CompositeKey composite) const {
+    auto const position = static_cast<std::int64_t>(map.position(composite));
+    if constexpr (requires { R::are_magnitudes; }) return problem.rows.inner.row(row)[position];
     Bits const rank = map.ordered_bits_of(composite);
     if (map.rank.has_one_key(rank)) return map.rank.key_of(rank);
-    return problem.rows.row(row)[static_cast<std::int64_t>(map.position(composite))];
+    return problem.rows.row(row)[position];
   }
   KOKKOS_FUNCTION void put(std::int64_t row, std::int64_t slot, CompositeKey composite) const {
     if (composites != nullptr)

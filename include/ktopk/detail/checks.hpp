@@ -28,12 +28,29 @@ void check_output_rows(char const* function, char const* output, std::int64_t ro
 void check_planned(char const* function, Shape const& given, Shape const& planned);
 void check_not_moved_from(char const* function, bool is_made);
 void check_options(char const* function, Options const& options);
+/// Whether keys may be compared by magnitude where it is done by their ordered bits alone.
+void check_magnitude(char const* function, Options const& options, KeyKind kind);
 void check_last_position(char const* function, std::int64_t n, std::uint64_t largest_index);
 void check_offsets(char const* function, std::size_t entries);
+/// Returns rows * columns.
+std::int64_t check_matrix(char const* function, std::int64_t rows, std::int64_t columns);
 void check_host_wanted(char const* function, std::int64_t length, IntegerArray const& wanted);
 void check_workspace(char const* function, std::size_t given, std::size_t needed);
 /// Returns `needed`.
 std::size_t check_needed(char const* function, std::size_t needed);
+
+/// The options that implementations have to follow. NaNs that are no keys come last in a sorted output, and are taken
+/// away there.
+inline Options settled(Options options) {
+  if (options.nan == NaN::skip) options.sorted = Sorted::yes;
+  return options;
+}
+/// The shape that is selected from. Rows that may be shorter than k have no more than n keys selected.
+inline Shape settled(Shape shape, Options const& options) {
+  if (options.short_rows == ShortRows::fill && !shape.ragged && shape.n >= 0 && shape.k > shape.n)
+    shape.k = shape.n;
+  return shape;
+}
 
 template <class I>
 void check_index_range(char const* function, std::int64_t n) {

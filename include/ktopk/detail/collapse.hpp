@@ -35,6 +35,9 @@ constexpr void check_types() {
   require_key_type<T>();
   Source<Keys>::template check<Exec>();
   static_assert(!(IsNothing<Values> && IsNothing<Indices>), "ktopk: neither values nor indices");
+  static_assert(
+      IsNothing<Values> || !requires { Source<Keys>::has_no_values; },
+      "ktopk: columns have no values: pass ktopk::nothing, and gather by the indices");
   constexpr int output_rank = Source<Keys>::output_rank;
   if constexpr (!IsNothing<Values>) {
     static_assert(!std::is_const_v<typename Values::value_type>,
@@ -57,9 +60,10 @@ constexpr void check_types() {
   }
 }
 
+/// The shape of a call; its k is that of the outputs.
 template <class Keys, class Values, class Indices, class Rows>
 Shape shape_of(char const* function, Keys const& keys, Values const& values, Indices const& indices,
-               Rows const& per_row) {
+               Rows const& per_row, Options const& options) {
   Shape shape = Source<Keys>::shape(function, keys);
   if constexpr (!IsNothing<Indices>) {
     shape.k = matrix_of(indices).columns;
@@ -72,9 +76,9 @@ Shape shape_of(char const* function, Keys const& keys, Values const& values, Ind
     shape.k = matrix_of(values).columns;
     check_output_rows(function, "values", matrix_of(values).rows, shape.k, shape.rows);
   }
-  check_sizes(function, shape);
+  check_sizes(function, settled(shape, options));
   if constexpr (!IsNothing<Indices>)
-    check_index_range<typename Indices::value_type>(function, shape.n);
+    check_index_range<typename Indices::value_type>(function, longest_row_of(keys, shape));
   if constexpr (is_per_row<Rows>) {
     if constexpr (!IsNothing<decltype(per_row.wanted)>) {
       require_equal(function, "the length of wanted",
@@ -110,12 +114,18 @@ CallOf<source_rows<Keys>> collapse(char const* function, Keys const& keys, Value
   check_options(function, options);
   using T = source_key<Keys>;
   using Bits = bits_of<T>;
-  Shape const shape = shape_of(function, keys, values, indices, per_row);
-  CallOf<source_rows<Keys>> call{function, make_problem(shape, Source<Keys>::rows(keys)), {}};
+  Shape const shape = shape_of(function, keys, values, indices, per_row, options);
+  CallOf<source_rows<Keys>> call{
+      function, make_problem(settled(shape, options), Source<Keys>::rows(keys, options)), {}};
+  call.columns = shape.k;
+  call.skips_nan = skips_nan<T>(options);
+  if constexpr (is_computed<Keys>) check_magnitude(function, options, KeyTraits<T>::kind);
+  call.by_magnitude_of_integers =
+      options.by == By::magnitude && KeyTraits<T>::kind == KeyKind::signed_integer;
   auto& problem = call.problem;
   check_overlap(function, keys, values, indices, per_row);
   problem.rank = make_ordered_bits_map<T>(options);
-  problem.out.worst = worst_key<T>(options.order);
+  problem.out.worst = worst_key<T>(options);
   if constexpr (!IsNothing<Values>) {
     Matrix const out = matrix_of(values);
     problem.out.values = reinterpret_cast<Stored<Bits>*>(values.data());

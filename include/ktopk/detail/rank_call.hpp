@@ -67,13 +67,15 @@ RankCall<source_rows<Keys>> rank_call(char const* function, Keys const& keys, Va
   static_assert(reachable<Exec, Values>,
                 "ktopk: the execution space cannot access the memory of the values");
   check_options(function, options);
+  check_magnitude(function, options, KeyTraits<T>::kind);
   RankCall<source_rows<Keys>> call{};
   call.function = function;
   call.shape = Source<Keys>::shape(function, keys);
   check_sizes(function, call.shape);
-  call.rows = Source<Keys>::rows(keys);
+  call.rows = Source<Keys>::rows(keys, options);
   call.rank = make_ordered_bits_map<T>(options);
-  call.worst = worst_key<T>(options.order);
+  call.worst = worst_key<T>(options);
+  call.skips_nan = skips_nan<T>(options);
   Matrix const out = value_matrix(function, values, call.shape, one_row);
   check_output_rows(function, "values", out.rows, out.columns, call.shape.rows);
   call.shape.k = out.columns;

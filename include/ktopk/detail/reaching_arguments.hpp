@@ -77,10 +77,11 @@ CountCall<source_rows<Keys>> count_call(char const* function, Keys const& keys,
   if constexpr (!IsNothing<Equal>)
     static_assert(static_cast<int>(Equal::rank) == output_rank, "ktopk::count: wrong rank");
   check_options(function, options);
+  check_magnitude(function, options, KeyTraits<source_key<Keys>>::kind);
   CountCall<source_rows<Keys>> call{};
   call.function = function;
   call.shape = source_shape(function, keys);
-  call.rows = Source<Keys>::rows(keys);
+  call.rows = Source<Keys>::rows(keys, options);
   call.rank = make_ordered_bits_map<source_key<Keys>>(options);
   Matrix const given = matrix_of(bounds);
   if constexpr (Bounds::rank == 2)
@@ -124,12 +125,14 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
   static_assert(Thresholds::rank < 2, "ktopk::reaching: thresholds have rank 0 or 1");
   check_types<Exec, Keys, Values, Indices>();
   check_options(function, options);
+  check_magnitude(function, options, KeyTraits<T>::kind);
   ReachingCall<source_rows<Keys>> call{};
   call.function = function;
   Shape& shape = call.shape;
   shape = source_shape(function, keys);
-  call.rows = Source<Keys>::rows(keys);
+  call.rows = Source<Keys>::rows(keys, options);
   call.rank = make_ordered_bits_map<T>(options);
+  call.skips_nan = skips_nan<T>(options);
   call.thresholds = reinterpret_cast<Stored<Bits> const*>(thresholds.data());
   if constexpr (Thresholds::rank == 1) {
     require_equal(function, "the length of thresholds",
@@ -140,7 +143,7 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
   if constexpr (!IsNothing<Indices>) {
     Matrix const out = matrix_of(indices);
     check_output_rows(function, "indices", out.rows, out.columns, shape.rows);
-    check_index_range<typename Indices::value_type>(function, shape.n);
+    check_index_range<typename Indices::value_type>(function, longest_row_of(keys, shape));
     shape.k = out.columns;
     shape.index_bytes = static_cast<int>(sizeof(typename Indices::value_type));
     call.out.indices = indices.data();

@@ -24,6 +24,9 @@ struct CallOf {
   char const* function;
   Problem<R> problem;
   IntegerArray host_wanted;  ///< the k of each row, where only the host can read them
+  std::int64_t columns = 0;  ///< of outputs, where rows have room for more than all their keys
+  bool skips_nan = false;
+  bool by_magnitude_of_integers = false;  ///< which no ordered bits can say
 };
 
 /// A call whose keys lie in memory.

@@ -9,6 +9,7 @@
 #include <ktopk/core/problem.hpp>
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/inputs.hpp>
+#include <ktopk/options.hpp>
 
 // What the argument `keys` of a call may be, and which rows it becomes.
 
@@ -54,7 +55,7 @@ using checked_key = std::conditional_t<Key<T>, T, double>;
 ///     output_rank          of values and indices
 ///     check<Exec>()        does not compile if the execution space cannot read them
 ///     shape(function, s)   rows, n, and what else of a shape depends on the keys; k is 0
-///     rows(s)              for kernels
+///     rows(s, options)     for kernels
 ///     keys_extent(s)       the memory of the keys, where they have any
 template <class S>
 struct Source;
@@ -76,7 +77,7 @@ struct Source<View> {
     shape.packed = in.column_stride == 1 || in.columns < 2;
     return shape;
   }
-  static StoredRows<bits_of<checked_key<Key>>> rows(View const& keys) {
+  static StoredRows<bits_of<checked_key<Key>>> rows(View const& keys, Options const&) {
     using Bits = bits_of<checked_key<Key>>;
     Matrix const in = matrix_of(keys);
     StoredRows<Bits> rows;
@@ -107,8 +108,8 @@ struct Source<Ragged<Keys, Offsets>> {
     shape.ragged = true;
     return shape;
   }
-  static auto rows(Ragged<Keys, Offsets> const& source) {
-    auto rows = Source<Keys>::rows(source.keys);
+  static auto rows(Ragged<Keys, Offsets> const& source, Options const& options) {
+    auto rows = Source<Keys>::rows(source.keys, options);
     rows.offsets = integers_of(source.offsets);
     return rows;
   }
@@ -117,10 +118,71 @@ struct Source<Ragged<Keys, Offsets>> {
   }
 };
 
+template <class Keys, class Begins, class Ends>
+struct Source<BoundedRows<Keys, Begins, Ends>> {
+  using Key = typename Keys::non_const_value_type;
+  static constexpr int output_rank = 2;
+  static constexpr bool in_matrix = Keys::rank == 2;
+
+  template <class Exec>
+  static constexpr void check() {
+    Source<Keys>::template check<Exec>();
+    static_assert(reachable<Exec, Ends>,
+                  "ktopk: the execution space cannot access the memory that says where rows end");
+    if constexpr (!IsNothing<Begins>)
+      static_assert(
+          reachable<Exec, Begins>,
+          "ktopk: the execution space cannot access the memory that says where rows begin");
+  }
+  static Shape shape(char const* function, BoundedRows<Keys, Begins, Ends> const& source) {
+    Shape shape = Source<Keys>::shape(function, source.keys);
+    auto const ends = static_cast<std::int64_t>(source.ends.extent(0));
+    if constexpr (in_matrix) {
+      require_equal(function, IsNothing<Begins> ? "the number of lengths" : "the number of ends",
+                    ends, shape.rows);
+      shape.n = check_matrix(function, shape.rows, shape.n);
+    }
+    if constexpr (!IsNothing<Begins>)
+      require_equal(function, "the number of begins",
+                    static_cast<std::int64_t>(source.begins.extent(0)), ends);
+    shape.rows = ends;
+    shape.ragged = true;
+    return shape;
+  }
+  static auto rows(BoundedRows<Keys, Begins, Ends> const& source, Options const& options) {
+    auto rows = Source<Keys>::rows(source.keys, options);
+    if constexpr (!IsNothing<Begins>) rows.offsets = integers_of(source.begins);
+    rows.ends = integers_of(source.ends);
+    if constexpr (in_matrix) {
+      rows.width = rows.n;
+      rows.n = static_cast<std::int64_t>(source.keys.extent(0)) * rows.width;
+    }
+    return rows;
+  }
+  /// How long a row may be.
+  static std::int64_t longest(BoundedRows<Keys, Begins, Ends> const& source) {
+    return static_cast<std::int64_t>(source.keys.extent(in_matrix ? 1 : 0));
+  }
+  static Extent keys_extent(BoundedRows<Keys, Begins, Ends> const& source) {
+    return Source<Keys>::keys_extent(source.keys);
+  }
+};
+
+/// How many positions a row may have.
+template <class Keys>
+std::int64_t longest_row_of(Keys const& keys, Shape const& shape) {
+  if constexpr (requires { Source<Keys>::longest(keys); })
+    return Source<Keys>::longest(keys);
+  else if constexpr (is_computed<Keys> && requires { keys.keys; })
+    return longest_row_of(keys.keys, shape);
+  else
+    return shape.n;
+}
+
 template <class S>
 using source_key = checked_key<typename Source<S>::Key>;
 
 template <class S>
-using source_rows = decltype(Source<S>::rows(std::declval<S const&>()));
+using source_rows = decltype(Source<S>::rows(std::declval<S const&>(), Options{}));
 
 }  // namespace ktopk::detail
