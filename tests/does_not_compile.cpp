@@ -24,6 +24,11 @@ struct FarSpace {
 template <class T>
 using FarRow = Kokkos::View<T*, FarSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+// says: ktopk: top_k is called by the host; a kernel calls team_top_k or thread_top_k of <ktopk/team.hpp>
+void in_a_kernel(Kokkos::TeamPolicy<Exec>::member_type const& member, Row<float> keys) {
+  top_k(member, keys, keys, nothing);
+}
+
 // says: ktopk: rows: keys have rank 2, and lengths rank 1
 void of_lengths_of_a_row(Row<float> keys, Row<int> lengths) { ktopk::rows(keys, lengths); }
 

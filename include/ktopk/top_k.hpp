@@ -146,6 +146,15 @@ void top_k(Keys const& keys, Values const& values, Indices const& indices, Rows 
   Kokkos::fence("ktopk::top_k: after");
 }
 
+/// Does not compile, and says what a kernel calls.
+template <class Member, class... Arguments>
+  requires(Kokkos::is_team_handle_v<Member>)
+void top_k(Member const&, Arguments const&...) {
+  static_assert(!Kokkos::is_team_handle_v<Member>,
+                "ktopk: top_k is called by the host; a kernel calls team_top_k or thread_top_k of "
+                "<ktopk/team.hpp>");
+}
+
 /// Does not compile, and says how options are passed.
 template <class... Arguments>
   requires(detail::LoneOption<Arguments> || ...)

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/sources.hpp>
+#include <ktopk/merge.hpp>
+#include <ktopk/options.hpp>
+#include <ktopk/top_k.hpp>
+
+/// \file
+/// The k best of a stream, chunk after chunk.
+
+namespace ktopk {
+
+namespace detail {
+
+/// Turns indices in a chunk into positions in the stream; -1 stays as it is.
+template <class Positions, class Given>
+struct PlaceChunk {
+  Positions positions;
+  Given given;  // first position, or the position of each key
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    auto const k = static_cast<std::int64_t>(positions.extent(1));
+    auto& position = positions(i / k, i % k);
+    if (position == -1) return;
+    if constexpr (std::is_integral_v<Given>)
+      position += given;
+    else
+      position = static_cast<typename Positions::value_type>(given(position));
+  }
+};
+
+template <class Values, class Positions, class T>
+struct ClearLists {
+  Values values;
+  Positions positions;
+  T worst;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    auto const k = static_cast<std::int64_t>(values.extent(1));
+    values(i / k, i % k) = worst;
+    positions(i / k, i % k) = -1;
+  }
+};
+
+/// How many entries each row has.
+template <class Positions, class Counts>
+struct CountEntries {
+  Positions positions;
+  Counts counts;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    std::int64_t low = 0, high = static_cast<std::int64_t>(positions.extent(1));
+    while (low < high) {
+      std::int64_t const middle = low + (high - low) / 2;
+      if (positions(row, middle) != -1)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    counts(row) = static_cast<typename Counts::value_type>(low);
+  }
+};
+
+}  // namespace detail
+
+/// The k best keys of each row of a stream of which a part is there at a time, and their positions in the stream. The result
+/// is that of top_k of the whole stream, bit for bit, for every split into chunks and every order of `add` and `merge`; so
+/// `Options::sorted` and Ties::any make no difference: it is sorted, and the lowest position wins.
+///
+/// Its state are Views that may be copied, sent and saved: 3 * rows * k values and positions, whatever the length of the
+/// stream. All work is enqueued on the instance; nothing is read back.
+///
+/// Cost of a chunk: that of top_k of it, and of merging 2 k entries a row. Chunks that are long beside k are worth it.
+/// \tparam T  the key type
+/// \tparam I  std::int32_t or std::int64_t: positions
+template <class T, class I = std::int64_t, class Exec = Kokkos::DefaultExecutionSpace>
+class Accumulator {
+  using Memory = typename Exec::memory_space;
+  using Lists = Kokkos::View<T***, Kokkos::LayoutRight, Memory>;
+  using PositionLists = Kokkos::View<I***, Kokkos::LayoutRight, Memory>;
+  static_assert(std::is_signed_v<I> && detail::Index<I>,
+                "ktopk::Accumulator: positions are int32 or int64");
+
+ public:
+  /// Allocates the state, which holds no key yet.
+  /// \throws std::invalid_argument for negative sizes
+  Accumulator(Exec const& exec, std::int64_t rows, std::int64_t k, Options const& options = {})
+      : m_exec(exec), m_options(options) {
+    detail::check_sizes(name, make_shape<T, I>(rows, k, k));
+    detail::check_options(name, options);
+    m_options.sorted = Sorted::yes;
+    m_options.short_rows = ShortRows::fill;
+    if (options.ties == Ties::any) m_options.ties = Ties::lowest_index;
+    auto const extent = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+    m_values =
+        Lists(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Accumulator::values"),
+              3, extent(rows), extent(k));
+    m_positions = PositionLists(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "ktopk::Accumulator::positions"), 3,
+        extent(rows), extent(k));
+    clear();
+  }
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(m_values.extent(1)); }
+  std::int64_t k() const { return static_cast<std::int64_t>(m_values.extent(2)); }
+
+  /// Forgets all keys.
+  void clear() {
+    detail::launch_each(
+        "ktopk::Accumulator::clear", m_exec, rows() * k(),
+        detail::ClearLists<decltype(values()), decltype(positions()), T>{
+            values(), positions(), std::bit_cast<T>(detail::worst_key<T>(m_options))});
+  }
+
+  /// Adds a chunk.
+  /// \param keys            whatever top_k takes, with as many rows or fewer: those are the first. A chunk may be shorter
+  ///                        than k.
+  /// \param first_position  in the stream, of the first key of each row; further positions follow
+  /// \throws std::invalid_argument for more rows, and for what top_k rejects
+  template <detail::KeyRows Keys>
+  void add(Keys const& keys, std::int64_t first_position) {
+    add_at(keys, static_cast<I>(first_position));
+  }
+  /// The same for keys at any positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i).
+  template <detail::KeyRows Keys, class Positions>
+    requires(Kokkos::is_view_v<Positions>)
+  void add(Keys const& keys, Positions const& positions) {
+    static_assert(Positions::rank == 1 && detail::reachable<Exec, Positions>,
+                  "ktopk::Accumulator: positions are a View of rank 1 that the instance can read");
+    detail::require_equal(name, "the number of positions",
+                          static_cast<std::int64_t>(positions.extent(0)),
+                          detail::Source<Keys>::shape(name, keys).n);
+    add_at(keys, positions);
+  }
+
+  /// Adds what another one has: of other keys, with the same options, rows and k.
+  void merge(Accumulator const& other) {
+    detail::require_equal(name, "the number of rows", other.rows(), rows());
+    detail::require_equal(name, "k", other.k(), k());
+    Kokkos::deep_copy(m_exec, chunk_values(), other.values());
+    Kokkos::deep_copy(m_exec, chunk_positions(), other.positions());
+    take_in(rows());
+  }
+
+  /// The state: values(row, slot), best first, and positions; -1 behind the last. They stay what they are until the next
+  /// call that changes it.
+  auto values() const { return of(m_values, m_state); }
+  auto positions() const { return of(m_positions, m_state); }
+  /// The worst key of each row that is kept, which a key has to reach; the worst of all where a row is not full.
+  auto thresholds() const { return Kokkos::subview(values(), Kokkos::ALL, k() > 0 ? k() - 1 : 0); }
+
+  /// How many keys each row has, at most k.
+  /// \param counts  counts(row), of int32 or int64
+  template <class Counts>
+  void counts(Counts const& counts) const {
+    detail::require_equal(name, "the length of counts", static_cast<std::int64_t>(counts.extent(0)),
+                          rows());
+    detail::launch_each("ktopk::Accumulator::counts", m_exec, rows(),
+                        detail::CountEntries<decltype(positions()), Counts>{positions(), counts});
+  }
+
+ private:
+  static constexpr char const* name = "ktopk::Accumulator";
+  static constexpr int chunk = 1;  // of the three lists, between the state and the next one
+
+  template <class View>
+  static auto of(View const& view, int list) {
+    return Kokkos::subview(view, list, Kokkos::ALL, Kokkos::ALL);
+  }
+  auto chunk_values() const { return of(m_values, chunk); }
+  auto chunk_positions() const { return of(m_positions, chunk); }
+
+  template <class View>
+  static auto first_rows(View const& view, std::int64_t rows) {
+    return Kokkos::subview(view, Kokkos::pair<std::int64_t, std::int64_t>(0, rows), Kokkos::ALL);
+  }
+
+  template <class Keys, class Given>
+  void add_at(Keys const& keys, Given const& given) {
+    std::int64_t const count = detail::Source<Keys>::shape(name, keys).rows;
+    if (count > rows())
+      detail::reject(name, "a chunk of " + std::to_string(count) + " rows, but the state has " +
+                               std::to_string(rows()));
+    auto const values = first_rows(chunk_values(), count);
+    auto const positions = first_rows(chunk_positions(), count);
+    if constexpr (detail::Source<Keys>::output_rank == 1)
+      top_k(m_exec, keys, Kokkos::subview(values, 0, Kokkos::ALL),
+            Kokkos::subview(positions, 0, Kokkos::ALL), m_options);
+    else
+      top_k(m_exec, keys, values, positions, m_options);
+    detail::launch_each("ktopk::Accumulator::place", m_exec, count * k(),
+                        detail::PlaceChunk<decltype(positions), Given>{positions, given});
+    take_in(count);
+  }
+
+  /// Merges the state of the first rows and the chunk into the next state.
+  void take_in(std::int64_t count) {
+    int const next = 2 - m_state;
+    auto const lists = Kokkos::pair<int, int>(m_state / 2, m_state / 2 + 2);
+    auto const part = Kokkos::pair<std::int64_t, std::int64_t>(0, count);
+    ktopk::merge(m_exec, Kokkos::subview(m_values, lists, part, Kokkos::ALL),
+                 Kokkos::subview(m_positions, lists, part, Kokkos::ALL),
+                 first_rows(of(m_values, next), count), first_rows(of(m_positions, next), count),
+                 m_options);
+    if (count < rows()) {
+      Kokkos::pair<std::int64_t, std::int64_t> const rest(count, rows());
+      Kokkos::deep_copy(m_exec, Kokkos::subview(m_values, next, rest, Kokkos::ALL),
+                        Kokkos::subview(m_values, m_state, rest, Kokkos::ALL));
+      Kokkos::deep_copy(m_exec, Kokkos::subview(m_positions, next, rest, Kokkos::ALL),
+                        Kokkos::subview(m_positions, m_state, rest, Kokkos::ALL));
+    }
+    m_state = next;
+  }
+
+  Exec m_exec;
+  Options m_options;
+  Lists m_values;
+  PositionLists m_positions;
+  int m_state = 0;  // which list is the state: 0 or 2
+};
+
+}  // namespace ktopk

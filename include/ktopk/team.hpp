@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/core/key_traits.hpp>
+#include <ktopk/core/macros.hpp>
+#include <ktopk/core/ordered_bits.hpp>
+#include <ktopk/core/unrolled.hpp>
+#include <ktopk/inputs.hpp>
+#include <ktopk/options.hpp>
+
+/// \file
+/// Selection inside a caller's kernel: by a thread, by a team, and as a reducer. The rules, and so the bits, are those of
+/// top_k. Nothing is allocated and nothing throws. Of the options, `order`, `ties` (any is lowest_index), `nan` and `by`
+/// matter; the output is always sorted.
+///
+/// `keys` is a View of rank 1, or a functor with a number: in_kernel(n, f) has the keys f(0) .. f(n - 1). A functor is pure,
+/// for it is called several times for a key. Values are any type with values(slot) of the key type, as a View of rank 1 is,
+/// or ktopk::Nothing{}; indices, of a 32- or 64-bit integer type, are the same.
+
+namespace ktopk {
+
+/// What in_kernel returns.
+template <class F>
+struct InKernelKeys {
+  std::int64_t n;
+  F f;
+};
+
+/// The keys f(0) .. f(n - 1), which lie nowhere.
+template <class F>
+KOKKOS_FUNCTION InKernelKeys<F> in_kernel(std::int64_t n, F const& f) {
+  return {n, f};
+}
+
+namespace detail {
+
+/// The keys of a call inside a kernel.
+template <class Keys>
+struct KernelKeys {
+  using Key = typename Keys::non_const_value_type;
+  Keys const& keys;
+  KOKKOS_FUNCTION std::int64_t size() const { return static_cast<std::int64_t>(keys.extent(0)); }
+  KOKKOS_FUNCTION Key operator[](std::int64_t i) const { return keys(i); }
+};
+template <class F>
+struct KernelKeys<InKernelKeys<F>> {
+  using Key = std::remove_cvref_t<std::invoke_result_t<F const&, std::int64_t>>;
+  InKernelKeys<F> const& keys;
+  KOKKOS_FUNCTION std::int64_t size() const { return keys.n; }
+  KOKKOS_FUNCTION Key operator[](std::int64_t i) const { return keys.f(i); }
+};
+
+/// How keys of a type are compared inside a kernel.
+template <class T>
+class KeyOrder {
+ public:
+  using Bits = bits_of<T>;
+
+  KOKKOS_FUNCTION constexpr explicit KeyOrder(Options const& options)
+      : m_map(by_magnitude_of_integers(options) ? map_of_magnitudes(options)
+                                                : make_ordered_bits_map<T>(options)),
+        m_worst(worst_key<T>(options)),
+        m_magnitudes(by_magnitude_of_integers(options)),
+        m_skips_nan(skips_nan<T>(options)),
+        m_highest_wins(options.ties == Ties::highest_index) {}
+
+  KOKKOS_FUNCTION Bits rank(T key) const {
+    auto const bits = std::bit_cast<Bits>(key);
+    bool const is_negative = bits >> (std::numeric_limits<Bits>::digits - 1) != 0;
+    return m_map(m_magnitudes && is_negative ? static_cast<Bits>(-bits) : bits);
+  }
+  /// Whether a key may be selected: NaN may not, if it is skipped.
+  KOKKOS_FUNCTION bool is_key(Bits rank) const { return !m_skips_nan || rank != 0; }
+  /// Whether a key comes before another.
+  template <class I>
+  KOKKOS_FUNCTION bool is_before(Bits rank, I index, Bits other_rank, I other_index) const {
+    if (rank != other_rank) return rank > other_rank;
+    return m_highest_wins ? index > other_index : index < other_index;
+  }
+  KOKKOS_FUNCTION bool highest_wins() const { return m_highest_wins; }
+  KOKKOS_FUNCTION T worst() const { return std::bit_cast<T>(m_worst); }
+  KOKKOS_FUNCTION OrderedBitsMap<Bits> const& map() const { return m_map; }
+
+ private:
+  KOKKOS_FUNCTION static constexpr bool by_magnitude_of_integers(Options const& options) {
+    return options.by == By::magnitude && KeyTraits<T>::kind == KeyKind::signed_integer;
+  }
+  KOKKOS_FUNCTION static constexpr OrderedBitsMap<Bits> map_of_magnitudes(Options const& options) {
+    return make_ordered_bits_map<Bits>(options);
+  }
+
+  OrderedBitsMap<Bits> m_map;
+  Bits m_worst;
+  bool m_magnitudes, m_skips_nan, m_highest_wins;
+};
+
+template <class Values, class T>
+KOKKOS_FUNCTION void store_value(Values const& values, std::int64_t slot, T key) {
+  if constexpr (!IsNothing<Values>) values(slot) = key;
+}
+template <class Indices>
+KOKKOS_FUNCTION void store_index(Indices const& indices, std::int64_t slot, std::int64_t index) {
+  if constexpr (!IsNothing<Indices>)
+    indices(slot) = static_cast<typename Indices::non_const_value_type>(index);
+}
+
+}  // namespace detail
+
+/// The k best keys, by one thread: it keeps them sorted in the outputs. For small k, because a key that is among the best so
+/// far takes up to k moves.
+/// \return how many keys were selected; further slots are filled as a short row's are
+template <class Keys, class Values, class Indices>
+KOKKOS_FUNCTION std::int64_t thread_top_k(Keys const& keys, std::int64_t k, Values const& values,
+                                          Indices const& indices, Options const& options = {}) {
+  static_assert(!(detail::IsNothing<Values> && detail::IsNothing<Indices>),
+                "ktopk::thread_top_k: neither values nor indices");
+  using Source = detail::KernelKeys<Keys>;
+  using T = typename Source::Key;
+  Source const source{keys};
+  detail::KeyOrder<T> const order(options);
+  auto const rank_at = [&](std::int64_t slot) {
+    if constexpr (detail::IsNothing<Values>)
+      return order.rank(source[static_cast<std::int64_t>(indices(slot))]);
+    else
+      return order.rank(values(slot));
+  };
+  std::int64_t count = 0;
+  typename detail::KeyOrder<T>::Bits last = 0;  // the rank of the worst that is kept
+  for (std::int64_t i = 0; i < source.size() && k > 0; ++i) {
+    T const key = source[i];
+    auto const rank = order.rank(key);
+    // Positions ascend, so they say by themselves which of two equal keys comes first.
+    auto const passes = [&](auto other) {
+      return rank > other || (rank == other && order.highest_wins());
+    };
+    if (!order.is_key(rank) || (count == k && !passes(last))) continue;
+    std::int64_t slot = count < k ? count++ : k - 1;
+    for (; slot > 0 && passes(rank_at(slot - 1)); --slot) {
+      if constexpr (!detail::IsNothing<Values>) values(slot) = values(slot - 1);
+      if constexpr (!detail::IsNothing<Indices>) indices(slot) = indices(slot - 1);
+    }
+    detail::store_value(values, slot, key);
+    detail::store_index(indices, slot, i);
+    last = rank_at(count - 1);
+  }
+  for (std::int64_t slot = count; slot < k; ++slot) {
+    detail::store_value(values, slot, order.worst());
+    detail::store_index(indices, slot, -1);
+  }
+  return count;
+}
+
+/// A reducer for Kokkos::parallel_reduce that keeps the K best of the keys that are offered, in any order and by any thread:
+///
+///     TopK<float, int, 10>::value_type best;
+///     Kokkos::parallel_reduce(policy, KOKKOS_LAMBDA(int i, TopK<float, int, 10>::value_type& of_thread) {
+///       of_thread.offer(key(i), i);
+///     }, TopK<float, int, 10>(best));
+///
+/// It serves Range, TeamThread and ThreadVector ranges. No two keys with the same index may be offered: then the result is
+/// the same for every order. K is small, for each thread of a device holds a value_type, up to 16 keys in registers.
+///
+/// A thread may as well keep the best of what it finds by itself: `auto best = TopK<float, int, 10>::none();`, then
+/// `best.offer(key, index)`.
+template <class T, class I, int K, class Space = Kokkos::HostSpace>
+class TopK {
+  static_assert(detail::Key<T> && detail::Index<I> && K > 0);
+
+ public:
+  struct value_type {
+    T values[K];    ///< best first; behind `count` the worst key
+    I indices[K];   ///< behind `count` -1
+    int count = 0;  ///< how many were offered, at most K
+
+    KOKKOS_FORCEINLINE_FUNCTION void offer(T key, I index) {
+      Bits const rank = m_order.rank(key);
+      if (count < K || rank >= m_least) insert(rank, key, index);
+    }
+
+   private:
+    friend class TopK;
+    using Bits = detail::bits_of<T>;
+
+    KOKKOS_FUNCTION bool is_behind(int slot, Bits rank, I index) const {
+      return m_order.is_before(rank, index, m_order.rank(values[slot]), indices[slot]);
+    }
+    KOKKOS_FUNCTION void insert(Bits rank, T key, I index) {
+      if (!m_order.is_key(rank) || (count == K && !is_behind(K - 1, rank, index))) return;
+      int const end = count < K ? count : K - 1;
+      bool moves = false;
+      auto const visit = [&](int slot) {
+        if (slot > end) return;
+        moves = moves || slot == end || is_behind(slot, rank, index);
+        if (!moves) return;
+        T const value = values[slot];
+        I const of_value = indices[slot];
+        values[slot] = key;
+        indices[slot] = index;
+        key = value;
+        index = of_value;
+      };
+      if constexpr (K <= 16)
+        detail::unrolled<K>(visit);
+      else
+        for (int slot = 0; slot < K; ++slot) visit(slot);
+      if (count < K) ++count;
+      m_least = m_order.rank(values[K - 1]);
+    }
+
+    detail::KeyOrder<T> m_order{Options{}};
+    Bits m_least = 0;  // the rank of the worst, where there are K
+  };
+
+  /// Nothing that was offered.
+  KOKKOS_FUNCTION static value_type none(Options const& options = {}) {
+    return none_of(detail::KeyOrder<T>(options));
+  }
+
+  using reducer = TopK;
+  using result_view_type = Kokkos::View<value_type, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  KOKKOS_FUNCTION explicit TopK(value_type& result, Options const& options = {})
+      : m_result(&result), m_order(options), m_is_scalar(true) {}
+  KOKKOS_FUNCTION explicit TopK(Kokkos::View<value_type, Space> const& result,
+                                Options const& options = {})
+      : m_result(result), m_order(options) {}
+
+  KOKKOS_FUNCTION void init(value_type& value) const { value = none_of(m_order); }
+  KOKKOS_FUNCTION void join(value_type& to, value_type const& from) const {
+    for (int slot = 0; slot < from.count; ++slot) to.offer(from.values[slot], from.indices[slot]);
+  }
+  KOKKOS_FUNCTION value_type& reference() const { return *m_result.data(); }
+  KOKKOS_FUNCTION result_view_type view() const { return m_result; }
+  KOKKOS_FUNCTION bool references_scalar() const { return m_is_scalar; }
+
+ private:
+  KOKKOS_FUNCTION static value_type none_of(detail::KeyOrder<T> const& order) {
+    value_type value;
+    value.m_order = order;
+    for (int slot = 0; slot < K; ++slot) {
+      value.values[slot] = order.worst();
+      value.indices[slot] = static_cast<I>(-1);
+    }
+    return value;
+  }
+
+  result_view_type m_result;
+  detail::KeyOrder<T> m_order;
+  bool m_is_scalar = false;
+};
+
+}  // namespace ktopk
+
+#include <ktopk/impl/portable/group/team_selection.hpp>

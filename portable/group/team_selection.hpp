@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/core/selected.hpp>
+#include <ktopk/team.hpp>
+
+#include "../ranks/sort.hpp"
+#include "group.hpp"
+#include "key_batches.hpp"
+#include "kth_largest.hpp"
+
+// Selection by a team of a caller's kernel.
+
+namespace ktopk::detail {
+
+/// Composite keys of a team's selection.
+template <class T>
+using TeamCompositeKey = std::conditional_t<sizeof(T) == 8, CompositeKey128, CompositeKey64>;
+
+KOKKOS_INLINE_FUNCTION int power_of_two_from(std::int64_t count) {
+  int power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+/// Lists the composite keys of the k best, in no order. All threads call it together.
+/// \param shared  of kth_largest_bytes
+template <class T, class Group, class Source, class CompositeKey>
+KOKKOS_FUNCTION void list_best(Group const& group, Source const& source, KeyOrder<T> const& order,
+                               CompositeKeyMap<bits_of<T>, CompositeKey> const& map, std::int64_t k,
+                               std::byte* shared, CompositeKey* list) {
+  auto const read = [&](std::int64_t i) {
+    return map.join(order.rank(source[i]), static_cast<std::uint64_t>(i));
+  };
+  CompositeKey const threshold =
+      KthLargest<Group, CompositeKey>(group, shared, map.position_bits)(source.size(), k, read);
+  int* const next = reinterpret_cast<int*>(shared);
+  group.barrier();
+  if (group.rank() == 0) *next = 0;
+  group.barrier();
+  each_composites<CompositeKey>(group, source.size(), read,
+                                [&](auto const& composites, std::uint32_t present) {
+                                  unrolled<composites_at_once>([&](auto j) {
+                                    if ((present >> j & 1u) != 0 && composites[j] >= threshold)
+                                      list[group.fetch_add(next, 1)] = composites[j];
+                                  });
+                                });
+  group.barrier();
+}
+
+}  // namespace ktopk::detail
+
+namespace ktopk {
+
+/// The scratch memory that team_top_k takes for n keys at most of type T: for
+/// set_scratch_size(level, Kokkos::PerTeam(...)). It depends on k alone.
+template <class T>
+KOKKOS_FUNCTION std::size_t team_scratch_bytes(std::int64_t k) {
+  return detail::kth_largest_bytes + 32 +
+         static_cast<std::size_t>(detail::power_of_two_from(k)) *
+             sizeof(detail::TeamCompositeKey<T>);
+}
+
+/// The k best keys, by all threads of a team together, of any size. It reads the keys five times or so.
+/// \param scratch  member.team_scratch(level), with room for team_scratch_bytes<T>(k)
+/// \param keys     at most 2^32 - 1
+/// \return how many keys were selected, in every thread; further slots are filled as a short row's are. The outputs are
+///         written when the call returns.
+template <class Member, class Scratch, class Keys, class Values, class Indices>
+KOKKOS_FUNCTION std::int64_t team_top_k(Member const& member, Scratch const& scratch,
+                                        Keys const& keys, std::int64_t k, Values const& values,
+                                        Indices const& indices, Options const& options = {}) {
+  static_assert(!(detail::IsNothing<Values> && detail::IsNothing<Indices>),
+                "ktopk::team_top_k: neither values nor indices");
+  using Source = detail::KernelKeys<Keys>;
+  using T = typename Source::Key;
+  using CompositeKey = detail::TeamCompositeKey<T>;
+  Source const source{keys};
+  detail::KeyOrder<T> const order(options);
+  auto const map =
+      detail::make_composite_key_map<CompositeKey>(order.map(), source.size(), options.ties);
+  std::int64_t const most = k < source.size() ? k : source.size();
+  int const places = detail::power_of_two_from(most);
+  std::int64_t const own = detail::kth_largest_bytes;  // passed by reference
+  auto* const shared = static_cast<std::byte*>(scratch.get_shmem_aligned(own, 16));
+  auto* const list = static_cast<CompositeKey*>(
+      scratch.get_shmem_aligned(places * static_cast<std::int64_t>(sizeof(CompositeKey)), 16));
+  detail::TeamGroup<Member> const group(member, 0, shared);
+  std::int64_t count = most;
+  if (most > 0) {
+    detail::list_best(group, source, order, map, most, shared, list);
+    detail::each(group, most, places, [&](std::int64_t i) { list[i] = CompositeKey{0}; });
+    detail::sort_numbers(group, list, places);
+    // NaNs that are no keys are the worst.
+    while (count > 0 && !order.is_key(map.ordered_bits_of(list[places - count]))) --count;
+  }
+  detail::each(group, 0, k, [&](std::int64_t slot) {
+    bool const exists = slot < count;
+    std::int64_t position = -1;
+    if (exists) position = static_cast<std::int64_t>(map.position(list[places - 1 - slot]));
+    detail::store_value(values, slot, exists ? source[position] : order.worst());
+    detail::store_index(indices, slot, position);
+  });
+  member.team_barrier();
+  return count;
+}
+
+}  // namespace ktopk

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/accumulator.hpp>
+#include <ktopk/merge.hpp>
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include <Kokkos_Core.hpp>
+
+#include "support/copies.hpp"
+#include "support/inputs.hpp"
+#include "support/oracle.hpp"
+#include "support/run.hpp"
+#include "support/spaces.hpp"
+
+// A stream that is cut into chunks, and lists that are merged: the answer is that for the whole.
+
+namespace ktopk::testing {
+namespace {
+
+using Types = std::tuple<std::uint8_t, bfloat16, float, std::int64_t>;
+
+/// Sorted output, and a tie rule: what a stream has.
+template <class T>
+std::vector<Options> options_of_streams() {
+  std::vector<Options> some;
+  for (Options const& options : every_option<T>())
+    if (options.sorted == Sorted::yes && options.ties != Ties::any) some.push_back(options);
+  return some;
+}
+
+template <class View>
+auto flat(View const& view) {
+  auto const host = on_host(view);
+  std::vector<typename View::non_const_value_type> all;
+  for (std::size_t r = 0; r < host.extent(0); ++r)
+    for (std::size_t i = 0; i < host.extent(1); ++i) all.push_back(host(r, i));
+  return all;
+}
+
+/// Contiguous, in memory that a mirror can have.
+template <class T, class Memory, class View>
+auto packed(View const& view) {
+  Kokkos::View<T**, Kokkos::LayoutRight, Memory> to("test::packed", view.extent(0), view.extent(1));
+  Kokkos::deep_copy(to, view);
+  return to;
+}
+
+template <class T, class Exec, class State>
+void expect_state(Exec const& exec, State const& state, Question<T> const& question,
+                  Options const& options, Validation& validation, char const* what) {
+  using Memory = MemoryOf<Exec>;
+  Kokkos::View<std::int32_t*, Memory> const counts("test::counts", question.rows());
+  state.counts(counts);
+  exec.fence();
+  auto const host_counts = on_host(counts);
+  auto const positions = flat(packed<std::int64_t, Memory>(state.positions()));
+  Answer<T> const answer{flat(packed<T, Memory>(state.values())),
+                         {positions.begin(), positions.end()},
+                         {host_counts.data(), host_counts.data() + host_counts.size()}};
+  validation.expect(question, solve(question, options), answer, options, [&] {
+    return std::string(exec.name()) + ", " + what + ", n = " + std::to_string(question.length(0)) +
+           ", k = " + std::to_string(question.width);
+  });
+}
+
+/// Ends of chunks, some of them empty.
+std::vector<std::int64_t> cuts(std::int64_t n, std::uint64_t seed) {
+  std::vector<std::int64_t> ends{0};
+  for (int i = 0; ends.back() < n; ++i)
+    ends.push_back(
+        std::min(n, ends.back() + static_cast<std::int64_t>(random_bits(seed, i) % (n / 3 + 2))));
+  return ends;
+}
+
+struct Size {
+  std::int64_t rows, n, k;
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a stream gives the same bits however it is cut and ordered",
+                        "[accumulator]", Types) {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    std::uint64_t seed = 0;
+    for (Input input : inputs_for<TestType>())
+      for (Size const size : {Size{1, 5000, 30}, Size{3, 700, 100}, Size{2, 40, 60}}) {
+        auto const options = options_of_streams<TestType>();
+        Options const& chosen = options[random_bits(3, ++seed) % options.size()];
+        auto question =
+            uniform_question(filled<TestType>(input, size.rows, size.n), size.rows, size.n, size.k);
+        auto const keys =
+            copied_to<MemoryOf<Exec>, Kokkos::LayoutRight>(question.keys, size.rows, size.n);
+        Accumulator<TestType, std::int64_t, Exec> state(exec, size.rows, size.k, chosen);
+        Accumulator<TestType, std::int64_t, Exec> other(exec, size.rows, size.k, chosen);
+        auto ends = cuts(size.n, seed);
+        std::vector<std::size_t> order(ends.size() - 1);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        for (std::size_t i = order.size(); i > 1; --i)
+          std::swap(order[i - 1], order[random_bits(seed, i) % i]);
+        for (std::size_t const c : order) {
+          auto const part = Kokkos::subview(
+              keys, Kokkos::ALL, Kokkos::pair<std::int64_t, std::int64_t>(ends[c], ends[c + 1]));
+          (c % 3 == 0 ? other : state).add(part, ends[c]);
+        }
+        state.merge(other);
+        expect_state(exec, state, question, chosen, validation, name(input));
+        state.clear();
+        state.add(keys, 0);
+        expect_state(exec, state, question, chosen, validation, "after clear");
+      }
+  });
+  validation.close();
+}
+
+TEST_CASE("keys of a stream have any positions, and chunks fewer rows", "[accumulator]") {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    using Memory = MemoryOf<Exec>;
+    std::int64_t const n = 3000, k = 50;
+    auto question = uniform_question(filled<float>(Input::few_values, 1, n), 1, n, k);
+    // Even positions first, then the odd ones.
+    Accumulator<float, std::int64_t, Exec> state(exec, 1, k);
+    for (std::int64_t const first : {0, 1}) {
+      std::vector<float> some;
+      std::vector<std::int64_t> where;
+      for (std::int64_t i = first; i < n; i += 2) {
+        some.push_back(question.keys[i]);
+        where.push_back(i);
+      }
+      state.add(copied_to<Memory>(some), copied_to<Memory>(where));
+    }
+    expect_state(exec, state, question, {}, validation, "positions");
+
+    // Two rows, of which the second gets nothing of the second chunk.
+    auto const both = filled<float>(Input::normal, 2, n);
+    auto const keys = copied_to<Memory, Kokkos::LayoutRight>(both, 2, n);
+    Question<float> uneven{{both.begin(), both.begin() + n}, {0, n}, {k, k}, k};
+    uneven.keys.insert(uneven.keys.end(), both.begin() + n, both.begin() + n + 1000);
+    uneven.begins.push_back(n + 1000);
+    Accumulator<float, std::int64_t, Exec> rows(exec, 2, k);
+    using Range = Kokkos::pair<std::int64_t, std::int64_t>;
+    rows.add(Kokkos::subview(keys, Kokkos::ALL, Range(0, 1000)), 0);
+    rows.add(Kokkos::subview(keys, Range(0, 1), Range(1000, n)), 1000);
+    expect_state(exec, rows, uneven, {}, validation, "fewer rows");
+    CHECK_THROWS_AS(state.add(keys, 0), std::invalid_argument);
+    CHECK_THROWS_AS(state.merge(rows), std::invalid_argument);
+  });
+  validation.close();
+}
+
+TEMPLATE_LIST_TEST_CASE("lists of any order and length are merged", "[merge]", Types) {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    using Memory = MemoryOf<Exec>;
+    std::int64_t const parts = 5, rows = 3, slots = 40;
+    for (Input input : inputs_for<TestType>())
+      for (std::int64_t const k : {1, 30, 200, 250})
+        for (Options const& options : options_of_streams<TestType>()) {
+          if (random_bits(5, static_cast<int>(input) * 1000 + k) % 4 != 0) continue;
+          // Position p of a row is in part p % parts; some entries are not there.
+          auto const all = filled<TestType>(input, rows, parts * slots);
+          Question<TestType> question{{}, {0}, std::vector<std::int64_t>(rows, k), k};
+          Kokkos::View<TestType***, Kokkos::LayoutRight, Memory> const values("values", parts, rows,
+                                                                              slots);
+          Kokkos::View<std::int32_t***, Kokkos::LayoutLeft, Memory> const positions(
+              "positions", parts, rows, slots);
+          auto const host_values = Kokkos::create_mirror_view(values);
+          auto const host_positions = Kokkos::create_mirror_view(positions);
+          Kokkos::deep_copy(host_positions, -1);
+          for (std::int64_t r = 0; r < rows; ++r) {
+            std::int64_t const length = parts * slots - 7 * r * slots / 4;
+            for (std::int64_t p = 0; p < length; ++p) {
+              std::int64_t const slot = slots - 1 - p / parts;
+              host_values(p % parts, r, slot) = all[r * parts * slots + p];
+              host_positions(p % parts, r, slot) = static_cast<std::int32_t>(p);
+              question.keys.push_back(all[r * parts * slots + p]);
+            }
+            question.begins.push_back(std::ssize(question.keys));
+          }
+          Kokkos::deep_copy(values, host_values);
+          Kokkos::deep_copy(positions, host_positions);
+          Kokkos::View<TestType**, Kokkos::LayoutRight, Memory> const to("to", rows, k);
+          Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const at("at", rows, k);
+          merge(exec, values, positions, to, at, options);
+          exec.fence();
+          validation.expect(question, solve(question, options),
+                            Answer<TestType>{flat(to), flat(at), {}}, options, [&] {
+                              return std::string(exec.name()) + ", " + name(input) +
+                                     ", k = " + std::to_string(k);
+                            });
+        }
+    Kokkos::View<TestType**, Memory> const values("values", 2, 10);
+    Kokkos::View<int**, Memory> const positions("positions", 2, 9);
+    Kokkos::View<TestType*, Memory> const to("to", 4);
+    Kokkos::View<int*, Memory> const at("at", 4);
+    CHECK_THROWS_AS(merge(exec, values, positions, to, at), std::invalid_argument);
+  });
+  validation.close();
+}
+
+}  // namespace ktopk::testing
