@@ -22,6 +22,17 @@ namespace ktopk::detail {
 template <class T>
 using TeamCompositeKey = std::conditional_t<sizeof(T) == 8, CompositeKey128, CompositeKey64>;
 
+/// The map of composite keys with positions 0 .. n - 1. The one that calls have is made by the host, whose count of bits
+/// devices do not know.
+template <class CompositeKey, class T>
+KOKKOS_FUNCTION CompositeKeyMap<bits_of<T>, CompositeKey> team_map(KeyOrder<T> const& order,
+                                                                   std::int64_t n) {
+  int width = 0;
+  while (std::int64_t{1} << width < n) ++width;
+  std::uint64_t const mask = (std::uint64_t{1} << width) - 1;
+  return {order.map(), width, mask, order.highest_wins() ? 0 : mask};
+}
+
 KOKKOS_INLINE_FUNCTION int power_of_two_from(std::int64_t count) {
   int power = 1;
   while (power < count) power *= 2;
@@ -82,8 +93,7 @@ KOKKOS_FUNCTION std::int64_t team_top_k(Member const& member, Scratch const& scr
   using CompositeKey = detail::TeamCompositeKey<T>;
   Source const source{keys};
   detail::KeyOrder<T> const order(options);
-  auto const map =
-      detail::make_composite_key_map<CompositeKey>(order.map(), source.size(), options.ties);
+  auto const map = detail::team_map<CompositeKey>(order, source.size());
   std::int64_t const most = k < source.size() ? k : source.size();
   int const places = detail::power_of_two_from(most);
   std::int64_t const own = detail::kth_largest_bytes;  // passed by reference
