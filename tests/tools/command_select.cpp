@@ -151,7 +151,7 @@ TEMPLATE_TEST_CASE("command: select answers as the oracle does", "", float16, bf
   auto arguments = store(folder, keys, storage);
   arguments.insert(arguments.end(), {"-k", "20", "--output", "o.npy", "--backend", backend});
   if (seed == 2) {
-    options = {Order::smallest, Sorted::yes, Ties::highest_index, NaN::least, Algorithm::automatic};
+    options = {.order = Order::smallest, .ties = Ties::highest_index, .nan = NaN::least};
     arguments.insert(arguments.end(), {"--smallest", "--ties", "highest", "--nan", "least"});
   }
   auto const outcome = run_command(folder, arguments);
