@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "support/copies.hpp"
+#include "support/results.hpp"
 #include "support/rows.hpp"
 
 namespace ktopk::testing {
@@ -117,26 +118,6 @@ struct PartsOfRows {
   }
 };
 
-/// Outputs of a call, on its space.
-template <class T, class Memory>
-struct RowOutputs {
-  RowOutputs(std::int64_t rows, std::int64_t width)
-      : values("test::values", rows, width),
-        indices("test::indices", rows, width),
-        counts("test::counts", rows) {}
-  Answer<T> fetch() const {
-    auto const v = on_host(values);
-    auto const i = on_host(indices);
-    auto const c = on_host(counts);
-    return {{v.data(), v.data() + v.size()},
-            {i.data(), i.data() + i.size()},
-            {c.data(), c.data() + c.size()}};
-  }
-  Kokkos::View<T**, Kokkos::LayoutRight, Memory> values;
-  Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Memory> indices;
-  Kokkos::View<std::int32_t*, Memory> counts;
-};
-
 /// Asks for the k best of each row that source(exec) has, by every algorithm and by a Plan.
 template <class T, class SourceOf>
 void ask_source(Question<T> const& meant, SourceOf const& source_of, std::uint64_t seed,
@@ -148,7 +129,7 @@ void ask_source(Question<T> const& meant, SourceOf const& source_of, std::uint64
       auto const source = source_of(exec);
       for (Algorithm algorithm : algorithms_on(exec)) {
         options.algorithm = algorithm;
-        RowOutputs<T, typename Exec::memory_space> const out(meant.rows(), meant.width);
+        Results<T, std::int32_t, typename Exec::memory_space> const out(meant.rows(), meant.width);
         Answer<T> answer;
         if (algorithm == Algorithm::automatic) {
           Plan<Exec> plan(exec, shape_of<std::int32_t>(source, meant.width), options);
@@ -364,8 +345,9 @@ TEMPLATE_LIST_TEST_CASE("rows of a matrix that are not as long as it is wide", "
         anywhere.meant,
         [&]<class Exec>(Exec const&) {
           using Memory = typename Exec::memory_space;
-          return ktopk::rows(copied_to<Memory, Kokkos::LayoutLeft>(anywhere.keys, size.rows, size.longest),
-                      copied_to<Memory>(anywhere.begins), copied_to<Memory>(anywhere.ends));
+          return ktopk::rows(
+              copied_to<Memory, Kokkos::LayoutLeft>(anywhere.keys, size.rows, size.longest),
+              copied_to<Memory>(anywhere.begins), copied_to<Memory>(anywhere.ends));
         },
         seed, validation);
   }

@@ -14,6 +14,7 @@
 #include "support/copies.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
+#include "support/results.hpp"
 #include "support/run.hpp"
 #include "support/spaces.hpp"
 
@@ -24,26 +25,9 @@ namespace {
 
 using Types = std::tuple<std::uint8_t, bfloat16, float, std::int64_t>;
 
+/// What kernels answer.
 template <class T, class Memory>
-struct Results {
-  Results(std::int64_t rows, std::int64_t k)
-      : values("test::values", rows, k),
-        indices("test::indices", rows, k),
-        counts("test::counts", rows) {
-    Kokkos::deep_copy(indices, -7);
-  }
-  Answer<T> fetch() const {
-    auto const v = on_host(values);
-    auto const i = on_host(indices);
-    auto const c = on_host(counts);
-    return {{v.data(), v.data() + v.size()},
-            {i.data(), i.data() + i.size()},
-            {c.data(), c.data() + c.size()}};
-  }
-  Kokkos::View<T**, Kokkos::LayoutRight, Memory> values;
-  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> indices;
-  Kokkos::View<std::int64_t*, Memory> counts;
-};
+using Answers = Results<T, std::int64_t, Memory>;
 
 template <class T>
 std::vector<Options> sorted_options() {
@@ -67,7 +51,7 @@ template <class Exec, class T>
 struct ByTeam {
   using Memory = MemoryOf<Exec>;
   Kokkos::View<T**, Kokkos::LayoutLeft, Memory> keys;
-  Results<T, Memory> out;
+  Answers<T, Memory> out;
   Options options;
   int level;
   Given given;
@@ -95,7 +79,7 @@ template <class Exec, class T>
 struct ByThread {
   using Memory = MemoryOf<Exec>;
   Kokkos::View<T**, Kokkos::LayoutLeft, Memory> keys;
-  Results<T, Memory> out;
+  Answers<T, Memory> out;
   Options options;
 
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
@@ -121,7 +105,7 @@ template <class T, class Exec, class Run>
 void ask(Exec const& exec, Input input, std::int64_t rows, std::int64_t n, std::int64_t k,
          Options const& options, Validation& validation, Run const& run) {
   auto question = uniform_question(filled<T>(input, rows, n), rows, n, k);
-  Results<T, MemoryOf<Exec>> const out(rows, k);
+  Answers<T, MemoryOf<Exec>> const out(rows, k);
   run(copied_to<MemoryOf<Exec>, Kokkos::LayoutLeft>(question.keys, rows, n), out);
   exec.fence();
   validation.expect(question, solve(question, options), out.fetch(), options, [&] {
@@ -154,18 +138,18 @@ TEMPLATE_LIST_TEST_CASE("a team selects as top_k does", "[team]", Types) {
           Options const& chosen = options[random_bits(1, turn++) % options.size()];
           int const level = static_cast<int>(turn % 2);
           Given const given = turn % 3 == 0 ? Given::functor : Given::view;
-          ask<TestType>(
-              exec, input, 5, size.n, size.k, chosen, validation,
-              [&](auto const& keys, auto const& out) {
-                ByTeam<Exec, TestType> const body{keys, out, chosen, level, given};
-                auto const scratch = Kokkos::PerTeam(team_scratch_bytes<TestType>(size.k));
-                Kokkos::TeamPolicy<Exec> some(exec, 5, 1);
-                some.set_scratch_size(level, scratch);
-                int const most = some.team_size_max(body, Kokkos::ParallelForTag());
-                Kokkos::TeamPolicy<Exec> policy(exec, 5, std::min(team, most));
-                policy.set_scratch_size(level, scratch);
-                Kokkos::parallel_for("test::team", policy, body);
-              });
+          ask<TestType>(exec, input, 5, size.n, size.k, chosen, validation,
+                        [&](auto const& keys, auto const& out) {
+                          ByTeam<Exec, TestType> const body{keys, out, chosen, level, given};
+                          auto const scratch =
+                              Kokkos::PerTeam(team_scratch_bytes<TestType>(size.k));
+                          Kokkos::TeamPolicy<Exec> some(exec, 5, 1);
+                          some.set_scratch_size(level, scratch);
+                          int const most = some.team_size_max(body, Kokkos::ParallelForTag());
+                          Kokkos::TeamPolicy<Exec> policy(exec, 5, std::min(team, most));
+                          policy.set_scratch_size(level, scratch);
+                          Kokkos::parallel_for("test::team", policy, body);
+                        });
         }
   });
   validation.close();
@@ -208,7 +192,7 @@ struct ReduceInTeam {
   using Reducer = TopK<T, std::int64_t, K>;
   using Best = typename Reducer::value_type;
   Kokkos::View<T**, Kokkos::LayoutLeft, MemoryOf<Exec>> keys;
-  Results<T, MemoryOf<Exec>> out;
+  Answers<T, MemoryOf<Exec>> out;
   Options options;
   KOKKOS_FUNCTION void operator()(
       typename Kokkos::TeamPolicy<Exec>::member_type const& member) const {

@@ -68,8 +68,8 @@ KOKKOS_FUNCTION void list_best(Group const& group, Source const& source, KeyOrde
 
 namespace ktopk {
 
-/// The scratch memory that team_top_k takes for n keys at most of type T: for
-/// set_scratch_size(level, Kokkos::PerTeam(...)). It depends on k alone.
+/// The scratch memory that team_top_k takes, however many keys of type T there are: for
+/// set_scratch_size(level, Kokkos::PerTeam(...)).
 template <class T>
 KOKKOS_FUNCTION std::size_t team_scratch_bytes(std::int64_t k) {
   return detail::kth_largest_bytes + 32 +
@@ -78,7 +78,7 @@ KOKKOS_FUNCTION std::size_t team_scratch_bytes(std::int64_t k) {
 }
 
 /// The k best keys, by all threads of a team together, of any size. It reads the keys five times or so.
-/// \param scratch  member.team_scratch(level), with room for team_scratch_bytes<T>(k)
+/// \param scratch  member.team_scratch(level), of at least team_scratch_bytes<T>(k)
 /// \param keys     at most 2^32 - 1
 /// \return how many keys were selected, in every thread; further slots are filled as a short row's are. The outputs are
 ///         written when the call returns.
