@@ -60,9 +60,11 @@ struct RadixRows {
     return first_place_behind(std::int64_t{0}, rows,
                               [&](std::int64_t row) { return keys_before(row) < keys; });
   }
-  /// How many keys take as long as an empty row.
+  /// An empty row takes as long as 512 keys. Of rows that say where they end, only the row itself says how long it is:
+  /// they count alike.
   std::int64_t keys_before(std::int64_t row) const {
-    return selection.source.first(row) + 512 * row;
+    auto const& rows = selection.source.problem.rows;
+    return 512 * row + (rows.ends ? 0 : rows.begin(row));
   }
 
   /// Whether there is a place among the shared rows for one more.
