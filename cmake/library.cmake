@@ -73,3 +73,11 @@ function(describe target scope)
 endfunction()
 describe(ktopk PUBLIC)
 describe(ktopk_header_only INTERFACE)
+
+# Header-only over the library.
+if(KTOPK_ENABLE_MPI)
+  add_library(ktopk_mpi INTERFACE)
+  add_library(ktopk::mpi ALIAS ktopk_mpi)
+  target_link_libraries(ktopk_mpi INTERFACE ktopk MPI::MPI_CXX)
+  set_target_properties(ktopk_mpi PROPERTIES EXPORT_NAME mpi)
+endif()

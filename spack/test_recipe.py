@@ -283,11 +283,17 @@ class RecipeTest(unittest.TestCase):
         self.assertIn(("benchmark", "+perf"), pairs)
         self.assertIn("find_package(benchmark", self.text)
 
+    def test_mpi_is_offered_by_its_variant(self):
+        self.assertEqual(self.defines("+mpi")["KTOPK_ENABLE_MPI"], "ON")
+        self.assertEqual(self.defines()["KTOPK_ENABLE_MPI"], "OFF")
+        pairs = {(a[0], k.get("when")) for a, k in self.recipe.directives.of("depends_on")}
+        self.assertIn(("mpi@3:", "+mpi"), pairs)
+
     # directives
 
     def test_variants(self):
         inherited = {"cuda", "rocm"}
-        wanted = {"cuda", "rocm", "openmp", "serial", "threads", "shared", "perf"}
+        wanted = {"cuda", "rocm", "openmp", "serial", "threads", "shared", "perf", "mpi"}
         self.assertEqual(set(self.declared("variant")) | inherited, wanted)
 
     def test_devices_and_architectures_reach_kokkos(self):

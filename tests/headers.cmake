@@ -7,6 +7,9 @@ set(without_kokkos options.hpp float16.hpp problem.hpp info.hpp core/key_traits.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include/ktopk"
   "${PROJECT_SOURCE_DIR}/include/ktopk/*.hpp")
 list(APPEND headers config.hpp version.hpp)
+if(NOT KTOPK_ENABLE_MPI)
+  list(FILTER headers EXCLUDE REGEX "^mpi[/.]")
+endif()
 
 add_library(headers_with_kokkos OBJECT)
 add_library(headers_without_kokkos OBJECT)
@@ -21,5 +24,8 @@ foreach(header IN LISTS headers)
   endif()
 endforeach()
 target_link_libraries(headers_with_kokkos PRIVATE ktopk::ktopk)
+if(KTOPK_ENABLE_MPI)
+  target_link_libraries(headers_with_kokkos PRIVATE ktopk::mpi)
+endif()
 target_compile_features(headers_without_kokkos PRIVATE cxx_std_20)
 target_include_directories(headers_without_kokkos PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include")

@@ -24,6 +24,8 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
     variant("shared", default=True, description="Build a shared library")
     variant("perf", default=False, description="Install perf_top_k, which measures selections")
 
+    variant("mpi", default=False, description="Offer ktopk::mpi, selection from keys of all ranks")
+
     # The devices are Kokkos's: a variant here makes sure that Kokkos has the device.
     variant("serial", default=True, description="Select on Kokkos::Serial")
     variant("openmp", default=True, description="Select on Kokkos::OpenMP")
@@ -34,6 +36,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cmake@3.25.2:", type="build", when="+cuda")
     depends_on("cli11@2:", type="build")
     depends_on("benchmark", when="+perf")
+    depends_on("mpi@3:", when="+mpi")
     depends_on("catch2@3:", type="test")
     depends_on("python@3:", type="test")
     depends_on("cuda@12.4:", when="+cuda")
@@ -71,6 +74,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
             self.define("KTOPK_BUILD_EXAMPLES", self.run_tests),
             self.define_from_variant("KTOPK_BUILD_PERF", "perf"),
             self.define_from_variant("KTOPK_INSTALL_PERF", "perf"),
+            self.define_from_variant("KTOPK_ENABLE_MPI", "mpi"),
             self.define("KTOPK_BUILD_TOOLS", True),
             self.define("KTOPK_ENABLE_COUNTERS", False),
             self.define("KTOPK_ENABLE_HOST_TUNED", True),

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include <Kokkos_Core.hpp>
+
+namespace ktopk::mpi {
+
+/// Who gets the result: all ranks, one, or each rank the selected keys that it holds, in order of position.
+enum class Result { all, root, owner };
+
+/// How ranks find the result together. `candidates`: each rank's best keys travel and are merged. `counts`: counts of keys
+/// travel until each rank knows which of its keys are selected. `automatic` takes what choose_way() says.
+enum class Way { automatic, candidates, counts };
+
+/// How rows lie on the ranks, and who gets the result.
+struct Distribution {
+  Result result = Result::all;
+  int root = 0;  ///< for Result::root
+  /// The global position of this rank's first key of each row; -1: behind the keys of the ranks before it. Ranks' positions
+  /// must not overlap, which nobody checks.
+  std::int64_t first = -1;
+  /// The same of ragged rows, firsts(row), in place of `first`, if it has entries.
+  Kokkos::View<std::int64_t const*, Kokkos::HostSpace> firsts = {};
+  Way way = Way::automatic;
+  /// Ranks that are one node: between nodes, one rank of each sends. 0: those that share memory.
+  int node_size = 0;
+};
+
+/// What the model takes for granted: a message between nodes of a cluster, and a host's core (docs/scaling.md).
+struct Network {
+  double latency = 2e-6;            ///< seconds
+  double bytes_per_second = 5e9;    ///< of one rank
+  double seconds_per_entry = 3e-8;  ///< to list a key, sorted, or to merge one
+};
+
+/// The sizes of a question to all ranks.
+struct WayShape {
+  int ranks = 1;
+  std::int64_t rows = 1, k = 0;
+  int key_bytes = 4;
+  Result result = Result::all;
+};
+
+/// The model's seconds for a way, without the selection on each rank. See docs/scaling.md.
+inline double modeled_seconds(Way way, WayShape const& shape, Network const& network = {}) {
+  auto const rounds = static_cast<double>(std::bit_width(static_cast<unsigned>(shape.ranks - 1)));
+  double const entries = static_cast<double>(shape.rows) * static_cast<double>(shape.k);
+  auto const seconds = [&](double messages, double bytes) {
+    return messages * network.latency + bytes / network.bytes_per_second;
+  };
+  double const list_bytes = entries * (8 + shape.key_bytes);
+  if (way == Way::candidates)
+    return entries * (1 + rounds) * network.seconds_per_entry + seconds(rounds, rounds * list_bytes);
+  // Three digits of 11 bits settle most rows; then the selected keys travel once.
+  double const digits = 3 * rounds * 2;
+  double const histogram = static_cast<double>(shape.rows) * 2048 * 8;
+  double const listing = entries / shape.ranks * network.seconds_per_entry;
+  double const result = shape.result == Result::owner
+                            ? 0
+                            : entries * network.seconds_per_entry + seconds(rounds, list_bytes);
+  return listing + seconds(digits, digits * histogram) + result;
+}
+
+/// The way that the model finds faster.
+inline Way choose_way(WayShape const& shape, Network const& network = {}) {
+  return modeled_seconds(Way::candidates, shape, network) <=
+                 modeled_seconds(Way::counts, shape, network)
+             ? Way::candidates
+             : Way::counts;
+}
+
+}  // namespace ktopk::mpi
