@@ -1,11 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "find_ranks.hpp"
 
+#include <algorithm>
 #include <string>
 
+#include <ktopk/core/testing.hpp>
 #include <ktopk/detail/instantiate.hpp>
 
+#if KTOPK_ENABLE_HOST_TUNED
+#include "../backends/host/ranks/ranks.hpp"
+#include "../portable/ranks/search.hpp"
+#endif
+
 namespace ktopk::detail {
+
+#if KTOPK_ENABLE_HOST_TUNED
+/// A group of one thread.
+struct RankStorer {
+  int rank() const { return 0; }
+  int size() const { return 1; }
+};
+
+/// Stores the keys of a row that the tuned implementation found, as the portable one does.
+template <class Bits>
+void store_ranks(void const* context, std::int64_t row, std::int64_t const* nth,
+                 Bits const* ordered) {
+  auto const& search = *static_cast<RankSearch<StoredRows<Bits>> const*>(context);
+  RankRow<Bits> found;
+  found.present = static_cast<Count64>(search.rows.length(row));
+  for (int key = 0; key < search.keys; ++key) {
+    found.need[key] = static_cast<Count64>(nth[key]);
+    found.ordered[key] = ordered[key];
+  }
+  search.store(RankStorer{}, found, row);
+}
+
+/// Whether the tuned implementation for hosts found all values of a call.
+template <class Exec, class Bits>
+bool are_found_by_host(Exec const& exec, RankCall<StoredRows<Bits>> const& call, void* workspace) {
+  if constexpr (is_host_space<Exec> && sizeof(Bits) >= 4) {
+    Device const device = device_of(exec);
+    if (portable_alone || call.skips_nan || call.rows.step != 1 || call.shape.n == 0 ||
+        !host::serves_ranks(device, call.shape))
+      return false;
+    // Of the portable search's memory none is used.
+    RankLayout<Bits> const none(nullptr, device, call.shape, 1);
+    std::int64_t const each = call.request.keys_of_value(), at_once = call.request.most_values();
+    for (std::int64_t first = 0; first < call.shape.k; first += at_once) {
+      auto const values = static_cast<int>(std::min(at_once, call.shape.k - first));
+      RankSearch<StoredRows<Bits>> const search{call.rows,    call.rank,
+                                                call.worst,   Bits{0},
+                                                call.out,     call.request_from(first),
+                                                none.scratch, first,
+                                                values,       static_cast<int>(values * each)};
+      host::RanksAsked<Bits> const asked{call.rows,      call.shape, call.rank,
+                                         search.request, first,      search.keys};
+      if (!host::find_ranks(exec, asked, {&search, store_ranks<Bits>}, workspace)) return false;
+    }
+    return true;
+  } else {
+    return false;
+  }
+}
+#endif
+
+/// Searches keys in memory: by the tuned implementation where it finds the ranks, else portably.
+struct SearchStored {
+  template <class Exec, class Bits>
+  void operator()(Exec const& exec, RankCall<StoredRows<Bits>> const& call, void* workspace) const {
+#if KTOPK_ENABLE_HOST_TUNED
+    if (are_found_by_host(exec, call, workspace)) return;
+#endif
+    search_ranks(exec, call, workspace);
+  }
+};
 
 KTOPK_INLINE void check_kth(char const* function, Shape const& shape, std::int64_t k) {
   if (k < 1 || (!shape.ragged && !shape.masked && shape.rows > 0 && k > shape.n))
@@ -49,12 +117,12 @@ std::size_t ranks_bytes(Exec const& exec, Shape const& shape) {
 template <class Exec, class Bits>
 void find_ranks_in(Exec const& exec, RankCall<StoredRows<Bits>> const& call, std::byte* buffer,
                    std::size_t size) {
-  run_ranks_in(exec, call, buffer, size);
+  run_ranks_in(exec, call, buffer, size, SearchStored{});
 }
 
 template <class Exec, class Bits>
 void find_ranks_allocating(Exec const& exec, RankCall<StoredRows<Bits>> const& call) {
-  run_ranks_allocating(exec, call);
+  run_ranks_allocating(exec, call, SearchStored{});
 }
 
 #define KTOPK_FIND_RANKS_BITS(Space, Bits)                                                 \

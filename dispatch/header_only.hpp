@@ -10,6 +10,7 @@
 #include "../backends/host/loops.cpp"
 #include "../backends/host/one_pass/one_pass.cpp"
 #include "../backends/host/radix/radix.cpp"
+#include "../backends/host/ranks/ranks.cpp"
 #endif
 #include "../portable/bisection/bisection.cpp"
 #include "../portable/bitonic/bitonic.cpp"

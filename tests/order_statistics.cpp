@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ktopk/computed.hpp>
+#include <ktopk/core/positions.hpp>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/order_statistics.hpp>
 #include <ktopk/reaching.hpp>
 
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
+#include "support/run.hpp"
 #include "support/spaces.hpp"
 
 // Order statistics: the oracle sorts each row, and so knows the key of every rank.
@@ -64,6 +68,16 @@ struct Sorted2 {
     return rank >= 0 && rank < std::ssize(keys) ? keys[rank] : worst_key<T>(options);
   }
 };
+
+/// Calls body(exec) for each execution space; for hosts with the tuned search, and with the portable one.
+template <class Body>
+void for_each_search(Body const& body) {
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+  for_each_exec(body);
+#else
+  for_each_space(body);
+#endif
+}
 
 std::vector<std::int64_t> equal_rows(std::int64_t rows, std::int64_t n) {
   std::vector<std::int64_t> begins;
@@ -139,7 +153,7 @@ double between(double a, double b, double weight) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("the keys of any ranks, of every input", "[ranks]", Types) {
-  for_each_exec([&](auto const& exec) {
+  for_each_search([&](auto const& exec) {
     for (auto const& [input, input_name] : input_table) {
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, input, {1, 70'000}, {1, 7});
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, input, {5, 3'000}, {1, 23});
@@ -148,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("the keys of any ranks, of every input", "[ranks]", Type
 }
 
 TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", Types) {
-  for_each_exec([&](auto const& exec) {
+  for_each_search([&](auto const& exec) {
     for (Size const size :
          {Size{1, 1}, Size{300, 1}, Size{40, 65}, Size{3, 8191}, Size{3, 8192}, Size{2, 150'000}}) {
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, Input::uniform, size, {1, 2, 16});
@@ -159,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", T
 
 TEMPLATE_LIST_TEST_CASE("ranks by magnitude, and of rows whose NaNs are no keys", "[ranks]",
                         FloatTypes) {
-  for_each_exec([&](auto const& exec) {
+  for_each_search([&](auto const& exec) {
     for (Input input : {Input::normal, Input::nans, Input::mostly_nans, Input::zeros})
       for (Size const size : {Size{1, 70'000}, Size{5, 3'000}}) {
         auto const keys = filled<TestType>(input, size.rows, size.n);
@@ -180,7 +194,7 @@ TEMPLATE_LIST_TEST_CASE("ranks by magnitude, and of rows whose NaNs are no keys"
 
 TEST_CASE("counts of ranks are added up before they are too large", "[ranks]") {
   ktopk::detail::ForceMostCounted const few(4096);
-  for_each_exec([&](auto const& exec) {
+  for_each_search([&](auto const& exec) {
     for (Input input : {Input::normal, Input::all_equal, Input::clustered})
       for (Size const size : {Size{1, 200'000}, Size{60, 9'000}})
         ask_equal_rows<float, Kokkos::LayoutRight>(exec, input, size, {5});
@@ -189,7 +203,7 @@ TEST_CASE("counts of ranks are added up before they are too large", "[ranks]") {
 
 TEST_CASE("ranks that ragged rows have, or lack", "[ranks]") {
   std::vector<std::int64_t> const begins{0, 0, 5, 9000, 9001, 140'000, 150'000};
-  for_each_exec([&](auto const& exec) {
+  for_each_search([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     for (Input input : {Input::normal, Input::few_values, Input::nans}) {
       auto const keys = filled<float>(input, 1, 150'000);
@@ -202,7 +216,7 @@ TEST_CASE("ranks that ragged rows have, or lack", "[ranks]") {
 }
 
 TEST_CASE("the k-th of each row, one k or a k of each", "[ranks]") {
-  for_each_exec([&](auto const& exec) {
+  for_each_search([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
     std::int64_t const rows = 6, n = 20'000;
     auto const keys = filled<double>(Input::normal, rows, n);
@@ -419,5 +433,51 @@ TEST_CASE("wrong ranks are rejected", "[ranks]") {
   CHECK_THROWS_AS(from.kth(keys, 1, value), std::invalid_argument);
   exec.fence();
 }
+
+#if KTOPK_ENABLE_HOST_TUNED && !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP)
+TEMPLATE_TEST_CASE("hosts search long rows once for each four intervals", "[order_statistics]",
+                   float, double, std::int32_t, std::uint64_t) {
+  for_each_exec([&](auto const& exec) {
+    if (!serves_tuned(exec)) return;
+    for (std::int64_t const n : {40'000, 140'000, 1'100'000}) {
+      auto const keys = copied_to<Kokkos::HostSpace>(filled<TestType>(Input::normal, 1, n));
+      Kokkos::View<TestType*, Kokkos::HostSpace> const values("values", 9), wanted("wanted", 9);
+      std::vector<std::int64_t> const ranks{0, n / 2, n / 2 + 1, 5, n - 1, n / 7, n / 3, 0, n / 9};
+      Recorder const recorder;
+      ktopk::ranks(exec, keys, ranks, values);
+      exec.fence();
+      CHECK(recorder.ran("ktopk::host::ranks::read"));
+      CHECK_FALSE(recorder.ran("ktopk::ranks::"));
+      ktopk::detail::ForcePortable const portable;
+      ktopk::ranks(exec, keys, ranks, wanted);
+      exec.fence();
+      CHECK(recorder.ran("ktopk::ranks::"));
+      for (int i = 0; i < 9; ++i) CHECK(same_bits(values(i), wanted(i)));
+    }
+  });
+}
+
+TEST_CASE("hosts search portably where a sample misleads", "[order_statistics]") {
+  std::int64_t const n = 200'000;
+  std::vector<float> row(n);
+  for (std::int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(i);
+  // What is sampled is nothing like the others.
+  for (std::int64_t const samples : {1024, 2048, 8192}) {
+    ktopk::detail::Strata const strata(n, samples);
+    for (std::int64_t i = 0; i < samples; ++i) row[strata.place(i)] = 1e9F;
+  }
+  auto sorted = row;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  auto const keys = copied_to<Kokkos::HostSpace>(row);
+  for_each_exec([&](auto const& exec) {
+    Kokkos::View<float, Kokkos::HostSpace> const value("value");
+    Recorder const recorder;
+    ktopk::kth(exec, keys, n / 2, value);
+    exec.fence();
+    CHECK(value() == sorted[n / 2 - 1]);
+    CHECK(recorder.ran("ktopk::ranks::"));
+  });
+}
+#endif
 
 }  // namespace ktopk::testing
