@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "find_reaching.hpp"
 
+#include <ktopk/config.hpp>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/detail/instantiate.hpp>
+
+#if KTOPK_ENABLE_HOST_TUNED
+#include "../backends/host/count.hpp"
+#endif
 
 namespace ktopk::detail {
 
@@ -23,6 +29,15 @@ void find_reaching_allocating(Exec const& exec, ReachingCall<StoredRows<Bits>> c
 
 template <class Exec, class Bits>
 void count_by_bounds(Exec const& exec, CountCall<StoredRows<Bits>> const& call) {
+#if KTOPK_ENABLE_HOST_TUNED
+  if constexpr (is_host_space<Exec>)
+    if (!portable_alone && call.rows.step == 1) {
+      if (is_empty(call.shape)) return;
+      launch_each("ktopk::count::clear", exec, call.shape.rows * call.shape.k,
+                  ClearCounts<StoredRows<Bits>>{call});
+      return host::count(exec, call);
+    }
+#endif
   run_count(exec, call);
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/config.hpp>
+#include <ktopk/core/testing.hpp>
 #include <ktopk/gather.hpp>
 #include <ktopk/reaching.hpp>
 
@@ -205,24 +207,48 @@ TEMPLATE_LIST_TEST_CASE("counts by bounds", "[reaching]", Types) {
           Kokkos::View<std::int32_t**, Kokkos::LayoutLeft, Memory> const better_counts("c", rows,
                                                                                        bounds);
           Kokkos::View<std::int64_t**, Memory> const equal_counts("c", rows, bounds);
-          Kokkos::deep_copy(better_counts, 99);
-          count(exec, copied_to<Memory, Kokkos::LayoutRight>(keys, rows, n),
-                copied_to<Memory>(chosen), better_counts, equal_counts, options);
-          exec.fence();
-          auto const got_better = on_host(better_counts);
-          auto const got_equal = on_host(equal_counts);
           auto const truth = counts_of(keys, rows, n, chosen, options);
-          std::int64_t wrong = 0;
-          for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t b = 0; b < bounds; ++b) {
-              auto const& [better_keys, equal_keys] = truth[r * bounds + b];
-              wrong += got_better(r, b) == better_keys && got_equal(r, b) == equal_keys ? 0 : 1;
-            }
-          CAPTURE(exec.name(), input_name, rows, n);
-          CHECK(wrong == 0);
+          auto const expect_counts = [&] {
+            Kokkos::deep_copy(better_counts, 99);
+            count(exec, copied_to<Memory, Kokkos::LayoutRight>(keys, rows, n),
+                  copied_to<Memory>(chosen), better_counts, equal_counts, options);
+            exec.fence();
+            auto const got_better = on_host(better_counts);
+            auto const got_equal = on_host(equal_counts);
+            std::int64_t wrong = 0;
+            for (std::int64_t r = 0; r < rows; ++r)
+              for (std::int64_t b = 0; b < bounds; ++b) {
+                auto const& [better_keys, equal_keys] = truth[r * bounds + b];
+                wrong += got_better(r, b) == better_keys && got_equal(r, b) == equal_keys ? 0 : 1;
+              }
+            CAPTURE(exec.name(), input_name, rows, n);
+            CHECK(wrong == 0);
+          };
+          expect_counts();
+          ktopk::detail::ForcePortable const portable;
+          expect_counts();
         }
   });
 }
+
+#if KTOPK_ENABLE_HOST_TUNED && !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP)
+TEST_CASE("hosts count neighbors with SIMD", "[reaching]") {
+  for_each_exec([&](auto const& exec) {
+    Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> const rows("rows", 2, 5000);
+    Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> const columns("c", 2, 5000);
+    Kokkos::View<double*, Kokkos::HostSpace> const bounds("bounds", 1);
+    Kokkos::View<int**, Kokkos::HostSpace> const equal("equal", 2, 1);
+    Recorder const recorder;
+    count(exec, columns, bounds, nothing, equal);
+    exec.fence();
+    CHECK_FALSE(recorder.ran("ktopk::host::count"));
+    count(exec, rows, bounds, nothing, equal);
+    exec.fence();
+    CHECK(recorder.ran("ktopk::host::count"));
+    CHECK((equal(0, 0) == 5000 && equal(1, 0) == 5000));
+  });
+}
+#endif
 
 TEST_CASE("payload is gathered by position, of several Views at once", "[gather]") {
   using Exec = Kokkos::DefaultExecutionSpace;

@@ -180,12 +180,14 @@ class Plan {
                 Positions const& positions, Counts const& counts) {
     char const* const function = "ktopk::mpi::reaching";
     std::int64_t rows = 0;
-    detail::agree(m_ranks.all(), function, terms, [&]() -> Terms {
+    detail::agree(m_ranks.all(), function, terms + 1, [&]() -> Terms {
       rows = ktopk::detail::reaching_call<Exec>(function, keys, thresholds, values, positions,
                                                 counts, m_options)
                  .shape.rows;
       check_firsts(function, rows);
-      return terms_of<Keys>(rows, 0);
+      Terms all = terms_of<Keys>(rows, 0);
+      all.push_back(term_of<Positions>());
+      return all;
     });
     auto const mine = placed(function, keys);
     check_positions<Positions>(function, mine.end);
@@ -243,6 +245,15 @@ class Plan {
   }
   static constexpr std::size_t terms = 9;
 
+  /// Ranks that could not store the same positions would not all refuse them.
+  template <class Positions>
+  static detail::Term term_of() {
+    std::int64_t bytes = 0;
+    if constexpr (!ktopk::detail::IsNothing<Positions>)
+      bytes = static_cast<std::int64_t>(sizeof(typename Positions::value_type));
+    return {"the size of a position", bytes};
+  }
+
   /// Checks that a Distribution is one for these rows.
   void check_firsts(char const* function, std::int64_t rows) const {
     if (m_where.firsts.extent(0) != 0)
@@ -284,7 +295,7 @@ class Plan {
   void select(char const* function, Keys const& keys, Values const& values,
               Positions const& positions, Rows const& per_row) {
     std::vector<std::int64_t> limits;
-    auto const agreed = detail::agree(m_ranks.all(), function, terms + 1, [&]() -> Terms {
+    auto const agreed = detail::agree(m_ranks.all(), function, terms + 2, [&]() -> Terms {
       auto const call =
           ktopk::detail::collapse<Exec>(function, keys, values, positions, per_row, m_options);
       auto const& shape = call.problem.shape;
@@ -292,6 +303,7 @@ class Plan {
       limits = limits_of(shape.rows, call.columns, per_row);
       Terms all = terms_of<Keys>(shape.rows, call.columns);
       all.push_back({"the k of rows, summed up", sum_of(limits)});
+      all.push_back(term_of<Positions>());
       return all;
     });
     auto const mine = placed(function, keys);

@@ -79,6 +79,15 @@ TEST_CASE("ranks that do not ask for the same are refused", "[mpi][few]") {
   wanted(0) = is_last() ? 2 : 3;
   expect_error([&] { plan.top_k(keys, four, nothing, per_row(wanted)); },
                "the ranks differ in the k of rows");
+  Kokkos::View<int*, Kokkos::HostSpace> const positions("test::positions", 4);
+  expect_error(
+      [&] {
+        if (is_last())
+          plan.top_k(keys, four, positions);
+        else
+          plan.top_k(keys, four, nothing);
+      },
+      "the ranks differ in the size of a position, from 0 to 4");
   expect_error([&] { plan.kth(keys, is_last() ? 2 : 3, Keys("test::value", 1)); },
                "ktopk::mpi::kth: the ranks differ in k, from 2 to 3");
   expect_that_a_call_works();
