@@ -2,7 +2,6 @@
 #include <ktopk/mpi.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -42,8 +42,8 @@ struct HostRankLayout {
       : layout(workspace), rows(shape.n > longest_ranked_in_cache ? shape.rows : 0) {
     states = layout.take<RankState<Bits>>(rows);
     counts = layout.take<IntervalCounts>(rows * intervals_together);
-    room = shape.n / 4;
-    buffer = layout.take<Bits>(rows * room);
+    capacity = shape.n / 4;
+    buffer = layout.take<Bits>(rows * capacity);
   }
 
   IntervalCounts* counts_of(std::int64_t row) const { return counts + row * intervals_together; }
@@ -52,7 +52,7 @@ struct HostRankLayout {
   std::int64_t rows;
   RankState<Bits>* states;
   IntervalCounts* counts;
-  std::int64_t room;  // of a row in the buffer
+  std::int64_t capacity;  // of a row in the buffer
   Bits* buffer;
 };
 

@@ -20,18 +20,13 @@
 namespace ktopk::detail {
 namespace host {
 
-template <class Bits>
-inline constexpr OrderedBitsMap<Bits> as_they_are{};
-
 /// The k-th best of some ordered bits.
 /// \param k  1 <= k <= count
 template <class Bits>
 Bits kth_of(HostLoops<Bits> const& loops, Bits const* ordered, int count, int k) {
   constexpr int least_sampled = 8192;
   Pivot<Bits> pivot;
-  if (count < least_sampled ||
-      !find_pivot(loops, as_they_are<Bits>, reinterpret_cast<Stored<Bits> const*>(ordered), count,
-                  k, pivot))
+  if (count < least_sampled || !find_pivot(loops, {}, ordered, count, k, pivot))
     pivot = pivot_of(loops, ordered, count, k);
   if (pivot.surplus != 0) return pivot.rank;
   // Exactly k reach it: the least of these is the k-th.
@@ -187,15 +182,14 @@ struct ReadIntervals {
       if (high - low < 2) return;
       ++low, --high;
     }
-    int const found = loops.filter(reinterpret_cast<Stored<Bits> const*>(ordered), size,
-                                   as_they_are<Bits>, {low, static_cast<Bits>(high - low)}, hits);
+    int const found = loops.filter(ordered, size, {}, {low, static_cast<Bits>(high - low)}, hits);
     if (found == 0) return;
     // Only which keys are held matters, not their order.
-    std::int64_t const room = work.room / RankSample(rows.n).together;
+    std::int64_t const capacity = work.capacity / RankSample(rows.n).together;
     std::int64_t const begin =
         std::atomic_ref(work.counts_of(row)[i].held).fetch_add(std::int64_t{found});
-    if (begin + found > room) return;
-    Bits* const to = work.buffer + row * work.room + i * room + begin;
+    if (begin + found > capacity) return;
+    Bits* const to = work.buffer + row * work.capacity + i * capacity + begin;
     for (int h = 0; h < found; ++h) to[h] = ordered[hits[h]];
   }
 };
@@ -225,7 +219,7 @@ struct SearchInterval {
       counts.reach_high = counts.above;
       counts.reach_low = counts.above + counts.held;
     }
-    std::int64_t const room = work.room / together, nth = state.nth[key];
+    std::int64_t const capacity = work.capacity / together, nth = state.nth[key];
     if (counts.above >= nth || counts.reach_low < nth) return false;
     std::int64_t const inside = nth - counts.reach_high;
     if (inside <= 0) {
@@ -233,8 +227,9 @@ struct SearchInterval {
     } else if (inside > counts.held) {
       state.ordered[key] = state.low[first + i];
     } else {
-      if (counts.held > std::min<std::int64_t>(room, std::numeric_limits<int>::max())) return false;
-      state.ordered[key] = kth_of(loops, work.buffer + row * work.room + i * room,
+      if (counts.held > std::min<std::int64_t>(capacity, std::numeric_limits<int>::max()))
+        return false;
+      state.ordered[key] = kth_of(loops, work.buffer + row * work.capacity + i * capacity,
                                   static_cast<int>(counts.held), static_cast<int>(inside));
     }
     return true;

@@ -53,7 +53,8 @@ inline double modeled_seconds(Way way, WayShape const& shape, Network const& net
   };
   double const list_bytes = entries * (8 + shape.key_bytes);
   if (way == Way::candidates)
-    return entries * (1 + rounds) * network.seconds_per_entry + seconds(rounds, rounds * list_bytes);
+    return entries * (1 + rounds) * network.seconds_per_entry +
+           seconds(rounds, rounds * list_bytes);
   // Three digits of 11 bits settle most rows; then the selected keys travel once.
   double const digits = 3 * rounds * 2;
   double const histogram = static_cast<double>(shape.rows) * 2048 * 8;

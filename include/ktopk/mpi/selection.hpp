@@ -10,7 +10,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <ktopk/accumulator.hpp>
+#include <ktopk/detail/sources.hpp>
 #include <ktopk/mpi/communicator.hpp>
 #include <ktopk/mpi/distribution.hpp>
 #include <ktopk/mpi/lists.hpp>

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <vector>
 
 #include <ktopk/core/ordered_bits.hpp>
@@ -47,7 +48,7 @@ struct Bracket {
   int bits = 0;                     // of a number that differ among them
   std::int64_t wanted = 0;          // how many of them are among the best
   std::int64_t begin = 0, end = 0;  // this rank's, in its list
-  bool is_settled = false;          // they all are, and `low` is the threshold
+  bool is_settled = false;          // they all are
 };
 
 /// Finds in each row the threshold: the least number among the best of what all ranks list.
@@ -75,7 +76,6 @@ class ThresholdSearch {
     if (m_lists.limit(row) == 0) return 0;
     return bracket.end - m_lists.begin(row);
   }
-  CompositeKey128 threshold(std::int64_t row) const { return m_brackets[row].low; }
 
  private:
   /// The digit of all unsettled rows together has 2^20 counts at most, and 11 bits of one.
@@ -131,15 +131,10 @@ class ThresholdSearch {
   }
   /// The first of the bracket's entries whose number is less.
   std::int64_t first_below(Bracket const& bracket, CompositeKey128 bound) const {
-    std::int64_t low = bracket.begin, high = bracket.end;
-    while (low < high) {
-      std::int64_t const middle = low + (high - low) / 2;
-      if (number(middle) >= bound)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
+    auto const entries = std::views::iota(bracket.begin, bracket.end);
+    auto const first = std::ranges::partition_point(
+        entries, [&](std::int64_t entry) { return number(entry) >= bound; });
+    return bracket.begin + (first - entries.begin());
   }
 
   Communicator const& m_comm;
