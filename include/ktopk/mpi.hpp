@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <ktopk/mpi/distribution.hpp>
 #include <ktopk/mpi/lists.hpp>
 #include <ktopk/mpi/selection.hpp>
+#include <ktopk/mpi/staging.hpp>
 #include <ktopk/order_statistics.hpp>
 #include <ktopk/reaching.hpp>
 #include <ktopk/top_k.hpp>
@@ -30,7 +32,7 @@
 /// process that has all keys, bit for bit, for every number of ranks and every split; some ranks may have no keys.
 ///
 /// Every call is made by all ranks of the communicator, in the same order. It returns when the result is there, and fences
-/// the instance. Messages go through the memory of the host. Before anything is selected the ranks agree that all of their
+/// the instance. Messages go through the memory of the host, pinned where the instance is of a GPU. Before anything is selected the ranks agree that all of their
 /// arguments are right: what is wrong on one rank is a std::invalid_argument on all, and the message says which rank.
 /// Whatever else is thrown on one rank, as for want of memory, leaves the others waiting.
 ///
@@ -44,19 +46,41 @@ namespace detail {
 using namespace ktopk::detail;
 using namespace ktopk::detail::mpi;
 
-template <class Exec>
-constexpr void require_host() {
-  static_assert(
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible,
-      "ktopk::mpi: keys lie in the memory of the host");
-}
-
 /// What the lengths of rows are on this rank.
 template <class R>
 struct RowLengths {
   R rows;
-  Kokkos::View<std::int64_t*, Kokkos::HostSpace> lengths;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const { lengths(row) = rows.length(row); }
+  std::int64_t* lengths;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const { lengths[row] = rows.length(row); }
+};
+
+/// How many keys of each row are wanted.
+template <class Wanted>
+struct RowLimits {
+  Wanted wanted;
+  std::int64_t k;
+  std::int64_t* limits;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    auto const own = static_cast<std::int64_t>(wanted(row));
+    limits[row] = own < 0 ? 0 : (own > k ? k : own);
+  }
+};
+
+/// Makes global positions of those in a row.
+template <class Positions>
+struct ShiftPositions {
+  Positions positions;
+  std::int64_t columns;
+  std::int64_t const *found, *firsts;  // of each row
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const row = i / columns, slot = i % columns;
+    if (slot >= found[row]) return;
+    auto const first = static_cast<typename Positions::value_type>(firsts[row]);
+    if constexpr (Positions::rank == 1)
+      positions(slot) += first;
+    else
+      positions(row, slot) += first;
+  }
 };
 
 /// A communicator with an instance, as Kokkos Comm has it.
@@ -82,7 +106,6 @@ class Plan {
         m_where(where),
         m_fills(options.short_rows == ShortRows::fill),
         m_ranks(comm, where.root, where.node_size) {
-    detail::require_host<Exec>();
     agree_on_distribution();
   }
 
@@ -112,7 +135,7 @@ class Plan {
 
   /// The k-th best key of each row, on all ranks whatever Distribution::result: see ktopk::kth.
   /// \param k  from 1 to the n of all ranks together, the same on all ranks
-  /// Cost: each digit of 11 bits of the key type takes a read of the keys.
+  /// Cost: a read of the keys for each digit of 11 bits, until a rank has an eighth of its keys left; then it reads copies.
   template <ktopk::detail::KeyRows Keys, class Value>
   void kth(Keys const& keys, std::int64_t k, Value const& value) {
     char const* const function = "ktopk::mpi::kth";
@@ -130,18 +153,18 @@ class Plan {
         detail::reject(function, "k is " + std::to_string(k) + ", not from 1 to the " +
                                      std::to_string(n) + " keys that all ranks have in a row");
     auto const order = ktopk::detail::make_ordered_bits_map<T>(m_options);
-    auto const found = detail::find_by_digits(m_ranks.all(), m_exec,
-                                              ktopk::detail::Source<Keys>::rows(keys, m_options),
-                                              order, ktopk::detail::skips_nan<T>(m_options),
-                                              std::vector<std::int64_t>(mine.totals.size(), k - 1));
-    for (std::size_t row = 0; row < found.size(); ++row) {
-      auto const bits = found[row].is_missing ? ktopk::detail::worst_key<T>(m_options)
-                                              : detail::key_of(order, found[row].prefix);
-      if constexpr (Value::rank == 0)
-        value() = std::bit_cast<T>(bits);
-      else
-        value(row) = std::bit_cast<T>(bits);
-    }
+    auto const rows = ktopk::detail::Source<Keys>::rows(keys, m_options);
+    detail::DigitSearch<Exec, std::remove_const_t<decltype(rows)>> search(
+        m_ranks.all(), m_exec, m_memory, rows, order, ktopk::detail::skips_nan<T>(m_options),
+        mine.lengths, std::vector<std::int64_t>(mine.totals.size(), k - 1));
+    auto const* const found = search.run();
+    auto const count = static_cast<std::int64_t>(mine.totals.size());
+    T* const values = m_memory.values.template get<T>(count);
+    for (std::int64_t row = 0; row < count; ++row)
+      values[row] =
+          std::bit_cast<T>(found[row].is_missing ? ktopk::detail::worst_key<T>(m_options)
+                                                 : detail::key_of(order, found[row].prefix));
+    store_matrices(count, 1, values, value, values, nothing);
   }
 
   /// How many keys of all ranks are better than each bound, and how many are equal to it, on all ranks: see ktopk::count.
@@ -155,21 +178,21 @@ class Plan {
       return terms_of<Keys>(call.shape.rows, call.shape.k);
     });
     std::int64_t const rows = agreed[0].value, columns = agreed[1].value;
-    using Counts =
-        std::conditional_t<ktopk::detail::Source<Keys>::output_rank == 1,
-                           Kokkos::View<std::int64_t*, Kokkos::HostSpace>,
-                           Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Kokkos::HostSpace>>;
-    auto const made = [&](char const* label) {
-      if constexpr (Counts::rank == 1)
-        return Counts(label, columns);
-      else
-        return Counts(label, rows, columns);
-    };
-    Counts const here_better = made("ktopk::mpi::better"), here_equal = made("ktopk::mpi::equal");
-    ktopk::count(m_exec, keys, bounds, here_better, here_equal, m_options);
-    m_exec.fence("ktopk::mpi: counts");
-    add_up(here_better, columns, better);
-    add_up(here_equal, columns, equal);
+    std::int64_t const entries = rows * columns;
+    auto* const here = m_memory.counts.template get<std::int64_t>(2 * entries);
+    if constexpr (ktopk::detail::Source<Keys>::output_rank == 1)
+      ktopk::count(m_exec, keys, bounds, Row(here, columns), Row(here + entries, columns),
+                   m_options);
+    else
+      ktopk::count(m_exec, keys, bounds, Matrix(here, rows, columns),
+                   Matrix(here + entries, rows, columns), m_options);
+    std::int64_t const* const counts = detail::brought(
+        m_exec, static_cast<std::int64_t const*>(here), 2 * entries, m_memory.brought);
+    std::vector<std::int64_t> sums(counts, counts + 2 * entries);
+    m_ranks.all().reduce(sums, MPI_SUM);
+    std::int64_t* const all = m_memory.values.template get<std::int64_t>(2 * entries);
+    std::copy(sums.begin(), sums.end(), all);
+    store_matrices(rows, columns, all, better, all + entries, equal);
   }
 
   /// This rank's keys that reach the row's threshold, with their global positions: see ktopk::reaching. The threshold is the
@@ -191,23 +214,24 @@ class Plan {
     });
     auto const mine = placed(function, keys);
     check_positions<Positions>(function, mine.end);
-    Kokkos::View<std::int64_t*, Kokkos::HostSpace> const found("ktopk::mpi::found", rows);
-    ktopk::reaching(m_exec, keys, thresholds, values, positions, found, m_options);
-    m_exec.fence("ktopk::mpi: reaching");
-    for (std::int64_t row = 0; row < rows; ++row) {
-      shift(positions, row, found(row), mine.firsts[row]);
-      if constexpr (!ktopk::detail::IsNothing<Counts>) {
-        auto const count = static_cast<typename Counts::value_type>(found(row));
-        if constexpr (Counts::rank == 0)
-          counts() = count;
-        else
-          counts(row) = count;
-      }
+    auto* const found = m_memory.counts.template get<std::int64_t>(rows);
+    ktopk::reaching(m_exec, keys, thresholds, values, positions, Row(found, rows), m_options);
+    if constexpr (!ktopk::detail::IsNothing<Positions>) {
+      auto* const firsts = m_memory.rows.template get<std::int64_t>(rows);
+      std::copy(mine.firsts.begin(), mine.firsts.end(), firsts);
+      std::int64_t const slots = ktopk::detail::matrix_of(positions).columns;
+      detail::launch_each("ktopk::mpi::shift", m_exec, rows * slots,
+                          detail::ShiftPositions<Positions>{positions, slots, found, firsts});
     }
+    store_matrices(rows, 1, found, counts, found, nothing);
   }
 
  private:
   using Terms = std::vector<detail::Term>;
+  using Memory = typename Exec::memory_space;
+  using Row = Kokkos::View<std::int64_t*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Matrix = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory,
+                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   void agree_on_distribution() const {
     char const* const function = "ktopk::mpi::Plan";
@@ -263,24 +287,38 @@ class Plan {
 
   /// How this rank's rows lie among all, once all ranks agree that they are right.
   template <class Keys>
-  detail::RankKeys<Exec, Keys> placed(char const* function, Keys const& keys) const {
-    auto const rows = ktopk::detail::Source<Keys>::rows(keys, m_options);
-    auto const count =
-        static_cast<std::size_t>(ktopk::detail::Source<Keys>::shape(function, keys).rows);
-    Kokkos::View<std::int64_t*, Kokkos::HostSpace> const lengths("ktopk::mpi::lengths", count);
-    Kokkos::parallel_for("ktopk::mpi::lengths",
-                         Kokkos::RangePolicy<Exec>(m_exec, 0, static_cast<std::int64_t>(count)),
-                         detail::RowLengths<decltype(rows)>{rows, lengths});
-    m_exec.fence("ktopk::mpi: lengths");
-    detail::RankKeys<Exec, Keys> mine{m_exec, keys, m_options, {}, {}, {}};
-    mine.lengths.assign(lengths.data(), lengths.data() + count);
+  detail::RankKeys<Exec, Keys> placed(char const* function, Keys const& keys) {
+    auto mine = own_rows(function, keys);
+    place(mine);
+    return mine;
+  }
+  /// This rank's rows, without a word to the others.
+  template <class Keys>
+  detail::RankKeys<Exec, Keys> own_rows(char const* function, Keys const& keys) {
+    auto const shape = ktopk::detail::Source<Keys>::shape(function, keys);
+    auto const count = static_cast<std::size_t>(shape.rows);
+    detail::RankKeys<Exec, Keys> mine{m_exec, keys, m_options, m_memory, {}, {}, {}};
+    mine.lengths.assign(count, shape.n);
+    if constexpr (ktopk::detail::is_ragged<Keys>) {
+      auto const rows = ktopk::detail::Source<Keys>::rows(keys, m_options);
+      auto* const lengths = m_memory.rows.template get<std::int64_t>(shape.rows);
+      detail::launch_each("ktopk::mpi::lengths", m_exec, shape.rows,
+                          detail::RowLengths<std::remove_const_t<decltype(rows)>>{rows, lengths});
+      m_exec.fence("ktopk::mpi: lengths");
+      mine.lengths.assign(lengths, lengths + count);
+    }
+    return mine;
+  }
+  template <class Keys>
+  void place(detail::RankKeys<Exec, Keys>& mine) const {
     mine.totals = mine.lengths;
     m_ranks.all().reduce(mine.totals, MPI_SUM);
     if (!says_where()) {
       mine.firsts = m_ranks.all().sums_before(mine.lengths);
       for (std::int64_t const n : mine.totals) mine.end = std::max(mine.end, n);
-      return mine;
+      return;
     }
+    auto const count = mine.lengths.size();
     mine.firsts.assign(count, m_where.first);
     if (m_where.firsts.extent(0) != 0)
       mine.firsts.assign(m_where.firsts.data(), m_where.firsts.data() + count);
@@ -288,13 +326,15 @@ class Plan {
       if (mine.lengths[row] > 0)
         mine.end = std::max(mine.end, mine.firsts[row] + mine.lengths[row]);
     mine.end = m_ranks.all().reduce(mine.end, MPI_MAX);
-    return mine;
   }
 
   template <class Keys, class Values, class Positions, class Rows>
   void select(char const* function, Keys const& keys, Values const& values,
               Positions const& positions, Rows const& per_row) {
+    using Mine = detail::RankKeys<Exec, Keys>;
     std::vector<std::int64_t> limits;
+    std::optional<Mine> mine;
+    std::optional<detail::RankSelection<Exec, Keys>> selection;
     auto const agreed = detail::agree(m_ranks.all(), function, terms + 2, [&]() -> Terms {
       auto const call =
           ktopk::detail::collapse<Exec>(function, keys, values, positions, per_row, m_options);
@@ -304,16 +344,24 @@ class Plan {
       Terms all = terms_of<Keys>(shape.rows, call.columns);
       all.push_back({"the k of rows, summed up", sum_of(limits)});
       all.push_back(term_of<Positions>());
+      mine.emplace(own_rows(function, keys));
+      selection.emplace(m_ranks, *mine, m_where);
+      selection->begin(limits);
       return all;
     });
-    auto const mine = placed(function, keys);
-    check_positions<Positions>(function, mine.end);
+    place(*mine);
+    check_positions<Positions>(function, mine->end);
     if (!m_fills && !ktopk::detail::is_ragged<Keys>)
-      check_k(function, mine.totals, agreed[1].value);
-    detail::RankSelection<Exec, Keys> const selection(m_ranks, mine, m_where);
-    auto const lists = selection.run(limits);
-    if (m_where.result == Result::root && m_ranks.all().rank() != m_where.root) return;
-    store(lists, agreed[1].value, values, positions, per_row);
+      check_k(function, mine->totals, agreed[1].value);
+    bool const has_result = m_where.result != Result::root || m_ranks.all().rank() == m_where.root;
+    if (selection->merges_on_instance(limits)) {
+      auto const lists = selection->run_on_instance(limits);
+      if (has_result) lists.store(agreed[1].value, values, positions, counts_of(per_row));
+      m_exec.fence("ktopk::mpi: result");
+      return;
+    }
+    auto const lists = selection->run(limits);
+    if (has_result) store(lists, agreed[1].value, values, positions, counts_of(per_row));
   }
 
   // What only all ranks together show is checked alike on each.
@@ -330,16 +378,26 @@ class Plan {
                                      std::to_string(n) + " keys in a row");
   }
 
-  template <class Rows>
-  static std::vector<std::int64_t> limits_of(std::int64_t rows, std::int64_t k,
-                                             Rows const& per_row) {
-    std::vector<std::int64_t> limits(static_cast<std::size_t>(rows), k);
-    if constexpr (ktopk::detail::is_per_row<Rows>)
-      if constexpr (!ktopk::detail::IsNothing<decltype(per_row.wanted)>)
-        for (std::int64_t row = 0; row < rows; ++row)
-          limits[static_cast<std::size_t>(row)] =
-              std::clamp(static_cast<std::int64_t>(per_row.wanted(row)), std::int64_t{0}, k);
-    return limits;
+  template <class PerRow>
+  std::vector<std::int64_t> limits_of(std::int64_t rows, std::int64_t k, PerRow const& per_row) {
+    if constexpr (ktopk::detail::is_per_row<PerRow>) {
+      using Wanted = std::remove_cvref_t<decltype(per_row.wanted)>;
+      if constexpr (!ktopk::detail::IsNothing<Wanted>) {
+        auto* const limits = m_memory.rows.template get<std::int64_t>(rows);
+        detail::launch_each("ktopk::mpi::limits", m_exec, rows,
+                            detail::RowLimits<Wanted>{per_row.wanted, k, limits});
+        m_exec.fence("ktopk::mpi: limits");
+        return {limits, limits + rows};
+      }
+    }
+    return std::vector<std::int64_t>(static_cast<std::size_t>(rows), k);
+  }
+  template <class PerRow>
+  static auto counts_of(PerRow const& per_row) {
+    if constexpr (ktopk::detail::is_per_row<PerRow>)
+      return per_row.counts;
+    else
+      return nothing;
   }
   static std::int64_t sum_of(std::vector<std::int64_t> const& numbers) {
     std::int64_t sum = 0;
@@ -347,54 +405,35 @@ class Plan {
     return sum;
   }
 
-  template <class Lists, class Values, class Positions, class Rows>
-  void store(Lists const& lists, std::int64_t k, Values const& values, Positions const& positions,
-             Rows const& per_row) const {
-    for (std::int64_t row = 0; row < lists.rows(); ++row) {
-      std::int64_t const count = lists.count(row);
+  template <class T, class Values, class Positions, class Counts>
+  void store(detail::Lists<T> const& lists, std::int64_t k, Values const& values,
+             Positions const& positions, Counts const& counts) {
+    std::int64_t const rows = lists.rows();
+    T* const all_values = m_memory.values.template get<T>(rows * k);
+    auto* const all_positions = m_memory.positions.template get<std::int64_t>(rows * k);
+    auto* const used = m_memory.rows.template get<std::int64_t>(rows);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      used[row] = lists.count(row);
       for (std::int64_t slot = 0; slot < k; ++slot) {
-        bool const is_there = slot < count;
+        bool const is_there = slot < used[row];
         std::int64_t const entry = lists.begin(row) + slot;
-        put(values, row, slot, is_there ? lists.value(entry) : lists.order().worst());
-        put(positions, row, slot, is_there ? lists.position(entry) : std::int64_t{-1});
+        all_values[row * k + slot] = is_there ? lists.value(entry) : lists.order().worst();
+        all_positions[row * k + slot] = is_there ? lists.position(entry) : std::int64_t{-1};
       }
-      if constexpr (ktopk::detail::is_per_row<Rows>)
-        if constexpr (!ktopk::detail::IsNothing<decltype(per_row.counts)>)
-          per_row.counts(row) = static_cast<typename decltype(per_row.counts)::value_type>(count);
     }
+    store_matrices(rows, 1, used, counts, used, nothing);
+    store_matrices(rows, k, all_values, values, all_positions, positions);
   }
-  /// The sums over all ranks.
-  template <class Here, class Counts>
-  void add_up(Here const& here, std::int64_t columns, Counts const& counts) const {
-    if constexpr (!ktopk::detail::IsNothing<Counts>) {
-      std::vector<std::int64_t> sums(here.data(), here.data() + here.size());
-      m_ranks.all().reduce(sums, MPI_SUM);
-      for (std::size_t i = 0; i < sums.size(); ++i)
-        put(counts, static_cast<std::int64_t>(i) / columns, static_cast<std::int64_t>(i) % columns,
-            sums[i]);
-    }
-  }
-  /// Makes global positions of those of a row.
-  template <class Positions>
-  static void shift(Positions const& positions, std::int64_t row, std::int64_t count,
-                    std::int64_t first) {
-    if constexpr (!ktopk::detail::IsNothing<Positions>) {
-      std::int64_t const slots = ktopk::detail::matrix_of(positions).columns;
-      for (std::int64_t slot = 0; slot < std::min(count, slots); ++slot)
-        if constexpr (Positions::rank == 1)
-          positions(slot) += static_cast<typename Positions::value_type>(first);
-        else
-          positions(row, slot) += static_cast<typename Positions::value_type>(first);
-    }
-  }
-  template <class View, class X>
-  static void put(View const& view, std::int64_t row, std::int64_t slot, X x) {
-    if constexpr (ktopk::detail::IsNothing<View>)
-      return;
-    else if constexpr (View::rank == 1)
-      view(slot) = static_cast<typename View::value_type>(x);
-    else
-      view(row, slot) = static_cast<typename View::value_type>(x);
+
+  /// Stores matrices of the host's memory, and fences.
+  template <class A, class Views, class B, class OtherViews>
+  void store_matrices(std::int64_t rows, std::int64_t columns, A const* a, Views const& to_a,
+                      B const* b, OtherViews const& to_b) {
+    if constexpr (!ktopk::detail::IsNothing<Views> || !ktopk::detail::IsNothing<OtherViews>)
+      detail::launch_each(
+          "ktopk::mpi::store", m_exec, rows * columns,
+          detail::StoreMatrices<A, Views, B, OtherViews>{columns, a, to_a, b, to_b});
+    m_exec.fence("ktopk::mpi: result");
   }
 
   Exec m_exec;
@@ -402,6 +441,7 @@ class Plan {
   Distribution m_where;
   bool m_fills;
   detail::Ranks m_ranks;
+  detail::PlanMemory<Exec> m_memory;
 };
 
 /// \see Plan::top_k

@@ -10,15 +10,17 @@
 
 #include <Kokkos_Core.hpp>
 
-// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together]. Beside each call, top_k of as many keys as a rank
-// has, in the same process: their difference is what the other ranks add. Each time is the least of some series, of the
-// slowest rank. The constants of docs/scaling.md come first.
+// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows] [rows]. Beside each call, top_k of as
+// many keys as a rank has, in the same process: their difference is what the other ranks add; and top_k of all keys, by the
+// first rank alone, whose answer is compared bit for bit. Each time is the least of some series, of the slowest rank. The
+// constants of docs/scaling.md come first.
 
 namespace {
 
-using Exec = Kokkos::DefaultHostExecutionSpace;
-using Keys = Kokkos::View<float*, Kokkos::HostSpace>;
-using Positions = Kokkos::View<std::int64_t*, Kokkos::HostSpace>;
+using Exec = Kokkos::DefaultExecutionSpace;
+using Memory = Exec::memory_space;
+using Keys = Kokkos::View<float**, Kokkos::LayoutRight, Memory>;
+using Positions = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory>;
 
 int rank_of() {
   int rank = 0;
@@ -83,33 +85,77 @@ void print_constants() {
         }));
 }
 
-Keys keys_of_rank(std::int64_t n) {
-  std::int64_t const begin = n * rank_of() / size_of(), end = n * (rank_of() + 1) / size_of();
-  Keys const keys("keys", end - begin);
-  for (std::int64_t i = begin; i < end; ++i) {
-    auto x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull;
+/// Columns begin .. end of the rows: their bits depend on their place alone. Also called with nvcc, which takes no lambda in
+/// a function without a name.
+struct FillKeys {
+  Keys keys;
+  std::int64_t n, begin;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    auto const columns = static_cast<std::int64_t>(keys.extent(1));
+    std::int64_t const row = i / columns, column = i % columns;
+    auto x = static_cast<std::uint64_t>(row * n + begin + column + 1) * 0x9e3779b97f4a7c15ull;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    keys(i - begin) = static_cast<float>(x >> 40) * 0x1p-24F;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    keys(row, column) = static_cast<float>(x >> 40) * 0x1p-24F;
   }
+};
+Keys keys_between(std::int64_t rows, std::int64_t n, std::int64_t begin, std::int64_t end) {
+  Keys const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "keys"), rows, end - begin);
+  Kokkos::parallel_for("fill",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
+                           0, static_cast<std::int64_t>(keys.size())),
+                       FillKeys{keys, n, begin});
+  Kokkos::fence();
   return keys;
 }
 
-void measure(Exec const& exec, Keys const& keys, std::int64_t k) {
+struct Selected {
+  Keys values;
+  Positions positions;
+  Selected(std::int64_t rows, std::int64_t k)
+      : values("values", rows, k), positions("positions", rows, k) {}
+  bool same_as(Selected const& other) const {
+    auto const own = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
+    auto const others = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), other.values);
+    auto const own_positions = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), positions);
+    auto const other_positions =
+        Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), other.positions);
+    return std::equal(own.data(), own.data() + own.size(), others.data()) &&
+           std::equal(own_positions.data(), own_positions.data() + own_positions.size(),
+                      other_positions.data());
+  }
+};
+
+/// What the first rank takes for all keys.
+template <class Call>
+double microseconds_of_first(int calls, Call const& call) {
+  return microseconds(calls, [&] {
+    if (rank_of() == 0) call();
+  });
+}
+
+void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k) {
   using ktopk::mpi::Result;
   using ktopk::mpi::Way;
-  Keys const values("values", k);
-  Positions const positions("positions", k);
-  int const calls = keys.size() > 1000000 ? 5 : 50;
-  ktopk::Options const fill{.short_rows = ktopk::ShortRows::fill};
-  double const alone =
-      microseconds(calls, [&] { ktopk::top_k(exec, keys, values, positions, fill); });
-  print("%9lld %10.1f", static_cast<long long>(k), alone);
+  auto const rows = static_cast<std::int64_t>(keys.extent(0));
+  Selected const found(rows, k), truth(rows, k);
+  int const calls = keys.size() > 1000000 && rows == 1 ? 5 : 50;
+  auto const select = [&](Keys const& from) {
+    ktopk::top_k(exec, from, truth.values, truth.positions, {.short_rows = ktopk::ShortRows::fill});
+    exec.fence();
+  };
+  double const alone = microseconds(calls, [&] { select(keys); });
+  double const of_all = microseconds_of_first(calls, [&] { select(all); });
+  print("%9lld %10.1f %10.1f", static_cast<long long>(k), of_all, alone);
+  bool is_right = true;
   for (auto const result : {Result::all, Result::owner})
     for (auto const way : {Way::candidates, Way::counts}) {
       ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec, {}, {.result = result, .way = way});
-      print(" %10.1f", microseconds(calls, [&] { plan.top_k(keys, values, positions); }));
+      print(" %10.1f",
+            microseconds(calls, [&] { plan.top_k(keys, found.values, found.positions); }));
+      if (result == Result::all && rank_of() == 0) is_right = is_right && found.same_as(truth);
     }
-  print("\n");
+  print("  %s\n", is_right ? "same" : "WRONG");
 }
 
 }  // namespace
@@ -118,22 +164,29 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   {
     Kokkos::ScopeGuard const kokkos(argc, argv);
-    std::int64_t const n = argc > 1 ? std::atoll(argv[1]) : 10'000'000;
+    std::int64_t const total = argc > 1 ? std::atoll(argv[1]) : 10'000'000;
+    std::int64_t const rows = argc > 2 ? std::atoll(argv[2]) : 1, n = total / rows;
     Exec const exec;
-    print("%s, %d threads each\n", ktopk::mpi::describe(MPI_COMM_WORLD).c_str(),
+    print("%s, %s, %d threads each\n", ktopk::mpi::describe(MPI_COMM_WORLD).c_str(), exec.name(),
           exec.concurrency());
     print_constants();
-    Keys const keys = keys_of_rank(n);
-    print("%lld floats; us:\n%9s %10s %10s %10s %10s %10s\n%9s %10s %10s %10s %10s %10s\n",
-          static_cast<long long>(n), "", "", "all", "all", "owner", "owner", "k", "one rank's",
-          "candidates", "counts", "candidates", "counts");
+    Keys const keys =
+        keys_between(rows, n, n * rank_of() / size_of(), n * (rank_of() + 1) / size_of());
+    Keys const all = rank_of() == 0 ? keys_between(rows, n, 0, n) : Keys();
+    print("%lld x %lld floats; us:\n%9s %10s %10s %10s %10s %10s %10s\n",
+          static_cast<long long>(rows), static_cast<long long>(n), "", "all keys", "", "all", "all",
+          "owner", "owner");
+    print("%9s %10s %10s %10s %10s %10s %10s\n", "k", "by one", "own keys", "candidates", "counts",
+          "candidates", "counts");
     for (std::int64_t const k : {1, 128, 2048, 32768, 1000000})
-      if (k <= n / 10) measure(exec, keys, k);
+      if (k <= n / 10 && k * rows <= 4'000'000) measure(exec, keys, all, k);
     ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec);
-    Keys const value("value", 1);
+    Kokkos::View<float*, Memory> const value("value", rows);
     double const kth = microseconds(3, [&] { plan.kth(keys, n / 2, value); });
-    double const alone = microseconds(
-        3, [&] { ktopk::kth(exec, keys, static_cast<std::int64_t>(keys.size()) / 2, value); });
+    double const alone = microseconds(3, [&] {
+      ktopk::kth(exec, keys, static_cast<std::int64_t>(keys.extent(1)) / 2, value);
+      exec.fence();
+    });
     print("kth n/2: %.1f, ktopk::kth of one rank's keys %.1f\n", kth, alone);
   }
   MPI_Finalize();

@@ -36,10 +36,10 @@ Options sorted(Options options) {
 template <class T, class Exec, class Keys>
 void expect_selection(Exec const& exec, Keys const& keys, Question<T> const& question,
                       Part const& part, Options const& options, mpi::Distribution const& where,
-                      Kokkos::View<std::int64_t*, Kokkos::HostSpace> const& wanted) {
+                      Kokkos::View<std::int64_t*, MemoryOf<Exec>> const& wanted) {
   INFO(exec.name() << ", " << describe(options) << ", " << describe(where) << ", rank " << rank()
                    << " of " << ranks());
-  RankOutputs<T> out(question.rows(), question.width);
+  RankOutputs<T, MemoryOf<Exec>> out(question.rows(), question.width);
   mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec, options, where);
   plan.top_k(keys, out.values, out.positions, per_row(wanted, out.counts));
   if (where.result == mpi::Result::root && rank() != where.root) {
@@ -48,13 +48,6 @@ void expect_selection(Exec const& exec, Keys const& keys, Question<T> const& que
   }
   expect_same(out.answer(),
               expected(question, solve(question, sorted(options)), part, options, where.result));
-}
-
-template <class T>
-Kokkos::View<std::int64_t*, Kokkos::HostSpace> wanted_of(Question<T> const& question) {
-  Kokkos::View<std::int64_t*, Kokkos::HostSpace> const wanted("test::wanted", question.rows());
-  std::copy(question.ks.begin(), question.ks.end(), wanted.data());
-  return wanted;
 }
 
 struct Size {
@@ -79,7 +72,8 @@ TEMPLATE_LIST_TEST_CASE("equal rows are selected from as by one process", "[mpi]
         auto const keys = copied_to<MemoryOf<Exec>, Kokkos::LayoutRight>(
             keys_of(question, part).first, size.rows, part.ends[0] - part.begins[0]);
         expect_selection(exec, keys, question, part, options,
-                         all[random_bits(1, seed) % all.size()], wanted_of(question));
+                         all[random_bits(1, seed) % all.size()],
+                         copied_to<MemoryOf<Exec>>(question.ks));
       }
   });
 }
@@ -105,7 +99,7 @@ TEMPLATE_LIST_TEST_CASE("ragged rows with a k each are selected from as by one p
       auto const [mine, offsets] = keys_of(question, part);
       auto const keys = ragged(copied_to<MemoryOf<Exec>>(mine), copied_to<MemoryOf<Exec>>(offsets));
       expect_selection(exec, keys, question, part, options, all[random_bits(2, seed) % all.size()],
-                       wanted_of(question));
+                       copied_to<MemoryOf<Exec>>(question.ks));
     }
   });
 }
@@ -125,8 +119,54 @@ TEST_CASE("a row is found whoever has its best, and whatever ties", "[mpi]") {
             INFO("k = " << k << ", ascending: " << ascend);
             auto const mine = copied_to<MemoryOf<Exec>, Kokkos::LayoutRight>(
                 keys_of(question, part).first, 1, part.ends[0] - part.begins[0]);
-            expect_selection(exec, mine, question, part, options, where, wanted_of(question));
+            expect_selection(exec, mine, question, part, options, where,
+                             copied_to<MemoryOf<Exec>>(question.ks));
           }
+  });
+}
+
+template <class Exec>
+void expect_instance_lists(Exec const& exec, mpi::Distribution const& where, Cut cut) {
+  namespace lists = ktopk::detail::mpi;
+  std::int64_t const n = 900, k = 60;
+  auto const question = uniform_question(filled<float>(Input::few_values, 2, n), 2, n, k);
+  Part const part = part_of(question, cut, 3, true);
+  std::int64_t const length = part.ends[0] - part.begins[0];
+  auto const keys =
+      copied_to<MemoryOf<Exec>, Kokkos::LayoutRight>(keys_of(question, part).first, 2, length);
+  lists::PlanMemory<Exec> memory;
+  using Keys = std::remove_const_t<decltype(keys)>;
+  lists::RankKeys<Exec, Keys> const mine{
+      exec, keys, lists::local_options({}), memory, {length, length}, part.begins, {n, n}, n};
+  lists::Ranks all(MPI_COMM_WORLD, where.root, where.node_size);
+  lists::RankSelection<Exec, Keys> const selection(all, mine, where);
+  for (std::vector<std::int64_t> const& limits :
+       {std::vector<std::int64_t>{k, k}, {k, 7}, {0, k}, {0, 0}}) {
+    auto const wanted = selection.run(limits);
+    auto const found = selection.run_on_instance(limits);
+    RankOutputs<float, MemoryOf<Exec>> out(2, k);
+    found.store(k, out.values, out.positions, out.counts);
+    exec.fence();
+    if (where.result == mpi::Result::root && rank() != where.root) continue;
+    auto const answer = out.answer();
+    for (std::int64_t row = 0; row < 2; ++row) {
+      REQUIRE(answer.counts[row] == wanted.count(row));
+      for (std::int64_t slot = 0; slot < k; ++slot) {
+        bool const is_there = slot < wanted.count(row);
+        std::int64_t const entry = wanted.begin(row) + slot;
+        CHECK(answer.indices[row * k + slot] == (is_there ? wanted.position(entry) : -1));
+        CHECK(same_bits(answer.values[row * k + slot],
+                        is_there ? wanted.value(entry) : wanted.order().worst()));
+      }
+    }
+  }
+}
+
+TEST_CASE("kernels merge lists as the host does", "[mpi][few]") {
+  for_each_exec([](auto const& exec) {
+    for (mpi::Distribution const& where : distributions())
+      if (where.way == mpi::Way::candidates && where.result != mpi::Result::owner)
+        for (Cut const cut : cuts) expect_instance_lists(exec, where, cut);
   });
 }
 
@@ -161,17 +201,16 @@ TEST_CASE("one row may be a View of rank 1, and outputs what top_k takes", "[mpi
   expect(true, true);
 }
 
-TEST_CASE("computed and masked keys are selected from on all ranks", "[mpi][few]") {
+template <class Exec>
+void expect_computed_keys(Exec const& exec) {
   std::int64_t const n = 1500, k = 70;
   auto const all = filled<float>(Input::normal, 1, n);
-  Kokkos::DefaultHostExecutionSpace const exec;
   std::vector<float> squares;
   for (float const x : all) squares.push_back(x * x);
   auto const question = uniform_question(squares, 1, n, k);
   Part const part = part_of(question, Cut::random, 9, true);
-  auto const keys =
-      copied_to<Kokkos::HostSpace>(keys_of(uniform_question(all, 1, n, k), part).first);
-  RankOutputs<float> out(1, k);
+  auto const keys = copied_to<MemoryOf<Exec>>(keys_of(uniform_question(all, 1, n, k), part).first);
+  RankOutputs<float, MemoryOf<Exec>> out(1, k);
   auto const row = [&](auto const& view) { return Kokkos::subview(view, 0, Kokkos::ALL); };
   mpi::top_k(MPI_COMM_WORLD, exec,
              transform(
@@ -192,6 +231,10 @@ TEST_CASE("computed and masked keys are selected from on all ranks", "[mpi][few]
   auto truth = solve(thirds, Options{});
   for (auto& position : truth.indices) position *= 3;
   expect_same(out.answer(), expected(question, truth, part, Options{}, mpi::Result::all));
+}
+
+TEST_CASE("computed and masked keys are selected from on all ranks", "[mpi][few]") {
+  for_each_exec([](auto const& exec) { expect_computed_keys(exec); });
 }
 
 TEST_CASE("a Distribution says where keys are", "[mpi][few]") {

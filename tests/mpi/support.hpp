@@ -124,10 +124,9 @@ void expect_same(Answer<T> const& answer, Answer<T> const& wanted) {
 }
 
 /// Outputs of a call, which begin as something that no call stores.
-template <class T>
+template <class T, class Memory = Kokkos::HostSpace>
 struct RankOutputs {
   static constexpr std::int64_t untouched = -77;
-  using Memory = Kokkos::HostSpace;
   Kokkos::View<T**, Memory> values;
   Kokkos::View<std::int64_t**, Memory> positions;
   Kokkos::View<std::int64_t*, Memory> counts;
@@ -140,18 +139,22 @@ struct RankOutputs {
     Kokkos::deep_copy(counts, untouched);
   }
   bool are_untouched() const {
-    for (std::size_t i = 0; i < positions.size(); ++i)
-      if (positions.data()[i] != untouched) return false;
+    auto const stored = on_host(positions);
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      if (stored.data()[i] != untouched) return false;
     return true;
   }
   Answer<T> answer() const {
     Answer<T> answer;
-    for (std::size_t row = 0; row < positions.extent(0); ++row)
-      for (std::size_t slot = 0; slot < positions.extent(1); ++slot) {
-        answer.values.push_back(values(row, slot));
-        answer.indices.push_back(positions(row, slot));
+    auto const stored = on_host(values);
+    auto const where = on_host(positions);
+    auto const used = on_host(counts);
+    for (std::size_t row = 0; row < where.extent(0); ++row)
+      for (std::size_t slot = 0; slot < where.extent(1); ++slot) {
+        answer.values.push_back(stored(row, slot));
+        answer.indices.push_back(where(row, slot));
       }
-    answer.counts.assign(counts.data(), counts.data() + counts.size());
+    answer.counts.assign(used.data(), used.data() + used.size());
     return answer;
   }
 };

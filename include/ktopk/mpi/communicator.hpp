@@ -96,38 +96,40 @@ class Communicator {
   MPI_Comm m_comm = MPI_COMM_NULL;
 };
 
-/// Messages between the ranks of a communicator, of up to 2^31 - 1 words. Ranks are counted from `first` on.
+/// Messages between the ranks of a communicator, of up to 2^31 - 1 words, which are received where `lists` has room. Ranks are
+/// counted from `first` on.
+template <class Lists>
 class Messages {
  public:
-  explicit Messages(Communicator const& comm, int first = 0)
-      : m_comm(comm.get()), m_first(first), m_size(comm.size()) {
+  Messages(Communicator const& comm, Lists& lists, int first = 0)
+      : m_comm(comm.get()), m_lists(lists), m_first(first), m_size(comm.size()) {
     m_rank = (comm.rank() - first + m_size) % m_size;
   }
 
   int rank() const { return m_rank; }
   int size() const { return m_size; }
 
-  void send(Message const& message, int to) const {
+  void send(Words const& message, int to) const {
     check(MPI_Send(message.data(), words_in(message), MPI_UINT64_T, rank_of(to), tag, m_comm),
           "MPI_Send");
   }
-  Message receive(int from) const {
+  Words receive(int from) const {
     MPI_Message announced;
     MPI_Status status;
     check(MPI_Mprobe(rank_of(from), tag, m_comm, &announced, &status), "MPI_Mprobe");
     int words = 0;
     check(MPI_Get_count(&status, MPI_UINT64_T, &words), "MPI_Get_count");
-    Message message(static_cast<std::size_t>(words));
-    check(MPI_Mrecv(message.data(), words, MPI_UINT64_T, &announced, MPI_STATUS_IGNORE),
-          "MPI_Mrecv");
-    return message;
+    auto const size = static_cast<std::size_t>(words);
+    std::uint64_t* const message = m_lists.room(size);
+    check(MPI_Mrecv(message, words, MPI_UINT64_T, &announced, MPI_STATUS_IGNORE), "MPI_Mrecv");
+    return {message, size};
   }
-  Message exchange(Message const& message, int with) const {
+  Words exchange(Words const& message, int with) const {
     MPI_Request request;
     check(MPI_Isend(message.data(), words_in(message), MPI_UINT64_T, rank_of(with), tag, m_comm,
                     &request),
           "MPI_Isend");
-    Message received = receive(with);
+    Words const received = receive(with);
     check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
     return received;
   }
@@ -136,7 +138,7 @@ class Messages {
   static constexpr int tag = 0;
 
   int rank_of(int place) const { return (place + m_first) % m_size; }
-  static int words_in(Message const& message) {
+  static int words_in(Words const& message) {
     constexpr std::size_t most = 0x7fffffff;
     if (message.size() > most)
       throw std::runtime_error("ktopk::mpi: a message of " + std::to_string(message.size()) +
@@ -145,6 +147,7 @@ class Messages {
   }
 
   MPI_Comm m_comm;
+  Lists& m_lists;
   int m_first, m_size, m_rank;
 };
 
@@ -162,14 +165,14 @@ class Ranks {
   void merge_at_all(Lists& lists) {
     divide();
     if (m_is_flat) {
-      Messages messages(m_all, m_root);
+      Messages messages(m_all, lists, m_root);
       mpi::merge_at_all(messages, lists);
       return;
     }
-    Messages in_node(m_node);
+    Messages in_node(m_node, lists);
     mpi::merge_at_first(in_node, lists);
     if (m_leaders) {
-      Messages between_nodes(m_leaders);
+      Messages between_nodes(m_leaders, lists);
       mpi::merge_at_all(between_nodes, lists);
     }
     mpi::spread_from_first(in_node, lists);
@@ -180,14 +183,14 @@ class Ranks {
   void merge_at_root(Lists& lists) {
     divide();
     if (m_is_flat) {
-      Messages messages(m_all, m_root);
+      Messages messages(m_all, lists, m_root);
       mpi::merge_at_first(messages, lists);
       return;
     }
-    Messages in_node(m_node);
+    Messages in_node(m_node, lists);
     mpi::merge_at_first(in_node, lists);
     if (m_leaders) {
-      Messages between_nodes(m_leaders);
+      Messages between_nodes(m_leaders, lists);
       mpi::merge_at_first(between_nodes, lists);
     }
   }

@@ -31,9 +31,10 @@ struct Distribution {
 
 /// What the model takes for granted: a message between nodes of a cluster, and a host's core (docs/scaling.md).
 struct Network {
-  double latency = 2e-6;            ///< seconds
-  double bytes_per_second = 5e9;    ///< of one rank
-  double seconds_per_entry = 3e-8;  ///< to list a key, sorted, or to merge one
+  double latency = 2e-6;                    ///< seconds
+  double bytes_per_second = 5e9;            ///< of one rank
+  double seconds_per_entry = 3e-8;          ///< to list a key, sorted, or to merge one
+  double device_seconds_per_entry = 3e-10;  ///< the same of candidates on a GPU
 };
 
 /// The sizes of a question to all ranks.
@@ -42,6 +43,7 @@ struct WayShape {
   std::int64_t rows = 1, k = 0;
   int key_bytes = 4;
   Result result = Result::all;
+  bool on_device = false;  ///< a GPU merges candidates, but for Result::owner
 };
 
 /// The model's seconds for a way, without the selection on each rank. See docs/scaling.md.
@@ -52,8 +54,10 @@ inline double modeled_seconds(Way way, WayShape const& shape, Network const& net
     return messages * network.latency + bytes / network.bytes_per_second;
   };
   double const list_bytes = entries * (8 + shape.key_bytes);
+  bool const by_device = shape.on_device && shape.result != Result::owner;
   if (way == Way::candidates)
-    return entries * (1 + rounds) * network.seconds_per_entry +
+    return entries * (1 + rounds) *
+               (by_device ? network.device_seconds_per_entry : network.seconds_per_entry) +
            seconds(rounds, rounds * list_bytes);
   // Three digits of 11 bits settle most rows; then the selected keys travel once.
   double const digits = 3 * rounds * 2;

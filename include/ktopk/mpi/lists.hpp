@@ -81,7 +81,13 @@ class Lists {
     return message;
   }
 
-  void assign(Message const& message) {
+  /// Where a message is received.
+  std::uint64_t* room(std::size_t words) {
+    m_room.resize(words);
+    return m_room.data();
+  }
+
+  void assign(Words const& message) {
     std::uint64_t const* from = message.data();
     from = get(from, m_ends.data(), m_ends.size() * sizeof(std::int64_t));
     auto const entries = static_cast<std::size_t>(m_ends.empty() ? 0 : m_ends.back());
@@ -91,13 +97,14 @@ class Lists {
     get(from, m_values.data(), entries * sizeof(T));
   }
 
-  void merge(Message const& message) {
+  void merge(Words const& message) {
     Lists other(m_order, m_limits);
     other.assign(message);
     Lists merged(m_order, m_limits);
     merged.m_values.reserve(m_values.size() + other.m_values.size());
     merged.m_positions.reserve(m_values.size() + other.m_values.size());
     for (std::int64_t row = 0; row < rows(); ++row) merged.append_merged(*this, other, row);
+    merged.m_room = std::move(m_room);
     *this = std::move(merged);
   }
 
@@ -139,6 +146,7 @@ class Lists {
   std::vector<std::int64_t> m_limits, m_ends;
   std::vector<T> m_values;
   std::vector<std::int64_t> m_positions;
+  Message m_room;
 };
 
 }  // namespace ktopk::detail::mpi

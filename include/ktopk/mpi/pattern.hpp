@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 // Who sends what to whom, so that all ranks' lists are merged. Neither MPI nor Kokkos is needed: a program may run the
@@ -13,13 +14,14 @@
 //     transport.receive(from)            the next message of that rank
 //     transport.exchange(message, with)  sends to and receives from one rank
 //
-//     lists.message()                    a Message
+//     lists.message()                    a Message, or Words that stay until the next one
 //     lists.merge(message)               takes in the lists of another rank
 //     lists.assign(message)              becomes those of another rank
 
 namespace ktopk::detail::mpi {
 
 using Message = std::vector<std::uint64_t>;
+using Words = std::span<std::uint64_t const>;
 
 /// Rank 0 gets all lists merged, in ceil(log2(ranks)) rounds: a binomial tree.
 template <class Transport, class Lists>

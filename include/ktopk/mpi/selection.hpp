@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,9 @@
 #include <ktopk/detail/sources.hpp>
 #include <ktopk/mpi/communicator.hpp>
 #include <ktopk/mpi/distribution.hpp>
+#include <ktopk/mpi/instance_lists.hpp>
 #include <ktopk/mpi/lists.hpp>
+#include <ktopk/mpi/staging.hpp>
 #include <ktopk/mpi/threshold.hpp>
 #include <ktopk/top_k.hpp>
 
@@ -22,15 +25,6 @@ namespace ktopk::detail::mpi {
 using ktopk::mpi::Distribution;
 using ktopk::mpi::Result;
 using ktopk::mpi::Way;
-
-/// Copies to the host what the instance's work makes of a View.
-template <class Exec, class View>
-auto brought(Exec const& exec, View const& view) {
-  auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, view);
-  Kokkos::deep_copy(exec, host, view);
-  exec.fence("ktopk::mpi: before messages");
-  return host;
-}
 
 /// The options of each rank's own selection: what a rank lacks others may have.
 inline Options local_options(Options options) {
@@ -46,6 +40,7 @@ struct RankKeys {
   Exec exec;
   Keys const& keys;
   Options options;
+  PlanMemory<Exec>& memory;
   std::vector<std::int64_t> lengths;  // of each row, on this rank
   std::vector<std::int64_t> firsts;   // global positions
   std::vector<std::int64_t> totals;   // positions of each row on all ranks
@@ -57,33 +52,47 @@ struct RankKeys {
     return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
   }
 
-  /// The `most` best keys of each row of this rank.
-  void select(std::int64_t most, Lists<T>& lists) const {
-    using Memory = typename Exec::memory_space;
-    std::int64_t const k = std::min(most, longest());
-    lists.clear();
-    if (rows() == 0 || k == 0) return;
-    auto const unset = [&](std::string const& label) {
-      return Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label);
-    };
-    Kokkos::View<T**, Kokkos::LayoutRight, Memory> const values(unset("ktopk::mpi::values"), rows(),
-                                                                k);
-    Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const positions(
-        unset("ktopk::mpi::positions"), rows(), k);
+  /// Enqueues the selection of the `most` best keys of each row of this rank, with its own positions.
+  ListedKeys<T> listed(std::int64_t most) const {
+    std::int64_t const k = std::min(most, longest()), entries = rows() * k;
+    auto const lists =
+        listed_in<T>(memory.lists.template get<std::byte>(listed_bytes<T>(entries)), rows(), k);
+    if (entries == 0) return lists;
+    auto const extent = static_cast<std::size_t>(entries);
     if constexpr (Source<Keys>::output_rank == 1)
-      top_k(exec, keys, Kokkos::subview(values, 0, Kokkos::ALL),
-            Kokkos::subview(positions, 0, Kokkos::ALL), options);
+      top_k(exec, keys, Row<T>(lists.values, extent), Row<std::int64_t>(lists.positions, extent),
+            options);
     else
-      top_k(exec, keys, values, positions, options);
-    auto const host_values = brought(exec, values);
-    auto const host_positions = brought(exec, positions);
+      top_k(exec, keys, Rows<T>(lists.values, rows(), k),
+            Rows<std::int64_t>(lists.positions, rows(), k), options);
+    return lists;
+  }
+
+  /// The same, on the host, with global positions.
+  void select(std::int64_t most, Lists<T>& lists) const {
+    lists.clear();
+    auto const best = listed(most);
+    std::int64_t const k = best.columns, entries = rows() * k;
+    if (entries == 0) return;
+    std::byte const* const host = brought(exec, reinterpret_cast<std::byte const*>(best.positions),
+                                          listed_bytes<T>(entries), memory.brought);
+    auto const* const positions = reinterpret_cast<std::int64_t const*>(host);
+    auto const* const values = reinterpret_cast<T const*>(positions + entries);
     for (std::int64_t row = 0; row < rows(); ++row) {
       std::int64_t const limit = std::min(k, lists.limit(row));
-      for (std::int64_t slot = 0; slot < limit && host_positions(row, slot) != -1; ++slot)
-        lists.append(host_values(row, slot), firsts[row] + host_positions(row, slot));
+      for (std::int64_t i = row * k; i < row * k + limit && positions[i] != -1; ++i)
+        lists.append(values[i], firsts[row] + positions[i]);
       lists.end_row(row);
     }
   }
+
+ private:
+  template <class X>
+  using Row =
+      Kokkos::View<X*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  template <class X>
+  using Rows = Kokkos::View<X**, Kokkos::LayoutRight, typename Exec::memory_space,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 };
 
 /// The selection on all ranks: the selected keys, on the ranks that get them.
@@ -94,6 +103,22 @@ class RankSelection {
  public:
   RankSelection(Ranks& ranks, RankKeys<Exec, Keys> const& mine, Distribution const& how)
       : m_ranks(ranks), m_mine(mine), m_how(how) {}
+
+  /// Whether the instance merges lists: where the host would have to copy them, it does not.
+  bool merges_on_instance(std::vector<std::int64_t> const& limits) const {
+    return !host_reads<Exec> && m_how.result != Result::owner && way(limits) == Way::candidates;
+  }
+  /// Enqueues what a GPU can do while ranks agree: its own selection, in memory of the Plan.
+  void begin(std::vector<std::int64_t> const& limits) {
+    if (merges_on_instance(limits)) m_begun = m_mine.listed(most_of(limits));
+  }
+  InstanceLists<Exec, T> run_on_instance(std::vector<std::int64_t> const& limits) const {
+    InstanceLists<Exec, T> lists(m_mine.exec, m_mine.memory, KeyOrder<T>(m_mine.options), limits,
+                                 m_mine.firsts,
+                                 m_begun ? *m_begun : m_mine.listed(most_of(limits)));
+    merge(lists);
+    return lists;
+  }
 
   /// \param limits  how many keys of each row are wanted, of which there may be fewer
   Lists<T> run(std::vector<std::int64_t> const& limits) const {
@@ -113,12 +138,12 @@ class RankSelection {
   Way way(std::vector<std::int64_t> const& limits) const {
     if (m_how.way != Way::automatic) return m_how.way;
     return ktopk::mpi::choose_way({m_ranks.all().size(), m_mine.rows(), most_of(limits),
-                                   static_cast<int>(sizeof(T)), m_how.result});
+                                   static_cast<int>(sizeof(T)), m_how.result, !host_reads<Exec>});
   }
 
   void by_candidates(Lists<T>& lists, std::vector<std::int64_t> const& limits) const {
     m_mine.select(most_of(limits), lists);
-    if (m_how.result != Result::owner) return travel(lists);
+    if (m_how.result != Result::owner) return merge(lists);
     Lists<T> best = lists;
     m_ranks.merge_at_all(best);
     lists = lists.first(common(lists, best));
@@ -151,7 +176,7 @@ class RankSelection {
       if (has_more) m_mine.select(listed = std::min(most, 4 * listed), lists);
     }
     lists = lists.first(counts);
-    if (m_how.result != Result::owner) travel(lists);
+    if (m_how.result != Result::owner) merge(lists);
   }
   /// What is to be expected of the row of which this rank has the largest part, and some more.
   std::int64_t share(std::vector<std::int64_t> const& limits) const {
@@ -171,7 +196,8 @@ class RankSelection {
     return false;
   }
 
-  void travel(Lists<T>& lists) const {
+  template <class AnyLists>
+  void merge(AnyLists& lists) const {
     if (m_how.result == Result::root)
       m_ranks.merge_at_root(lists);
     else
@@ -181,6 +207,7 @@ class RankSelection {
   Ranks& m_ranks;
   RankKeys<Exec, Keys> const& m_mine;
   Distribution const& m_how;
+  std::optional<ListedKeys<T>> m_begun;
 };
 
 }  // namespace ktopk::detail::mpi

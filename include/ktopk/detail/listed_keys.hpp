@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <Kokkos_Core.hpp>
+
+#include <ktopk/team.hpp>
+
+// Sorted lists, and the kernel that merges two of each row.
+
+namespace ktopk::detail {
+
+/// Selected keys of some rows with their positions, in the memory of an instance and row after row: `columns` of each row, best first. Slots
+/// that no key takes have the position -1, and are the last of their row.
+template <class T, class I = std::int64_t>
+struct ListedKeys {
+  std::int64_t columns = 0;
+  I* positions = nullptr;
+  T* values = nullptr;
+};
+
+/// A number of each row, often the same of all.
+struct RowNumbers {
+  std::int64_t same;
+  std::int64_t const* of_rows = nullptr;
+  KOKKOS_FUNCTION std::int64_t operator[](std::int64_t row) const {
+    return of_rows != nullptr ? of_rows[row] : same;
+  }
+};
+
+/// The positions of the second of two lists as they are.
+struct SamePositions {
+  template <class I>
+  KOKKOS_FUNCTION I operator()(I position) const {
+    return position;
+  }
+};
+
+/// Merges two lists of each row, in which no position occurs twice, by a call for each of rows * (a.columns + b.columns)
+/// entries: an entry's place is its own plus what a binary search finds in the other list.
+template <class T, class I = std::int64_t, class PlaceB = SamePositions>
+struct MergeListed {
+  ListedKeys<T, I> a, b, to;
+  RowNumbers limits;  // how many keys of each row are wanted
+  KeyOrder<T> order;
+  PlaceB place_b = {};  // makes of a position of b one beside those of a, in the same order
+  std::int64_t rows_of_b = std::numeric_limits<std::int64_t>::max();  // further ones have only a
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const columns = a.columns + b.columns, row = i / columns, slot = i % columns;
+    bool const is_of_a = slot < a.columns;
+    place(row, is_of_a ? slot : slot - a.columns, is_of_a);
+  }
+
+ private:
+  KOKKOS_FUNCTION I position_of(bool is_of_a, std::int64_t row, std::int64_t slot) const {
+    if (is_of_a) return a.positions[row * a.columns + slot];
+    if (row >= rows_of_b) return I{-1};
+    I const position = b.positions[row * b.columns + slot];
+    return position == -1 ? position : static_cast<I>(place_b(position));
+  }
+
+  /// Unused slots come last, those of a first.
+  KOKKOS_FUNCTION void place(std::int64_t row, std::int64_t slot, bool is_of_a) const {
+    ListedKeys<T, I> const &own = is_of_a ? a : b, &other = is_of_a ? b : a;
+    T const value = own.values[row * own.columns + slot];
+    I const position = position_of(is_of_a, row, slot);
+    bool const is_unused = position == -1;
+    std::int64_t low = 0, high = other.columns;
+    while (low < high) {
+      std::int64_t const middle = (low + high) / 2;
+      I const others = position_of(!is_of_a, row, middle);
+      bool is_before = is_unused && (others != -1 || !is_of_a);
+      if (!is_unused && others != -1)
+        is_before = order.is_before(order.rank(other.values[row * other.columns + middle]), others,
+                                    order.rank(value), position);
+      is_before ? low = middle + 1 : high = middle;
+    }
+    std::int64_t const out = slot + low;
+    if (out >= to.columns) return;
+    bool const is_wanted = !is_unused && out < limits[row];
+    to.positions[row * to.columns + out] = is_wanted ? position : I{-1};
+    to.values[row * to.columns + out] = is_wanted ? value : order.worst();
+  }
+};
+
+}  // namespace ktopk::detail
