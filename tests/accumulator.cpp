@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("a stream gives the same bits however it is cut and orde
   validation.close();
 }
 
-TEST_CASE("keys of a stream have any positions, and chunks fewer rows", "[accumulator]") {
+TEST_CASE("keys of a stream have positions, and chunks fewer rows", "[accumulator]") {
   Validation validation;
   for_each_exec([&]<class Exec>(Exec const& exec) {
     using Memory = MemoryOf<Exec>;

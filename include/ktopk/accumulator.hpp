@@ -9,10 +9,12 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/listed_keys.hpp>
 #include <ktopk/detail/sources.hpp>
-#include <ktopk/merge.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/top_k.hpp>
+
+#include <ktopk/impl/portable/run/launch.hpp>
 
 /// \file
 /// The k best of a stream, chunk after chunk.
@@ -21,20 +23,17 @@ namespace ktopk {
 
 namespace detail {
 
-/// Turns indices in a chunk into positions in the stream; -1 stays as it is.
-template <class Positions, class Given>
+/// Turns indices in a chunk into positions in the stream.
+template <class Given>
 struct PlaceChunk {
-  Positions positions;
   Given given;  // first position, or the position of each key
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    auto const k = static_cast<std::int64_t>(positions.extent(1));
-    auto& position = positions(i / k, i % k);
-    if (position == -1) return;
+  template <class I>
+  KOKKOS_FUNCTION I operator()(I index) const {
     if constexpr (std::is_integral_v<Given>)
-      position += given;
+      return index + given;
     else
-      position = static_cast<typename Positions::value_type>(given(position));
+      return static_cast<I>(given(index));
   }
 };
 
@@ -77,7 +76,8 @@ struct CountEntries {
 /// Its state are Views that may be copied, sent and saved: 3 * rows * k values and positions, whatever the length of the
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
-/// Cost of a chunk: that of top_k of it, and of merging 2 k entries a row. Chunks that are long beside k are worth it.
+/// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
+/// worth it.
 /// \tparam T  the key type
 /// \tparam I  std::int32_t or std::int64_t: positions
 template <class T, class I = std::int64_t, class Exec = Kokkos::DefaultExecutionSpace>
@@ -128,7 +128,8 @@ class Accumulator {
   void add(Keys const& keys, std::int64_t first_position) {
     add_at(keys, static_cast<I>(first_position));
   }
-  /// The same for keys at any positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i).
+  /// The same for keys at other positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i). They
+  /// ascend, which nobody checks.
   template <detail::KeyRows Keys, class Positions>
     requires(Kokkos::is_view_v<Positions>)
   void add(Keys const& keys, Positions const& positions) {
@@ -144,9 +145,7 @@ class Accumulator {
   void merge(Accumulator const& other) {
     detail::require_equal(name, "the number of rows", other.rows(), rows());
     detail::require_equal(name, "k", other.k(), k());
-    Kokkos::deep_copy(m_exec, chunk_values(), other.values());
-    Kokkos::deep_copy(m_exec, chunk_positions(), other.positions());
-    take_in(rows());
+    take_in(other.listed(other.m_state), rows(), detail::SamePositions{});
   }
 
   /// The state: values(row, slot), best first, and positions; -1 behind the last. They stay what they are until the next
@@ -195,27 +194,25 @@ class Accumulator {
             Kokkos::subview(positions, 0, Kokkos::ALL), m_options);
     else
       top_k(m_exec, keys, values, positions, m_options);
-    detail::launch_each("ktopk::Accumulator::place", m_exec, count * k(),
-                        detail::PlaceChunk<decltype(positions), Given>{positions, given});
-    take_in(count);
+    take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
   }
 
-  /// Merges the state of the first rows and the chunk into the next state.
-  void take_in(std::int64_t count) {
+  detail::ListedKeys<T, I> listed(int list) const {
+    return {k(), of(m_positions, list).data(), of(m_values, list).data()};
+  }
+
+  /// Merges the state and lists of the first rows into the next state.
+  template <class Place>
+  void take_in(detail::ListedKeys<T, I> const& lists, std::int64_t count, Place const& place) {
     int const next = 2 - m_state;
-    auto const lists = Kokkos::pair<int, int>(m_state / 2, m_state / 2 + 2);
-    auto const part = Kokkos::pair<std::int64_t, std::int64_t>(0, count);
-    ktopk::merge(m_exec, Kokkos::subview(m_values, lists, part, Kokkos::ALL),
-                 Kokkos::subview(m_positions, lists, part, Kokkos::ALL),
-                 first_rows(of(m_values, next), count), first_rows(of(m_positions, next), count),
-                 m_options);
-    if (count < rows()) {
-      Kokkos::pair<std::int64_t, std::int64_t> const rest(count, rows());
-      Kokkos::deep_copy(m_exec, Kokkos::subview(m_values, next, rest, Kokkos::ALL),
-                        Kokkos::subview(m_values, m_state, rest, Kokkos::ALL));
-      Kokkos::deep_copy(m_exec, Kokkos::subview(m_positions, next, rest, Kokkos::ALL),
-                        Kokkos::subview(m_positions, m_state, rest, Kokkos::ALL));
-    }
+    detail::launch_each("ktopk::Accumulator::merge", m_exec, rows() * 2 * k(),
+                        detail::MergeListed<T, I, Place>{listed(m_state),
+                                                         lists,
+                                                         listed(next),
+                                                         {k()},
+                                                         detail::KeyOrder<T>(m_options),
+                                                         place,
+                                                         count});
     m_state = next;
   }
 

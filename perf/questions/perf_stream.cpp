@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/accumulator.hpp>
+#include <ktopk/top_k.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include <Kokkos_Core.hpp>
+
+// What an Accumulator takes for a row in chunks, as a multiple of one top_k of the whole row, in the same process:
+// perf_stream [keys] [k]. Each time is the least of some.
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Keys = Kokkos::View<float*>;
+using Clock = std::chrono::steady_clock;
+
+/// Keys in no order, or such that every chunk beats the one before.
+struct Fill {
+  Keys keys;
+  bool rises;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    auto x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    keys(i) = rises ? static_cast<float>(i) : static_cast<float>(x >> 40) * 0x1p-24F;
+  }
+};
+
+template <class Call>
+double microseconds(Exec const& exec, Call const& call) {
+  double best = 1e30;
+  for (int s = 0; s < 6; ++s) {
+    auto const start = Clock::now();
+    call();
+    exec.fence();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best * 1e6;
+}
+
+void measure(std::int64_t n, std::int64_t k, bool rises) {
+  Exec const exec;
+  Keys const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "keys"), n);
+  Kokkos::parallel_for("fill",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
+                       Fill{keys, rises});
+  Keys const values("values", k);
+  Kokkos::View<std::int64_t*> const positions("positions", k);
+  double const whole = microseconds(exec, [&] { ktopk::top_k(exec, keys, values, positions); });
+  std::printf("%s keys, k = %lld, one top_k of %lld: %.1f us\n", rises ? "rising" : "random",
+              static_cast<long long>(k), static_cast<long long>(n), whole);
+  ktopk::Accumulator<float, std::int64_t, Exec> state(exec, 1, k);
+  for (std::int64_t const chunk : {std::int64_t{1} << 20, std::int64_t{1} << 24}) {
+    double const time = microseconds(exec, [&] {
+      state.clear();
+      for (std::int64_t first = 0; first < n; first += chunk)
+        state.add(Kokkos::subview(keys, Kokkos::pair<std::int64_t, std::int64_t>(
+                                            first, std::min(n, first + chunk))),
+                  first);
+    });
+    std::printf("  chunks of %9lld: %10.1f us, %.2f of one top_k\n", static_cast<long long>(chunk),
+                time, time / whole);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Kokkos::ScopeGuard const guard(argc, argv);
+  std::int64_t const n = argc > 1 ? std::stoll(argv[1]) : std::int64_t{1} << 28;
+  std::int64_t const k = argc > 2 ? std::stoll(argv[2]) : 2048;
+  for (bool const rises : {false, true}) measure(n, k, rises);
+}
