@@ -29,16 +29,28 @@ void check(cudaError_t error) {
 /// thousand keys and more; rows that a cluster holds, with small and with large k; rows that a cluster reads twice, with
 /// small k and with k so large that the blocks share the finish; more rows than clusters of a power of two serve at
 /// once; rows that the device holds, and that it reads by and by; one row for the whole device in several kernels; large
-/// k, in rows that the device holds and in others; and many rows with a warp each.
+/// k, in rows that the device holds and in others, and so large that CUB sorts; and many rows with a warp each.
 struct Size {
   std::int64_t rows, n, k;
 };
-constexpr Size sizes[] = {{300, 256, 32},       {200, 5000, 100},     {700, 5000, 100},
-                          {3, 8000, 2500},      {200, 3000, 60},      {9, 60'000, 50},
-                          {3, 60'000, 2000},    {1, 50'000, 7},       {20, 20'000, 1500},
-                          {3, 700'000, 60},     {2, 700'000, 2000},   {2, 300'000, 700},
-                          {1, 3'000'000, 100},  {1, 13'000'000, 100}, {2, 300'000, 9'000},
-                          {2, 300'000, 80'000}, {2400, 4101, 9}};
+constexpr Size sizes[] = {{300, 256, 32},
+                          {200, 5000, 100},
+                          {700, 5000, 100},
+                          {3, 8000, 2500},
+                          {200, 3000, 60},
+                          {9, 60'000, 50},
+                          {3, 60'000, 2000},
+                          {1, 50'000, 7},
+                          {20, 20'000, 1500},
+                          {3, 700'000, 60},
+                          {2, 700'000, 2000},
+                          {2, 300'000, 700},
+                          {1, 3'000'000, 100},
+                          {1, 13'000'000, 100},
+                          {2, 300'000, 9'000},
+                          {2, 300'000, 80'000},
+                          {1, 4'300'000, 2'100'000},
+                          {2400, 4101, 9}};
 
 /// A Plan with its keys and outputs, and a workspace between guards.
 template <class Layout>
@@ -339,6 +351,17 @@ TEST_CASE("a call writes to its workspace alone", "[api]") {
       touched += (host(i) != mark) + (host(guard + bytes + i) != mark);
     CHECK(touched == 0);
   });
+  validation.close();
+}
+
+TEMPLATE_TEST_CASE("lists that CUB sorts are in order, whatever the keys", "[cuda]", std::uint8_t,
+                   bfloat16, std::int32_t, float, double) {
+  constexpr std::int64_t n = 4'200'003, k = 2'097'155;
+  Validation validation;
+  for (Input input : {Input::uniform, Input::all_equal, Input::few_values, Input::ascending})
+    expect_algorithm<TestType>(Algorithm::radix, input, 1, n, k, validation);
+  if constexpr (is_float_key<TestType>)
+    expect_algorithm<TestType>(Algorithm::radix, Input::random_bits, 1, n, k, validation);
   validation.close();
 }
 

@@ -12,6 +12,7 @@
 #include "../common/block.cuh"
 #include "../common/device.hpp"
 #include "../common/key_widths.hpp"
+#include "../common/sort_long.cuh"
 #include "../common/sort_rows.cuh"
 #include "../common/stream.cuh"
 #include "../common/this_module.cuh"
@@ -93,6 +94,7 @@ struct Work {
   CompositeKey* boundary = nullptr;  // settled_composites for each group
   CompositeKey* selected = nullptr;  // only if the output is to be sorted
   CompositeKey* spare = nullptr;
+  std::byte* sorting = nullptr;  // only for CUB
 };
 
 /// The keys of a row, packed or with gaps between neighbors.
@@ -1001,6 +1003,8 @@ std::size_t lay_out(Work<Bits, CompositeKey>& w, void* workspace, Layout const& 
   w.spare = sorted && needs_merges<CompositeKey>(shape.k)
                 ? arrays.take<CompositeKey>(shape.rows * shape.k)
                 : nullptr;
+  if (sorted && is_sorted_by_cub(shape))
+    w.sorting = arrays.take<std::byte>(static_cast<std::int64_t>(sort_long_bytes(shape.k)));
   return arrays.bytes();
 }
 
@@ -1035,7 +1039,11 @@ void run(int device, int concurrency, cudaStream_t stream, StoredProblem<Bits> c
   else
     launch<select_rows<Bits, CompositeKey, false>>(device, stream, work, layout.groups);
   if (work.selected == nullptr) return;
-  sort_rows(stream, RowsToSort<Bits, CompositeKey>{problem, work.map}, work.selected, work.spare);
+  RowsToSort<Bits, CompositeKey> const rows{problem, work.map};
+  if (work.sorting != nullptr)
+    sort_long_rows(stream, rows, work.selected, work.spare, work.sorting);
+  else
+    sort_rows(stream, rows, work.selected, work.spare);
   check(cudaGetLastError(), "launch");
 }
 
