@@ -17,6 +17,7 @@ STYLE = """
 .drawing .three { fill: #2563eb; stroke: none; }
 .drawing .four { fill: #8b5cf6; stroke: none; }
 .drawing .pale { fill: var(--color-foreground-border, #ccc); stroke: none; }
+.drawing .crisp rect { shape-rendering: crispEdges; }
 .drawing .on-color { fill: #fff; font-weight: 600; }
 """
 
@@ -134,6 +135,7 @@ def kernel_map():
         width, height = 186.0, 150.0
         d.text(left, up - 8, title, "strong")
         dx, dy = width / (high - low), height / top
+        d.parts.append('<g class="crisp">')
         for column in range(2 * low, 2 * high):
             n, begin = column / 2, 0
             cells = min(column, 2 * top)
@@ -146,6 +148,7 @@ def kernel_map():
                     d.box(left + (n - low) * dx, up + height - (cell + 1) / 2 * dy, dx / 2 + 0.3,
                           (cell + 1 - begin) / 2 * dy + 0.3, kinds[at(cell)], 0)
                     begin = cell + 1
+        d.parts.append("</g>")
         for n, name in ((8, "2⁸"), (13, "2¹³") if choose is host else (12, "2¹²"), (20, "2²⁰"), (26, "2²⁶")):
             d.text(left + (n - low) * dx, up + height + 17, name, "small", "middle")
         for k, name in ((0, "1"), (7, "2⁷"), (13, "2¹³"), (20, "2²⁰")):

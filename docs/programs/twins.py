@@ -4,7 +4,8 @@ import numpy as np
 
 # [top_k]
 keys = np.array([3, -8, 5, 1, 9, -7, 5], dtype=np.float32)
-indices = np.argsort(-keys, kind="stable")[:3]    # sorts all of it; np.argpartition does not, and has no rule for ties
+# Sorts all of it; np.argpartition does not, and has no rule for ties.
+indices = np.argsort(-keys, kind="stable")[:3]
 values = keys[indices]
 # [end]
 assert values.tolist() == [9, 5, 5] and indices.tolist() == [4, 2, 6]
@@ -74,7 +75,8 @@ for chunk in ([4, 7, 1], [9, 3], [7, 8]):
 assert values.tolist() == [9, 8, 7] and positions.tolist() == [3, 6, 1]
 
 # [merge]
-values, positions = np.array([9, 7, 4, 8, 7]), np.array([3, 1, 0, 6, 5])    # the lists, one after the other
+# The lists, one after the other.
+values, positions = np.array([9, 7, 4, 8, 7]), np.array([3, 1, 0, 6, 5])
 best = np.lexsort((positions, -values))[:3]
 values, positions = values[best], positions[best]
 # [end]
