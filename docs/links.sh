@@ -10,9 +10,10 @@ pages() {
   (cd "$root" && find . -name '*.md' -not -path './build*/*' -not -path './.*/*' -printf '%P\n')
 }
 
-# The targets of [text](target) without an anchor; web addresses and anchors in the page are left out.
+# The targets of [text](target) without an anchor; web addresses, anchors in the page and code are left out.
 targets() {
-  grep -oE '\]\([^)]+\)' "$1" | sed -E 's/^\]\(([^)#]*).*/\1/' | grep -vE '^(https?:|mailto:|$)' || true
+  # shellcheck disable=SC2016 # backquotes of Markdown
+  sed '/^ *```/,/^ *```/d' "$1" | grep -oE '\]\([^)]+\)' | sed -E 's/^\]\(([^)#]*).*/\1/' | grep -vE '^(https?:|mailto:|$)' || true
 }
 
 checked=0 broken=0

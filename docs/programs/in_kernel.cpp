@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/team.hpp>
+
+#include "show.hpp"
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Team = Kokkos::TeamPolicy<Exec>;
+
+int main() {
+  Kokkos::ScopeGuard const kokkos;
+  Exec const exec;
+  int const k = 2;
+  auto const keys = matrix<float>({{4, 1, 3, 2}, {10, 40, 20, 30}});
+  Kokkos::View<float**> const values("values", 2, k);
+  Kokkos::View<int**> const indices("indices", 2, k);
+
+  // A team selects from each row.
+  int const bytes = static_cast<int>(ktopk::team_scratch_bytes<float>(k));
+  Kokkos::parallel_for(
+      Team(exec, 2, Kokkos::AUTO).set_scratch_size(0, Kokkos::PerTeam(bytes)),
+      KOKKOS_LAMBDA(Team::member_type const& member) {
+        int const r = member.league_rank();
+        ktopk::team_top_k(member, member.team_scratch(0), Kokkos::subview(keys, r, Kokkos::ALL), k,
+                          Kokkos::subview(values, r, Kokkos::ALL),
+                          Kokkos::subview(indices, r, Kokkos::ALL));
+      });
+  show("by teams", values);
+
+  // A thread selects from each row.
+  Kokkos::parallel_for(
+      Kokkos::RangePolicy(exec, 0, 2), KOKKOS_LAMBDA(int r) {
+        ktopk::thread_top_k(Kokkos::subview(keys, r, Kokkos::ALL), k, ktopk::Nothing{},
+                            Kokkos::subview(indices, r, Kokkos::ALL));
+      });
+  show("by threads", indices);
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake -DEXPECTED=FILE -P prints.cmake -- COMMAND...: whether the command succeeds and prints what the file has.
+set(command)
+set(is_command FALSE)
+foreach(i RANGE 1 ${CMAKE_ARGC})
+  if(is_command AND i LESS CMAKE_ARGC)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
+    set(is_command TRUE)
+  endif()
+endforeach()
+execute_process(COMMAND ${command} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+file(READ "${EXPECTED}" expected)
+if(NOT status STREQUAL "0")
+  message(FATAL_ERROR "${command} ended with ${status}; it printed:\n${printed}")
+elseif(NOT printed STREQUAL expected)
+  message(FATAL_ERROR "expected:\n${expected}\nprinted:\n${printed}")
+endif()

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/accumulator.hpp>
+#include <ktopk/merge.hpp>
+
+#include "show.hpp"
+
+int main() {
+  Kokkos::ScopeGuard const kokkos;
+  Kokkos::DefaultExecutionSpace const exec;
+
+  // A stream of which a chunk is there at a time: 4 7 1, then 9 3, then 7 8.
+  ktopk::Accumulator<float> best(exec, 1, 3);  // one row, k = 3
+  best.add(row<float>({4, 7, 1}), 0);          // positions 0, 1, 2
+  best.add(row<float>({9, 3}), 3);
+  best.add(row<float>({7, 8}), 5);
+  show("values", best.values());
+  show("positions", best.positions());
+
+  // Two lists that were selected elsewhere, with the positions of their keys. -1: no entry.
+  auto const lists = matrix<float>({{9, 7, 4}, {8, 7, 0}});
+  auto const places = matrix<int>({{3, 1, 0}, {6, 5, -1}});
+  Kokkos::View<float*> const values("values", 3);
+  Kokkos::View<int*> const positions("positions", 3);
+  ktopk::merge(exec, lists, places, values, positions);
+  show("merged values", values);
+  show("merged positions", positions);
+}
