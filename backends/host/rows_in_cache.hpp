@@ -118,13 +118,17 @@ struct RowsInCache {
       return problem.rows.step == 1 && select(problem.rows.pointer(row), count, k, found);
     }
     ThreadArray<Bits> const packed(problem.rows.step == 1 ? 0 : count);
-    ThreadArray<std::uint16_t> const places(k);
-    Stored<Bits> const* const from =
-        neighbors(problem.rows.pointer(row), problem.rows.step, count, packed.get());
-    Found found(sink, row, places.get());
-    select(from, count, k, found);
-    store(row, from, places.get(), k);
+    put_short(row, neighbors(problem.rows.pointer(row), problem.rows.step, count, packed.get()),
+              count, k);
     return true;
+  }
+
+  /// Puts the k > 0 best of the keys of a short row in the promised order.
+  void put_short(std::int64_t row, Stored<Bits> const* keys, int count, int k) const {
+    ThreadArray<std::uint16_t> const places(k);
+    Found found(sink, row, places.get());
+    select(keys, count, k, found);
+    store(row, keys, places.get(), k);
   }
 
  private:
