@@ -108,6 +108,14 @@ struct RowsInCache {
     host::complete_row(problem, row, k);
   }
 
+  /// The same from a copy of the row's keys.
+  void select_from(std::int64_t row, Stored<Bits> const* keys) const {
+    StoredProblem<Bits> const& problem = sink.problem;
+    auto const k = static_cast<int>(problem.selected_count(row));
+    if (k > 0) put_short(row, keys, static_cast<int>(problem.shape.n), k);
+    host::complete_row(problem, row, k);
+  }
+
   /// Puts the k > 0 best keys of a row of `count`, in any order unless the row is short. Returns false if it does not
   /// find them.
   bool put(std::int64_t row, std::int64_t length, int k) const {

@@ -13,6 +13,7 @@
 #include "../store_selected.hpp"
 #include "computed.hpp"
 #include "kept.hpp"
+#include "side_by_side.hpp"
 
 namespace ktopk::detail {
 namespace host {
@@ -171,9 +172,11 @@ void one_pass(Exec const& exec, StoredProblem<Bits> const& problem,
   Way const way = way_of(device_of(exec), shape);
   if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
-  host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
-               RowsInCache<Bits, CompositeKey>{
-                   {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+  RowsInCache<Bits, CompositeKey> const rows{
+      {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted};
+  if (problem.rows.are_neighbors() && TileSizes(device_of(exec), shape).are_worth_it())
+    return select_by_tiles(exec, rows, workspace);
+  host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows, rows);
 }
 
 template <class Exec, class Bits>
@@ -204,7 +207,7 @@ KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Sh
   switch (host::way_of(device, shape)) {
     case host::Way::in_cache: return bytes_of<host::RadixLayout>(device, shape, options);
     case host::Way::shared: return bytes_of<host::OnePassLayout>(device, shape, options);
-    default: return 0;
+    default: return host::bytes_for_tiles(device, shape);
   }
 }
 
