@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 
+#include <ktopk/config.hpp>
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
 
@@ -11,6 +12,9 @@
 #include "../portable/radix/radix.hpp"
 #include "call_rows.hpp"
 #include "run_call.hpp"
+#if KTOPK_ENABLE_HOST_TUNED
+#include "computed_on_hosts.hpp"
+#endif
 
 // Calls whose keys are computed: the library decides, and whoever includes the kernels runs them.
 
@@ -28,13 +32,27 @@ concept ComputedRows = Rows<R> && !is_stored_rows<R>;
 template <class R>
 inline constexpr bool are_magnitudes = requires { R::are_magnitudes; };
 
+/// Which kernels serve a call whose keys are computed.
+enum class ComputedBy { radix, one_pass, host_one_pass };
+
+template <class Exec>
+ComputedBy computed_by(Exec const& exec, Shape const& shape, Options const& options);
+/// \param resolved  for a shape whose keys are computed
+template <class Exec>
+ComputedBy computed_by(Resolved<Exec> const& resolved);
+
 template <class Exec, ComputedRows R>
-void run_computed(Algorithm algorithm, Exec const& exec, CallOf<R> const& call,
+void run_computed([[maybe_unused]] ComputedBy by, Exec const& exec, CallOf<R> const& call,
                   Options const& options, std::byte* buffer) {
   run_call(exec, call, buffer, [&](Problem<R> const& problem, void* workspace) {
-    if constexpr (!are_magnitudes<R>)
-      if (algorithm == Algorithm::one_pass)
+    if constexpr (!are_magnitudes<R>) {
+#if KTOPK_ENABLE_HOST_TUNED
+      if constexpr (is_host_space<Exec>)
+        if (by == ComputedBy::host_one_pass) return select_row_by_row(exec, problem, options);
+#endif
+      if (by == ComputedBy::one_pass)
         return OnePass<Generic>::run(exec, problem, options, workspace);
+    }
     Radix<Generic>::run(exec, problem, options, workspace);
   });
 }
@@ -43,17 +61,18 @@ template <class Exec, ComputedRows R>
 void select_in(Exec const& exec, CallOf<R> const& call, Options const& options, std::byte* buffer,
                std::size_t size) {
   if (call.problem.shape.rows == 0) return;
-  Served const served = served_by(exec, call.problem.shape, options);
-  check_workspace(call.function, size, served.bytes);
-  run_computed(served.algorithm, exec, call, options, buffer);
+  Shape const& shape = call.problem.shape;
+  check_workspace(call.function, size, served_by(exec, shape, options).bytes);
+  run_computed(computed_by(exec, shape, options), exec, call, options, buffer);
 }
 
 template <class Exec, ComputedRows R>
 void select_allocating(Exec const& exec, CallOf<R> const& call, Options const& options) {
   if (call.problem.shape.rows == 0) return;
-  Served const served = served_by(exec, call.problem.shape, options);
-  with_workspace(exec, check_needed(call.function, served.bytes), [&](std::byte* buffer) {
-    run_computed(served.algorithm, exec, call, options, buffer);
+  Shape const& shape = call.problem.shape;
+  std::size_t const needed = check_needed(call.function, served_by(exec, shape, options).bytes);
+  with_workspace(exec, needed, [&](std::byte* buffer) {
+    run_computed(computed_by(exec, shape, options), exec, call, options, buffer);
   });
 }
 
@@ -64,16 +83,13 @@ void select_resolved(Exec const& exec, CallOf<R> const& given, Resolved<Exec> co
   CallOf<R> call = as_planned(given, resolved.shape);
   std::int64_t& rows = call.problem.shape.rows;
   if (rows > 0 && rows == resolved.shape.rows)
-    return run_computed(resolved.options.algorithm, exec, call, resolved.options, buffer);
+    return run_computed(computed_by(resolved), exec, call, resolved.options, buffer);
   while (rows > 0) {
     CallOf<R> batch = call;
-    Served served = served_by(exec, batch.problem.shape, resolved.options);
-    if (served.bytes > resolved.bytes) {
-      batch.problem.shape.rows =
-          static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)));
-      served = served_by(exec, batch.problem.shape, resolved.options);
-    }
-    run_computed(served.algorithm, exec, batch, resolved.options, buffer);
+    Shape& shape = batch.problem.shape;
+    if (served_by(exec, shape, resolved.options).bytes > resolved.bytes)
+      shape.rows = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows)));
+    run_computed(computed_by(exec, shape, resolved.options), exec, batch, resolved.options, buffer);
     call = without_first_rows(call, batch.problem.shape.rows);
   }
 }

@@ -187,6 +187,20 @@ Served served_by(Exec const& exec, Shape const& shape, Options const& options) {
 }
 
 template <class Exec>
+ComputedBy computed_by(Kernel<Exec> const& kernel) {
+  if (kernel.algorithm != Algorithm::one_pass) return ComputedBy::radix;
+  return kernel.tuned ? ComputedBy::host_one_pass : ComputedBy::one_pass;
+}
+template <class Exec>
+ComputedBy computed_by(Exec const& exec, Shape const& shape, Options const& options) {
+  return computed_by(kernel_for(exec, asked_of(exec, shape, options, layout_of(shape))));
+}
+template <class Exec>
+ComputedBy computed_by(Resolved<Exec> const& resolved) {
+  return computed_by(*resolved.kernels[static_cast<std::size_t>(layout_of(resolved.shape))]);
+}
+
+template <class Exec>
 Explanation explain(Exec const& exec, Shape const& shape, Options const& options) {
   Explanation explanation;
   if (is_empty(shape)) return explanation;
@@ -217,6 +231,8 @@ Explanation explain(Exec const& exec, Shape const& shape, Options const& options
   template Resolved<Space> resolve(Space const&, Shape const&, Options const&); \
   template std::size_t call_bytes(Space const&, Shape const&, Options const&);  \
   template Served served_by(Space const&, Shape const&, Options const&);        \
+  template ComputedBy computed_by(Space const&, Shape const&, Options const&);  \
+  template ComputedBy computed_by(Resolved<Space> const&);                      \
   template Explanation explain(Space const&, Shape const&, Options const&);     \
   KTOPK_SELECT_BITS(Space, std::uint8_t)                                        \
   KTOPK_SELECT_BITS(Space, std::uint16_t)                                       \

@@ -110,6 +110,26 @@ TEMPLATE_LIST_TEST_CASE("every kernel of the table, on every hostile input", "[k
   validation.close();
 }
 
+TEMPLATE_LIST_TEST_CASE("short rows side by side are copied by tiles on hosts", "[kernels]",
+                        WidthTypes) {
+  Validation validation;
+  for_each_space([&]<class Exec>(Exec const& exec) {
+    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
+    auto by_tiles = ktopk::detail::kernels_of<Exec>().front();
+    by_tiles.label = "ktopk::host::one_pass::side_by_side";
+    auto const all = all_options<TestType>();
+    int next = 0;
+    for (Size const& size : {Size{150, 513, 40}, Size{9, 8192, 300}, Size{70, 33, 33}})
+      for (auto const& [input, input_name] : input_table) {
+        Options options = all[random_bits(12, next++) % all.size()];
+        options.algorithm = by_tiles.algorithm;
+        expect_kernel<TestType>(exec, by_tiles, {size.rows, size.n, size.k, side_by_side}, input,
+                                options, validation);
+      }
+  });
+  validation.close();
+}
+
 TEMPLATE_LIST_TEST_CASE("every kernel that compares magnitudes, on every hostile input",
                         "[kernels]", FloatTypes) {
   Validation validation;

@@ -108,6 +108,14 @@ struct RowsInCache {
     host::complete_row(problem, row, k);
   }
 
+  /// The same from a copy of the row's keys.
+  void select_from(std::int64_t row, Stored<Bits> const* keys) const {
+    StoredProblem<Bits> const& problem = sink.problem;
+    auto const k = static_cast<int>(problem.selected_count(row));
+    if (k > 0) put_short(row, keys, static_cast<int>(problem.shape.n), k);
+    host::complete_row(problem, row, k);
+  }
+
   /// Puts the k > 0 best keys of a row of `count`, in any order unless the row is short. Returns false if it does not
   /// find them.
   bool put(std::int64_t row, std::int64_t length, int k) const {
@@ -118,13 +126,17 @@ struct RowsInCache {
       return problem.rows.step == 1 && select(problem.rows.pointer(row), count, k, found);
     }
     ThreadArray<Bits> const packed(problem.rows.step == 1 ? 0 : count);
-    ThreadArray<std::uint16_t> const places(k);
-    Stored<Bits> const* const from =
-        neighbors(problem.rows.pointer(row), problem.rows.step, count, packed.get());
-    Found found(sink, row, places.get());
-    select(from, count, k, found);
-    store(row, from, places.get(), k);
+    put_short(row, neighbors(problem.rows.pointer(row), problem.rows.step, count, packed.get()),
+              count, k);
     return true;
+  }
+
+  /// Puts the k > 0 best of the keys of a short row in the promised order.
+  void put_short(std::int64_t row, Stored<Bits> const* keys, int count, int k) const {
+    ThreadArray<std::uint16_t> const places(k);
+    Found found(sink, row, places.get());
+    select(keys, count, k, found);
+    store(row, keys, places.get(), k);
   }
 
  private:

@@ -11,7 +11,9 @@
 
 #include "../radix/select.hpp"
 #include "../store_selected.hpp"
+#include "computed.hpp"
 #include "kept.hpp"
+#include "side_by_side.hpp"
 
 namespace ktopk::detail {
 namespace host {
@@ -170,14 +172,31 @@ void one_pass(Exec const& exec, StoredProblem<Bits> const& problem,
   Way const way = way_of(device_of(exec), shape);
   if (way == Way::in_cache) return select_in_cache(exec, problem, map, options, workspace);
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
-  host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows,
-               RowsInCache<Bits, CompositeKey>{
-                   {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted});
+  RowsInCache<Bits, CompositeKey> const rows{
+      {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted};
+  if (problem.rows.are_neighbors() && TileSizes(device_of(exec), shape).are_worth_it())
+    return select_by_tiles(exec, rows, workspace);
+  host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows, rows);
+}
+
+template <class Exec, class Bits>
+void select_computed(Exec const& exec, ComputedKeys<Bits> const& keys,
+                     StoredProblem<Bits> const& problem, Options const& options) {
+  std::int64_t const n = problem.shape.n;
+  with_composite_key_type<Bits>(n, [&](auto composite) {
+    using CompositeKey = decltype(composite);
+    auto const map = make_composite_key_map<CompositeKey>(problem.rank, n, options.ties);
+    host::launch("ktopk::host::one_pass::computed_rows", exec, problem.shape.rows,
+                 ComputedRowsInCache<Bits, CompositeKey>{
+                     {{problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted}, keys});
+  });
 }
 
 }  // namespace host
 
 KTOPK_INLINE Reason OnePass<Host>::declines(Asked const& a) {
+  if (a.shape.computed)
+    return are_short_rows(a.shape) ? nullptr : "keys that a functor makes, in long or ragged rows";
   bool const serves =
       a.shape.ragged || are_rows_in_cache(a.device, a.shape) || one_pass_serves(a.shape);
   return serves ? nullptr : "k too large a part of long rows for a threshold from a sample";
@@ -188,7 +207,7 @@ KTOPK_INLINE std::size_t OnePass<Host>::workspace_bytes(Device const& device, Sh
   switch (host::way_of(device, shape)) {
     case host::Way::in_cache: return bytes_of<host::RadixLayout>(device, shape, options);
     case host::Way::shared: return bytes_of<host::OnePassLayout>(device, shape, options);
-    default: return 0;
+    default: return host::bytes_for_tiles(device, shape);
   }
 }
 
@@ -205,5 +224,17 @@ void OnePass<Host>::run(Exec const& exec, StoredProblem<Bits> const& problem,
 #define KTOPK_HOST_ONE_PASS(Space) KTOPK_RUN_ON(OnePass<Host>, Space)
 KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_HOST_ONE_PASS)
 #undef KTOPK_HOST_ONE_PASS
+
+#define KTOPK_COMPUTED_BITS(Space, Bits)                                       \
+  template void host::select_computed(Space const&, ComputedKeys<Bits> const&, \
+                                      StoredProblem<Bits> const&, Options const&);
+#define KTOPK_COMPUTED(Space)               \
+  KTOPK_COMPUTED_BITS(Space, std::uint8_t)  \
+  KTOPK_COMPUTED_BITS(Space, std::uint16_t) \
+  KTOPK_COMPUTED_BITS(Space, std::uint32_t) \
+  KTOPK_COMPUTED_BITS(Space, std::uint64_t)
+KTOPK_INSTANTIATE_ON_HOSTS(KTOPK_COMPUTED)
+#undef KTOPK_COMPUTED
+#undef KTOPK_COMPUTED_BITS
 
 }  // namespace ktopk::detail
