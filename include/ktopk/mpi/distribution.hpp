@@ -31,10 +31,11 @@ struct Distribution {
 
 /// What the model takes for granted: a message between nodes of a cluster, and a host's core (docs/scaling.md).
 struct Network {
-  double latency = 2e-6;                    ///< seconds
-  double bytes_per_second = 5e9;            ///< of one rank
-  double seconds_per_entry = 3e-8;          ///< to list a key, sorted, or to merge one
-  double device_seconds_per_entry = 3e-10;  ///< the same of candidates on a GPU
+  double latency = 2e-6;            ///< seconds
+  double bytes_per_second = 5e9;    ///< of one rank
+  double seconds_per_entry = 3e-8;  ///< to list a key, sorted, or to merge one
+  double device_seconds_per_entry =
+      1e-9;  ///< the same of candidates on a GPU, with copies to and from the host
 };
 
 /// The sizes of a question to all ranks.
