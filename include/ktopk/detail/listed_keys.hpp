@@ -12,8 +12,8 @@
 
 namespace ktopk::detail {
 
-/// Selected keys of some rows with their positions, in the memory of an instance and row after row: `columns` of each row, best first. Slots
-/// that no key takes have the position -1, and are the last of their row.
+/// Selected keys of some rows with their positions, in the memory of an instance and row after row: `columns` of each row,
+/// best first. Slots that no key takes have the position -1, and are the last of their row.
 template <class T, class I = std::int64_t>
 struct ListedKeys {
   std::int64_t columns = 0;

@@ -96,8 +96,8 @@ class Communicator {
   MPI_Comm m_comm = MPI_COMM_NULL;
 };
 
-/// Messages between the ranks of a communicator, of up to 2^31 - 1 words, which are received where `lists` has room. Ranks are
-/// counted from `first` on.
+/// Messages between the ranks of a communicator, of up to 2^31 - 1 words, which are received in the buffer of `lists`. Ranks
+/// are counted from `first` on.
 template <class Lists>
 class Messages {
  public:
@@ -120,7 +120,7 @@ class Messages {
     int words = 0;
     check(MPI_Get_count(&status, MPI_UINT64_T, &words), "MPI_Get_count");
     auto const size = static_cast<std::size_t>(words);
-    std::uint64_t* const message = m_lists.room(size);
+    std::uint64_t* const message = m_lists.receive_buffer(size);
     check(MPI_Mrecv(message, words, MPI_UINT64_T, &announced, MPI_STATUS_IGNORE), "MPI_Mrecv");
     return {message, size};
   }

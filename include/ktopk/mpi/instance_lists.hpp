@@ -115,7 +115,7 @@ class InstanceLists {
     return {words, static_cast<std::size_t>(1 + words_of(bytes))};
   }
   /// Where a message is received. What was received before has been read then.
-  std::uint64_t* room(std::size_t words) {
+  std::uint64_t* receive_buffer(std::size_t words) {
     m_exec.fence("ktopk::mpi: before the next message");
     return m_memory.arrived.template get<std::uint64_t>(static_cast<std::int64_t>(words));
   }

@@ -82,9 +82,9 @@ class Lists {
   }
 
   /// Where a message is received.
-  std::uint64_t* room(std::size_t words) {
-    m_room.resize(words);
-    return m_room.data();
+  std::uint64_t* receive_buffer(std::size_t words) {
+    m_received.resize(words);
+    return m_received.data();
   }
 
   void assign(Words const& message) {
@@ -104,7 +104,7 @@ class Lists {
     merged.m_values.reserve(m_values.size() + other.m_values.size());
     merged.m_positions.reserve(m_values.size() + other.m_values.size());
     for (std::int64_t row = 0; row < rows(); ++row) merged.append_merged(*this, other, row);
-    merged.m_room = std::move(m_room);
+    merged.m_received = std::move(m_received);
     *this = std::move(merged);
   }
 
@@ -146,7 +146,7 @@ class Lists {
   std::vector<std::int64_t> m_limits, m_ends;
   std::vector<T> m_values;
   std::vector<std::int64_t> m_positions;
-  Message m_room;
+  Message m_received;
 };
 
 }  // namespace ktopk::detail::mpi
