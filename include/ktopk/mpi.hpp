@@ -336,7 +336,7 @@ class Plan {
     std::vector<std::int64_t> limits;
     std::optional<Mine> mine;
     std::optional<detail::RankSelection<Exec, Keys>> selection;
-    auto const agreed = detail::agree(m_ranks.all(), function, terms + 2, [&]() -> Terms {
+    auto const agreed = detail::agree(m_ranks.all(), function, terms + 3, [&]() -> Terms {
       auto const call =
           ktopk::detail::collapse<Exec>(function, keys, values, positions, per_row, m_options);
       auto const& shape = call.problem.shape;
@@ -344,6 +344,7 @@ class Plan {
       limits = limits_of(shape.rows, call.columns, per_row);
       Terms all = terms_of<Keys>(shape.rows, call.columns);
       all.push_back({"the k of rows, summed up", sum_of(limits)});
+      all.push_back({"the largest k of a row", detail::most_of(limits)});
       all.push_back(term_of<Positions>());
       mine.emplace(own_rows(function, keys));
       selection.emplace(m_ranks, *mine, m_where);

@@ -10,10 +10,10 @@
 
 #include <Kokkos_Core.hpp>
 
-// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows] [rows]. Beside each call, top_k of as
-// many keys as a rank has, in the same process: their difference is what the other ranks add; and top_k of all keys, by the
-// first rank alone, whose answer is compared bit for bit. Each time is the least of some series, of the slowest rank. The
-// constants of docs/scaling.md come first.
+// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows [rows [equal bits [k...]]]]. Beside each
+// call, top_k of as many keys as a rank has, in the same process: their difference is what the other ranks add; and top_k of
+// all keys, by the first rank alone, whose answer is compared bit for bit. Each time is the least of some series, of the
+// slowest rank. Keys are uniform, or have so many equal leading bits. The constants of docs/scaling.md come first.
 
 namespace {
 
@@ -90,21 +90,27 @@ void print_constants() {
 struct FillKeys {
   Keys keys;
   std::int64_t n, begin;
+  int equal_bits;  // leading ones, or 0 for uniform keys
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     auto const columns = static_cast<std::int64_t>(keys.extent(1));
     std::int64_t const row = i / columns, column = i % columns;
     auto x = static_cast<std::uint64_t>(row * n + begin + column + 1) * 0x9e3779b97f4a7c15ull;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    keys(row, column) = static_cast<float>(x >> 40) * 0x1p-24F;
+    keys(row, column) =
+        equal_bits == 0
+            ? static_cast<float>(x >> 40) * 0x1p-24F
+            : Kokkos::bit_cast<float>(0x3f800000u >> (32 - equal_bits) << (32 - equal_bits) |
+                                      static_cast<std::uint32_t>(x >> (32 + equal_bits)));
   }
 };
-Keys keys_between(std::int64_t rows, std::int64_t n, std::int64_t begin, std::int64_t end) {
+Keys keys_between(std::int64_t rows, std::int64_t n, std::int64_t begin, std::int64_t end,
+                  int equal_bits) {
   Keys const keys(Kokkos::view_alloc(Kokkos::WithoutInitializing, "keys"), rows, end - begin);
   Kokkos::parallel_for("fill",
                        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
                            0, static_cast<std::int64_t>(keys.size())),
-                       FillKeys{keys, n, begin});
+                       FillKeys{keys, n, begin, equal_bits});
   Kokkos::fence();
   return keys;
 }
@@ -166,19 +172,29 @@ int main(int argc, char** argv) {
     Kokkos::ScopeGuard const kokkos(argc, argv);
     std::int64_t const total = argc > 1 ? std::atoll(argv[1]) : 10'000'000;
     std::int64_t const rows = argc > 2 ? std::atoll(argv[2]) : 1, n = total / rows;
+    int const equal_bits = argc > 3 ? std::atoi(argv[3]) : 0;
+    if (equal_bits < 0 || equal_bits > 31) {
+      print("equal bits: from 0 to 31, not %d\n", equal_bits);
+      return MPI_Finalize();
+    }
+    std::vector<std::int64_t> wanted{1, 128, 2048, 32768, 1000000};
+    if (argc > 4) wanted.clear();
+    for (int i = 4; i < argc; ++i) wanted.push_back(std::atoll(argv[i]));
     Exec const exec;
     print("%s, %s, %d threads each\n", ktopk::mpi::describe(MPI_COMM_WORLD).c_str(), exec.name(),
           exec.concurrency());
     print_constants();
-    Keys const keys =
-        keys_between(rows, n, n * rank_of() / size_of(), n * (rank_of() + 1) / size_of());
-    Keys const all = rank_of() == 0 ? keys_between(rows, n, 0, n) : Keys();
-    print("%lld x %lld floats; us:\n%9s %10s %10s %10s %10s %10s %10s\n",
-          static_cast<long long>(rows), static_cast<long long>(n), "", "all keys", "", "all", "all",
-          "owner", "owner");
+    Keys const keys = keys_between(rows, n, n * rank_of() / size_of(),
+                                   n * (rank_of() + 1) / size_of(), equal_bits);
+    Keys const all = size_of() == 1   ? keys
+                     : rank_of() == 0 ? keys_between(rows, n, 0, n, equal_bits)
+                                      : Keys();
+    print("%d ranks, %lld x %lld floats, %d equal bits; us:\n%9s %10s %10s %10s %10s %10s %10s\n",
+          size_of(), static_cast<long long>(rows), static_cast<long long>(n), equal_bits, "",
+          "all keys", "", "all", "all", "owner", "owner");
     print("%9s %10s %10s %10s %10s %10s %10s\n", "k", "by one", "own keys", "candidates", "counts",
           "candidates", "counts");
-    for (std::int64_t const k : {1, 128, 2048, 32768, 1000000})
+    for (std::int64_t const k : wanted)
       if (k <= n / 10 && k * rows <= 4'000'000) measure(exec, keys, all, k);
     ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec);
     Kokkos::View<float*, Memory> const value("value", rows);

@@ -30,6 +30,17 @@ struct RowNumbers {
   }
 };
 
+/// How many of `size` items, for the first of which `holds` is true and for the others not, are the first: a binary search.
+template <class Holds>
+KOKKOS_FUNCTION std::int64_t partition_point(std::int64_t size, Holds const& holds) {
+  std::int64_t low = 0, high = size;
+  while (low < high) {
+    std::int64_t const middle = (low + high) / 2;
+    holds(middle) ? low = middle + 1 : high = middle;
+  }
+  return low;
+}
+
 /// The positions of the second of two lists as they are.
 struct SamePositions {
   template <class I>
@@ -68,17 +79,13 @@ struct MergeListed {
     T const value = own.values[row * own.columns + slot];
     I const position = position_of(is_of_a, row, slot);
     bool const is_unused = position == -1;
-    std::int64_t low = 0, high = other.columns;
-    while (low < high) {
-      std::int64_t const middle = (low + high) / 2;
-      I const others = position_of(!is_of_a, row, middle);
-      bool is_before = is_unused && (others != -1 || !is_of_a);
-      if (!is_unused && others != -1)
-        is_before = order.is_before(order.rank(other.values[row * other.columns + middle]), others,
-                                    order.rank(value), position);
-      is_before ? low = middle + 1 : high = middle;
-    }
-    std::int64_t const out = slot + low;
+    std::int64_t const before = partition_point(other.columns, [&](std::int64_t i) {
+      I const others = position_of(!is_of_a, row, i);
+      if (is_unused) return others != -1 || !is_of_a;
+      return others != -1 && order.is_before(order.rank(other.values[row * other.columns + i]),
+                                             others, order.rank(value), position);
+    });
+    std::int64_t const out = slot + before;
     if (out >= to.columns) return;
     bool const is_wanted = !is_unused && out < limits[row];
     to.positions[row * to.columns + out] = is_wanted ? position : I{-1};

@@ -161,6 +161,21 @@ class Ranks {
 
   Communicator const& all() const { return m_all; }
 
+  /// Whether merge_gathered() is faster than merge_at_all(), for messages of so many bytes.
+  bool is_gathered(std::int64_t message_bytes) {
+    divide();
+    return m_is_flat && mpi::is_gathered(m_all.size(), message_bytes);
+  }
+  /// Each rank gets the lists of all at once, and merges them.
+  template <class Lists>
+  void merge_gathered(Lists& lists) const {
+    lists.merge_gathered(m_all.size(), [&](Words const& own, std::uint64_t* all) {
+      auto const words = static_cast<int>(own.size());
+      check(MPI_Allgather(own.data(), words, MPI_UINT64_T, all, words, MPI_UINT64_T, m_all.get()),
+            "MPI_Allgather");
+    });
+  }
+
   template <class Lists>
   void merge_at_all(Lists& lists) {
     divide();

@@ -23,6 +23,14 @@ namespace ktopk::detail::mpi {
 using Message = std::vector<std::uint64_t>;
 using Words = std::span<std::uint64_t const>;
 
+/// Whether each of some ranks sends its lists to all others at once, for a GPU that merges them with one kernel: a round less
+/// saves some 25 us of copies and launches, in which 200 kB pass between processes of a host.
+constexpr bool is_gathered(int ranks, std::int64_t message_bytes) {
+  if (ranks < 3 || ranks > 16) return false;
+  auto const rounds = static_cast<std::int64_t>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+  return (ranks - 1 - rounds) * message_bytes <= (rounds - 1) * 200'000;
+}
+
 /// Rank 0 gets all lists merged, in ceil(log2(ranks)) rounds: a binomial tree.
 template <class Transport, class Lists>
 void merge_at_first(Transport& transport, Lists& lists) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,9 +47,7 @@ struct RankKeys {
 
   using T = source_key<Keys>;
   std::int64_t rows() const { return static_cast<std::int64_t>(lengths.size()); }
-  std::int64_t longest() const {
-    return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  }
+  std::int64_t longest() const { return most_of(lengths); }
 
   /// Enqueues the selection of the `most` best keys of each row of this rank, with its own positions.
   ListedKeys<T> listed(std::int64_t most) const {
@@ -110,13 +107,18 @@ class RankSelection {
   }
   /// Enqueues what a GPU can do while ranks agree: its own selection, in memory of the Plan.
   void begin(std::vector<std::int64_t> const& limits) {
-    if (merges_on_instance(limits)) m_begun = m_mine.listed(most_of(limits));
+    m_has_begun = merges_on_instance(limits);
+    if (m_has_begun) m_begun = m_mine.listed(most_of(limits));
   }
   InstanceLists<Exec, T> run_on_instance(std::vector<std::int64_t> const& limits) const {
-    InstanceLists<Exec, T> lists(m_mine.exec, m_mine.memory, KeyOrder<T>(m_mine.options), limits,
-                                 m_mine.firsts,
-                                 m_begun ? *m_begun : m_mine.listed(most_of(limits)));
-    merge(lists);
+    using Lists = InstanceLists<Exec, T>;
+    std::int64_t const most = most_of(limits);
+    bool const gathered = m_how.result == Result::all &&
+                          m_ranks.is_gathered(8 * Lists::words_in_message(m_mine.rows(), most));
+    auto const listed = m_has_begun ? m_begun : m_mine.listed(most);
+    Lists lists(m_mine.exec, m_mine.memory, KeyOrder<T>(m_mine.options), limits, m_mine.firsts,
+                listed, gathered);
+    gathered ? m_ranks.merge_gathered(lists) : merge(lists);
     return lists;
   }
 
@@ -132,9 +134,6 @@ class RankSelection {
   }
 
  private:
-  static std::int64_t most_of(std::vector<std::int64_t> const& numbers) {
-    return numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
-  }
   Way way(std::vector<std::int64_t> const& limits) const {
     if (m_how.way != Way::automatic) return m_how.way;
     return ktopk::mpi::choose_way({m_ranks.all().size(), m_mine.rows(), most_of(limits),
@@ -207,7 +206,8 @@ class RankSelection {
   Ranks& m_ranks;
   RankKeys<Exec, Keys> const& m_mine;
   Distribution const& m_how;
-  std::optional<ListedKeys<T>> m_begun;
+  bool m_has_begun = false;
+  ListedKeys<T> m_begun;
 };
 
 }  // namespace ktopk::detail::mpi
