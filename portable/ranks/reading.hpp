@@ -64,6 +64,8 @@ class RankCounters<Bits, 1> {
 template <class Bits, class Group>
 class RankFilter {
  public:
+  static constexpr bool keeps = true;
+
   KOKKOS_FUNCTION RankFilter(Group const& group, std::byte* shared, Bits* to, std::int64_t capacity,
                              Count64* filled)
       : m_lists(group, shared), m_output{{to}, filled, capacity} {}
@@ -85,6 +87,7 @@ class RankFilter {
 };
 /// Keeps nothing.
 struct NoRankFilter {
+  static constexpr bool keeps = false;
   template <class Ordered>
   KOKKOS_FUNCTION void add(Ordered const&, std::uint32_t) const {}
   KOKKOS_FUNCTION void write_fuller() const {}
@@ -127,7 +130,7 @@ struct SeenKeys {
   unsigned present = 0, reaching = 0;
 };
 
-/// Reads a range: counts digits, and filters.
+/// Reads a range: counts digits, and filters. Of a bracketed row it filters, or counts digits.
 template <int most, bool bracketed, class Bits, class Group, class KeyRow, class Ordered,
           class Filter>
 KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> const& open, int bins,
@@ -143,7 +146,7 @@ KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> cons
         if constexpr (bracketed) reaching += ordered >= low ? 1u : 0u;
         int const counter = counters.counter_of(ordered);
         if (counter < 0) return false;
-        group.fetch_add(&histogram[counter], 1u);
+        if constexpr (!(bracketed && Filter::keeps)) group.fetch_add(&histogram[counter], 1u);
         return true;
       },
       filter);

@@ -54,7 +54,6 @@ struct RankSearch {
   using Memory = RankMemory<Bits>;
   using Scratch = RankScratch<Bits>;
   static constexpr Bits greatest = std::numeric_limits<Bits>::max();
-  static constexpr std::int64_t least_sampled = 8192;
 
   R rows;
   OrderedBitsMap<Bits> rank;
@@ -90,12 +89,52 @@ struct RankSearch {
       state.open.low[0] = lowest;
       state.open.high[0] = greatest;
     }
-    int const samples = samples_of(size);
+    int const samples = samples_of(group, size);
     if (samples > 0) sample(group, row, size, samples);
     group.barrier();
     if (group.rank() == 0) {
       if (samples > 0) bracket(state, row, size, sorting(group), samples, shared(group).flag);
       lay_digits(state.open);
+    }
+    group.barrier();
+  }
+
+  /// Whether a group finds the ranks of a row faster by sorting all of it: a team does, in as many steps as a few passes
+  /// take.
+  template <class Group>
+  KOKKOS_FUNCTION bool is_sorted_whole(Group const& group, std::int64_t row) const {
+    return Scratch::has_buffer && group.size() > 1 && rows.length(row) <= Memory::most_sorted;
+  }
+  /// Finds all keys of such a row. All threads call it together.
+  template <class Group>
+  KOKKOS_FUNCTION void sort_whole(Group const& group, Row& state, std::int64_t row) const {
+    int const size = static_cast<int>(rows.length(row)), count = next_power_of_two(size);
+    unsigned* const present = &shared(group).seen.present;
+    if (group.rank() == 0) {
+      state.clear(keys);
+      *present = 0;
+      tally(Count::keys_read, size);
+    }
+    group.barrier();
+    Bits* const sorted = sorting(group);
+    auto const keys_of_row = rows.row(row);
+    each(group, 0, count, [&](std::int64_t i) {
+      bool is_there = i < size;
+      if constexpr (R::has_gaps) is_there = is_there && keys_of_row.holds(i);
+      Bits const ordered = is_there ? rank(keys_of_row[i]) : Bits{0};
+      is_there = is_there && ordered >= lowest;
+      sorted[i] = is_there ? ordered : Bits{0};  // before all keys
+      if (is_there) group.fetch_add(present, 1u);
+    });
+    sort_numbers(group, sorted, count);
+    if (group.rank() == 0) {
+      state.present = *present;
+      for (int key = 0; key < keys; ++key) {
+        std::int64_t const nth =
+            request.nth(row, first, key, static_cast<std::int64_t>(state.present));
+        state.need[key] = static_cast<Count64>(nth);
+        if (nth > 0) state.ordered[key] = sorted[count - nth];
+      }
     }
     group.barrier();
   }
@@ -111,7 +150,7 @@ struct RankSearch {
   KOKKOS_FUNCTION void count(Group const& group, Row& state, RankIntervals<Bits> const& open,
                              std::int64_t row, Range range, Add const& add) const {
     unsigned* const histogram = counters(group);
-    int const used = open.count * Scratch::bins_of(open.count);
+    int const used = only_filters(state) ? 0 : open.count * Scratch::bins_of(open.count);
     Range piece{range.begin, range.begin};
     do {
       bool const is_last = range.end - piece.begin <= scratch.most_counted;
@@ -137,16 +176,20 @@ struct RankSearch {
   KOKKOS_FUNCTION void conclude(Group const& group, Row& state, std::int64_t row,
                                 Of const& of) const {
     Shared& memory = shared(group);
-    bool const first_pass = is_first(state);
+    bool const first_pass = is_first(state), has_digits = !only_filters(state);
     bool const few = state.filters && state.filled <= Memory::most_sorted;
     group.barrier();
     if (few && !first_pass) return finish(group, state);
     if (first_pass) {
-      count_bracket(group, state.open, memory, of);
-      if (group.rank() == 0) number(state, memory, row);
+      if (has_digits) count_bracket(group, state.open, memory, of);
+      if (group.rank() == 0) {
+        if (!has_digits) memory.inside = state.filled;
+        memory.flag = number(state, memory, row) && few && is_all_in_buffer(state);
+      }
       group.barrier();
+      if (memory.flag != 0) return finish(group, state);
     }
-    for (int i = 0; i < state.open.count; ++i) choose(group, state, memory, i, of);
+    for (int i = 0; has_digits && i < state.open.count; ++i) choose(group, state, memory, i, of);
     group.barrier();
     if (group.rank() == 0) keep(state, memory);
     group.barrier();
@@ -172,6 +215,12 @@ struct RankSearch {
     Kokkos::atomic_add(&state.reaching, Count64{seen.reaching});
   }
 
+  KOKKOS_FUNCTION static int next_power_of_two(int count) {
+    int power = 1;
+    while (power < count) power *= 2;
+    return power;
+  }
+
   template <class Group>
   KOKKOS_FUNCTION static Bits* sorting(Group const& group) {
     return group.template shared<Bits>(Memory::held_begin);
@@ -183,18 +232,30 @@ struct RankSearch {
   KOKKOS_FUNCTION static bool is_first(Row const& state) {
     return state.need[0] == 0 && !state.found[0];
   }
+  /// Whether the pass moves the keys of a bracket to the buffer, and counts no digits: of so many keys that costs more than to
+  /// read them again.
+  KOKKOS_FUNCTION static bool only_filters(Row const& state) {
+    return state.open.bracketed && state.filters;
+  }
+  KOKKOS_FUNCTION static bool is_all_in_buffer(Row const& state) {
+    Range const to = part_of_buffer(state, filled_side(state));
+    return state.filled <= static_cast<Count64>(to.end - to.begin);
+  }
 
   // ---- the beginning of a row
 
-  KOKKOS_FUNCTION static int samples_of(std::int64_t size) {
-    if (!Scratch::has_buffer || size < least_sampled) return 0;
+  /// A team sorts a sample in the time of a short pass; a single thread in that of many keys.
+  template <class Group>
+  KOKKOS_FUNCTION static int samples_of(Group const& group, std::int64_t size) {
+    bool const is_team = group.size() > 1;
+    if (!Scratch::has_buffer || size < (is_team ? Memory::most_sorted : 8192)) return 0;
     int samples = Memory::most_sorted;
-    while (samples > size / 256) samples /= 2;
+    while (samples > size / (is_team ? 16 : 256)) samples /= 2;
     return samples;
   }
 
   KOKKOS_FUNCTION Range buffer_range(std::int64_t row, std::int64_t size) const {
-    std::int64_t const share = size / Scratch::buffer_share;
+    std::int64_t const share = size / scratch.buffer_share;
     std::int64_t begin = row * share;
     if (scratch.claimed != nullptr)
       begin = static_cast<std::int64_t>(
@@ -313,8 +374,11 @@ struct RankSearch {
     group.barrier();
   }
 
-  /// Says which keys are wanted, now that the row's keys are counted, and in which interval each lies. By one thread.
-  KOKKOS_FUNCTION void number(Row& state, Shared& memory, std::int64_t row) const {
+  /// Says which keys are wanted, now that the row's keys are counted, and in which interval each lies; returns whether a
+  /// bracket has all of them. By one thread.
+  KOKKOS_FUNCTION bool number(Row& state, Shared& memory, std::int64_t row) const {
+    bool are_inside = state.open.bracketed;
+    state.left[0] = memory.inside;
     for (int key = 0; key < keys; ++key) {
       std::int64_t const nth =
           request.nth(row, first, key, static_cast<std::int64_t>(state.present));
@@ -322,7 +386,9 @@ struct RankSearch {
       state.found[key] = nth == 0;
       state.interval[key] = 0;
       if (state.open.bracketed && nth != 0) locate(state, memory, key);
+      are_inside = are_inside && state.interval[key] == 0;
     }
+    return are_inside;
   }
 
   /// Whether a key lies in the bracket, or above or below it: then interval[key] is -1.
@@ -330,18 +396,20 @@ struct RankSearch {
     Bits const low = state.open.low[0], high = state.open.high[0];
     Count64 const nth = state.need[key], above = state.reaching - memory.inside;
     if (nth <= above) {
+      state.interval[key] = -1;
       lie(state, memory, key, {static_cast<Bits>(high + 1), greatest}, 0, above);
     } else if (nth > state.reaching) {
+      state.interval[key] = -1;
       lie(state, memory, key, {lowest, static_cast<Bits>(low - 1)}, state.reaching, state.present);
     } else {
       state.interval[key] = 0;
+      lie(state, memory, key, {low, high}, above, state.reaching);
       state.need[key] = nth - above;
     }
   }
   /// \param better, reaching  keys above an interval, and those that are not below it
-  KOKKOS_FUNCTION static void lie(Row& state, Shared& memory, int key, Bounds<Bits> interval,
+  KOKKOS_FUNCTION static void lie(Row const& state, Shared& memory, int key, Bounds<Bits> interval,
                                   Count64 better, Count64 reaching) {
-    state.interval[key] = -1;
     memory.low[key] = interval.least;
     memory.high[key] = interval.most;
     memory.left[key] = reaching - better;
@@ -451,8 +519,7 @@ struct RankSearch {
     int const side = filled_side(state), filled = static_cast<int>(state.filled);
     Bits const* const from = scratch.buffers[side] + part_of_buffer(state, side).begin;
     Bits* const sorted = sorting(group);
-    int count = 1;
-    while (count < filled) count *= 2;
+    int const count = next_power_of_two(filled);
     each(group, 0, count, [&](std::int64_t i) { sorted[i] = i < filled ? from[i] : greatest; });
     sort_numbers(group, sorted, count);
     if (group.rank() == 0) {
