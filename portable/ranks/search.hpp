@@ -108,7 +108,7 @@ struct RankSearch {
   /// Finds all keys of such a row. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION void sort_whole(Group const& group, Row& state, std::int64_t row) const {
-    int const size = static_cast<int>(rows.length(row)), count = next_power_of_two(size);
+    int const size = static_cast<int>(rows.length(row)), count = power_of_two_from(size);
     unsigned* const present = &shared(group).seen.present;
     if (group.rank() == 0) {
       state.clear(keys);
@@ -213,12 +213,6 @@ struct RankSearch {
     if (group.rank() != 0 || !is_first(state)) return;
     Kokkos::atomic_add(&state.present, Count64{seen.present});
     Kokkos::atomic_add(&state.reaching, Count64{seen.reaching});
-  }
-
-  KOKKOS_FUNCTION static int next_power_of_two(int count) {
-    int power = 1;
-    while (power < count) power *= 2;
-    return power;
   }
 
   template <class Group>
@@ -519,7 +513,7 @@ struct RankSearch {
     int const side = filled_side(state), filled = static_cast<int>(state.filled);
     Bits const* const from = scratch.buffers[side] + part_of_buffer(state, side).begin;
     Bits* const sorted = sorting(group);
-    int const count = next_power_of_two(filled);
+    int const count = power_of_two_from(filled);
     each(group, 0, count, [&](std::int64_t i) { sorted[i] = i < filled ? from[i] : greatest; });
     sort_numbers(group, sorted, count);
     if (group.rank() == 0) {
