@@ -21,9 +21,7 @@ struct RankRowsKernel {
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index();
     auto& state = search.shared(group).row;
-    if (search.is_sorted_whole(group, row)) {
-      search.sort_whole(group, state, row);
-    } else {
+    if (!found_held(group, state, row)) {
       search.begin(group, state, row);
       for (int pass = 0; pass < search.scratch.most_passes() && !state.done; ++pass)
         search.scratch.is_long ? pass_of_long_row(group, state, row) : pass_over(group, state, row);
@@ -34,6 +32,15 @@ struct RankRowsKernel {
  private:
   using State = RankRow<typename R::Bits>;
 
+  template <class Group>
+  KOKKOS_FUNCTION bool found_held(Group const& group, State& state, std::int64_t row) const {
+    if constexpr (!Group::is_host && RankSearch<R>::can_hold) {
+      if (!search.is_held(row)) return false;
+      search.find_held(group, state, row);
+      return true;
+    }
+    return false;
+  }
   template <class Group>
   KOKKOS_FUNCTION void pass_over(Group const& group, State& state, std::int64_t row) const {
     search.count(group, state, state.open, row, {0, search.size_of(state, row)},

@@ -9,6 +9,7 @@
 
 #include <ktopk/core/counters.hpp>
 #include <ktopk/core/radix_digits.hpp>
+#include <ktopk/core/unrolled.hpp>
 
 #include "ranks.hpp"
 #include "reading.hpp"
@@ -99,42 +100,29 @@ struct RankSearch {
     group.barrier();
   }
 
-  /// Whether a group finds the ranks of a row faster by sorting all of it: a team does, in as many steps as a few passes
-  /// take.
-  template <class Group>
-  KOKKOS_FUNCTION bool is_sorted_whole(Group const& group, std::int64_t row) const {
-    return Scratch::has_buffer && group.size() > 1 && rows.length(row) <= Memory::most_sorted;
+  /// Whether teams may hold rows in their memory, in which they find ranks in less time than a pass takes. Narrow keys have
+  /// few passes.
+  static constexpr bool can_hold = Scratch::has_buffer;
+  KOKKOS_FUNCTION bool is_held(std::int64_t row) const {
+    return rows.length(row) <= Memory::most_sorted;
   }
   /// Finds all keys of such a row. All threads call it together.
   template <class Group>
-  KOKKOS_FUNCTION void sort_whole(Group const& group, Row& state, std::int64_t row) const {
-    int const size = static_cast<int>(rows.length(row)), count = power_of_two_from(size);
-    unsigned* const present = &shared(group).seen.present;
-    if (group.rank() == 0) {
-      state.clear(keys);
-      *present = 0;
-      tally(Count::keys_read, size);
-    }
-    group.barrier();
-    Bits* const sorted = sorting(group);
-    auto const keys_of_row = rows.row(row);
-    each(group, 0, count, [&](std::int64_t i) {
-      bool is_there = i < size;
-      if constexpr (R::has_gaps) is_there = is_there && keys_of_row.holds(i);
-      Bits const ordered = is_there ? rank(keys_of_row[i]) : Bits{0};
-      is_there = is_there && ordered >= lowest;
-      sorted[i] = is_there ? ordered : Bits{0};  // before all keys
-      if (is_there) group.fetch_add(present, 1u);
-    });
-    sort_numbers(group, sorted, count);
-    if (group.rank() == 0) {
-      state.present = *present;
-      for (int key = 0; key < keys; ++key) {
-        std::int64_t const nth =
-            request.nth(row, first, key, static_cast<std::int64_t>(state.present));
-        state.need[key] = static_cast<Count64>(nth);
-        if (nth > 0) state.ordered[key] = sorted[count - nth];
-      }
+  KOKKOS_FUNCTION void find_held(Group const& group, Row& state, std::int64_t row) const {
+    int const size = static_cast<int>(rows.length(row));
+    int const places = power_of_two_from(size);
+    bool const sorts = keys > most_bisected;
+    hold(group, state, row, size, places);
+    if (sorts) sort_numbers(group, sorting(group), places);
+    auto const present = static_cast<std::int64_t>(state.present);
+    for (int key = 0; key < keys; ++key) {
+      std::int64_t const nth = request.nth(row, first, key, present);
+      Bits ordered = 0;
+      if (nth > 0)
+        ordered = sorts ? sorting(group)[places - nth] : bisected(group, size, nth, present);
+      if (group.rank() != 0) continue;
+      state.need[key] = static_cast<Count64>(nth);
+      state.ordered[key] = ordered;
     }
     group.barrier();
   }
@@ -203,6 +191,85 @@ struct RankSearch {
   }
 
  private:
+  /// Bisection counts all keys some twenty times for each; a network has more steps, whatever is asked.
+  static constexpr int most_bisected = 8;
+
+  /// Puts the ordered bits of a row in the memory of the group, and zeros for what is no key.
+  template <class Group>
+  KOKKOS_FUNCTION void hold(Group const& group, Row& state, std::int64_t row, int size,
+                            int places) const {
+    unsigned* const present = &shared(group).seen.present;
+    if (group.rank() == 0) {
+      state.clear(keys);
+      *present = 0;
+      tally(Count::keys_read, size);
+    }
+    group.barrier();
+    auto const keys_of_row = rows.row(row);
+    unsigned there = 0;
+    each(group, 0, places, [&](std::int64_t i) {
+      bool is_there = i < size;
+      if constexpr (R::has_gaps) is_there = is_there && keys_of_row.holds(i);
+      Bits const ordered = is_there ? rank(keys_of_row[i]) : Bits{0};
+      is_there = is_there && ordered >= lowest;
+      sorting(group)[i] = is_there ? ordered : Bits{0};
+      there += is_there ? 1u : 0u;
+    });
+    if (there != 0) group.fetch_add(present, there);
+    group.barrier();
+    if (group.rank() == 0) state.present = *present;
+    group.barrier();
+  }
+
+  /// The nth best of the keys that the group holds: halves an interval of ordered bits, until one key is in it.
+  template <class Group>
+  KOKKOS_FUNCTION Bits bisected(Group const& group, int size, std::int64_t nth,
+                                std::int64_t present) const {
+    constexpr int steps = std::numeric_limits<Bits>::digits, spread = 16;
+    Bits const* const held = sorting(group);
+    unsigned* const sums = counters(group);  // of three steps in turns, each spread out
+    each(group, 0, 3 * spread, [&](std::int64_t i) { sums[i] = 0; });
+    group.barrier();
+    Bits low = 0, high = greatest;
+    std::int64_t reaching = present, above = 0;
+    for (int step = 0; step < steps && low < high && reaching - above > 1; ++step) {
+      auto const middle = static_cast<Bits>(low + (high - low) / 2 + 1);
+      unsigned own = 0;
+      each(group, 0, size, [&](std::int64_t i) { own += held[i] >= middle ? 1u : 0u; });
+      unsigned* const of_step = sums + step % 3 * spread;
+      if (own != 0) group.fetch_add(&of_step[group.rank() % spread], own);
+      group.barrier();
+      std::int64_t count = 0;
+      unrolled<spread>([&](auto i) { count += of_step[i]; });
+      each(group, 0, spread, [&](std::int64_t i) { sums[(step + 2) % 3 * spread + i] = 0; });
+      if (count >= nth) {
+        low = middle;
+        reaching = count;
+      } else {
+        high = static_cast<Bits>(middle - 1);
+        above = count;
+      }
+    }
+    return only_key(group, held, size, low, high);
+  }
+  /// The greatest key of an interval.
+  template <class Group>
+  KOKKOS_FUNCTION Bits only_key(Group const& group, Bits const* held, int size, Bits low,
+                                Bits high) const {
+    Bits* const found = &shared(group).low[0];
+    group.barrier();
+    if (group.rank() == 0) *found = low;
+    group.barrier();
+    if (low < high)
+      each(group, 0, size, [&](std::int64_t i) {
+        if (held[i] > low && held[i] <= high) Kokkos::atomic_max(found, held[i]);
+      });
+    group.barrier();
+    Bits const key = *found;
+    group.barrier();
+    return key;
+  }
+
   /// Adds what the threads saw in the first pass to the counts of the row. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION static void add_seen(Group const& group, Row& state, SeenKeys const& own) {
