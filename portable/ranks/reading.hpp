@@ -64,8 +64,6 @@ class RankCounters<Bits, 1> {
 template <class Bits, class Group>
 class RankFilter {
  public:
-  static constexpr bool keeps = true;
-
   KOKKOS_FUNCTION RankFilter(Group const& group, std::byte* shared, Bits* to, std::int64_t capacity,
                              Count64* filled)
       : m_lists(group, shared), m_output{{to}, filled, capacity} {}
@@ -87,7 +85,6 @@ class RankFilter {
 };
 /// Keeps nothing.
 struct NoRankFilter {
-  static constexpr bool keeps = false;
   template <class Ordered>
   KOKKOS_FUNCTION void add(Ordered const&, std::uint32_t) const {}
   KOKKOS_FUNCTION void write_fuller() const {}
@@ -130,8 +127,11 @@ struct SeenKeys {
   unsigned present = 0, reaching = 0;
 };
 
-/// Reads a range: counts digits, and filters. Of a bracketed row it filters, or counts digits.
-template <int most, bool bracketed, class Bits, class Group, class KeyRow, class Ordered,
+/// What a pass counts: of a bracketed row the keys that reach the bracket, too, or these alone.
+enum class Counts { digits, digits_and_reaching, reaching };
+
+/// Reads a range: counts, and filters.
+template <int most, Counts counted, class Bits, class Group, class KeyRow, class Ordered,
           class Filter>
 KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> const& open, int bins,
                                     KeyRow const& row, Range range, Bits lowest,
@@ -143,10 +143,10 @@ KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> cons
   unsigned const there = for_each_ordered(
       group, row, range, lowest, ordered_of,
       [&](Bits ordered) {
-        if constexpr (bracketed) reaching += ordered >= low ? 1u : 0u;
+        if constexpr (counted != Counts::digits) reaching += ordered >= low ? 1u : 0u;
         int const counter = counters.counter_of(ordered);
         if (counter < 0) return false;
-        if constexpr (!(bracketed && Filter::keeps)) group.fetch_add(&histogram[counter], 1u);
+        if constexpr (counted != Counts::reaching) group.fetch_add(&histogram[counter], 1u);
         return true;
       },
       filter);

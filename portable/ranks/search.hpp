@@ -138,7 +138,7 @@ struct RankSearch {
   KOKKOS_FUNCTION void count(Group const& group, Row& state, RankIntervals<Bits> const& open,
                              std::int64_t row, Range range, Add const& add) const {
     unsigned* const histogram = counters(group);
-    int const used = only_filters(state) ? 0 : open.count * Scratch::bins_of(open.count);
+    int const used = state.only_filters ? 0 : open.count * Scratch::bins_of(open.count);
     Range piece{range.begin, range.begin};
     do {
       bool const is_last = range.end - piece.begin <= scratch.most_counted;
@@ -164,7 +164,7 @@ struct RankSearch {
   KOKKOS_FUNCTION void conclude(Group const& group, Row& state, std::int64_t row,
                                 Of const& of) const {
     Shared& memory = shared(group);
-    bool const first_pass = is_first(state), has_digits = !only_filters(state);
+    bool const first_pass = is_first(state), has_digits = !state.only_filters;
     bool const few = state.filters && state.filled <= Memory::most_sorted;
     group.barrier();
     if (few && !first_pass) return finish(group, state);
@@ -293,11 +293,6 @@ struct RankSearch {
   KOKKOS_FUNCTION static bool is_first(Row const& state) {
     return state.need[0] == 0 && !state.found[0];
   }
-  /// Whether the pass moves the keys of a bracket to the buffer, and counts no digits: of so many keys that costs more than to
-  /// read them again.
-  KOKKOS_FUNCTION static bool only_filters(Row const& state) {
-    return state.open.bracketed && state.filters;
-  }
   KOKKOS_FUNCTION static bool is_all_in_buffer(Row const& state) {
     Range const to = part_of_buffer(state, filled_side(state));
     return state.filled <= static_cast<Count64>(to.end - to.begin);
@@ -378,6 +373,7 @@ struct RankSearch {
     double const inside = static_cast<double>(most - least) / there;
     auto const room = static_cast<double>(state.buffer.end - state.buffer.begin);
     state.filters = inside * static_cast<double>(present) < 0.8 * room;
+    state.only_filters = state.filters && size >= scratch.least_only_filtered;
   }
 
   // ---- a pass
@@ -409,16 +405,20 @@ struct RankSearch {
       Bits const* const held =
           scratch.buffers[state.side] + part_of_buffer(state, state.side).begin;
       StoredRow<Bits> const buffered{reinterpret_cast<Stored<Bits> const*>(held), 1};
-      return read_ranks<most, false>(
+      return read_ranks<most, Counts::digits>(
           group, open, bins, buffered, range, Bits{0}, [](Bits bits) { return bits; }, filter,
           histogram);
     }
     if constexpr (most == 1)
       if (open.bracketed)
-        return read_ranks<1, true>(group, open, bins, rows.row(row), range, lowest, ordered_of,
-                                   filter, histogram);
-    return read_ranks<most, false>(group, open, bins, rows.row(row), range, lowest, ordered_of,
-                                   filter, histogram);
+        return state.only_filters
+                   ? read_ranks<1, Counts::reaching>(group, open, bins, rows.row(row), range,
+                                                     lowest, ordered_of, filter, histogram)
+                   : read_ranks<1, Counts::digits_and_reaching>(group, open, bins, rows.row(row),
+                                                                range, lowest, ordered_of, filter,
+                                                                histogram);
+    return read_ranks<most, Counts::digits>(group, open, bins, rows.row(row), range, lowest,
+                                            ordered_of, filter, histogram);
   }
 
   // ---- the end of a pass
@@ -542,6 +542,7 @@ struct RankSearch {
     lay_digits(state.open);
     switch_buffers(state, missed);
     state.filters = is_worth_filtering(state, all_left);
+    state.only_filters = false;
   }
 
   /// Adds an interval, unless it is there.
