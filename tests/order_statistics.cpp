@@ -2,6 +2,7 @@
 #include <ktopk/computed.hpp>
 #include <ktopk/core/positions.hpp>
 #include <ktopk/core/testing.hpp>
+#include <ktopk/impl/portable/ranks/ranks.hpp>
 #include <ktopk/order_statistics.hpp>
 #include <ktopk/reaching.hpp>
 
@@ -17,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "portable/ranks/ranks.hpp"
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
