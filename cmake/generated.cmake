@@ -19,6 +19,10 @@ number_of_version("${Kokkos_VERSION}" KTOPK_CONFIG_KOKKOS_VERSION)
 number_of_version(${KTOPK_OLDEST_KOKKOS} KTOPK_CONFIG_OLDEST_KOKKOS)
 
 set(KTOPK_CONFIG_COMMIT "unknown")
+set(archived "$Format:%H$") # in an archive of git, its commit
+if(archived MATCHES "^[0-9a-f]+$")
+  string(SUBSTRING ${archived} 0 12 KTOPK_CONFIG_COMMIT)
+endif()
 find_package(Git QUIET)
 if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --dirty --abbrev=12 --exclude=*
