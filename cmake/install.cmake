@@ -33,3 +33,14 @@ configure_package_config_file(cmake/ktopkConfig.cmake.in ktopkConfig.cmake INSTA
 write_basic_package_version_file(ktopkConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/ktopkConfig.cmake" "${PROJECT_BINARY_DIR}/ktopkConfigVersion.cmake" DESTINATION ${package})
 install(EXPORT ktopkTargets NAMESPACE ktopk:: DESTINATION ${package})
+
+# Laid out as in the checkout, so that links between pages hold.
+set(pages ${CMAKE_INSTALL_DATAROOTDIR}/doc/ktopk)
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff DESTINATION ${pages})
+install(DIRECTORY docs DESTINATION ${pages} FILES_MATCHING
+  PATTERN "*.md" PATTERN "*.svg" PATTERN "programs/*.txt" PATTERN "programs/*.[ch]pp"
+  PATTERN "CMakeLists.txt" EXCLUDE PATTERN "requirements.txt" EXCLUDE PATTERN site EXCLUDE)
+foreach(page IN ITEMS perf/README.md perf/results/README.md perf/results/compare/report.md tests/fuzz/README.md)
+  cmake_path(GET page PARENT_PATH folder)
+  install(FILES ${page} DESTINATION ${pages}/${folder})
+endforeach()

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # How ./dev comes by a Kokkos for a preset: an installed one, or one built in the user's cache folder.
 
-oldest_kokkos=4.5.0
+oldest_kokkos=4.5.01
 our_kokkos=4.7.00
 
 devices_of() {

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Finds Kokkos, learns its devices, and enables the language that its code is compiled in.
 
+set(KTOPK_OLDEST_KOKKOS 4.5.01)
 if(NOT TARGET Kokkos::kokkos)
-  find_package(Kokkos 4.5 QUIET)
+  find_package(Kokkos ${KTOPK_OLDEST_KOKKOS} QUIET)
   if(NOT Kokkos_FOUND)
-    message(FATAL_ERROR "ktopk needs Kokkos 4.5 or newer and found none (${Kokkos_CONSIDERED_VERSIONS} seen). "
+    message(FATAL_ERROR "ktopk needs Kokkos ${KTOPK_OLDEST_KOKKOS} or newer and found none (${Kokkos_CONSIDERED_VERSIONS} seen). "
       "Set Kokkos_ROOT to where it is installed, or let ./dev setup build it.")
   endif()
 endif()

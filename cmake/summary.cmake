@@ -37,4 +37,5 @@ message(STATUS "ktopk ${PROJECT_VERSION} (${KTOPK_CONFIG_COMMIT})
      devices      ${KTOPK_CONFIG_DEVICES}, compiled as ${KTOPK_KOKKOS_LANGUAGE}
      algorithms   ${algorithms}
      tuned        ${tuned}
-     also built   ${parts}")
+     also built   ${parts}
+     installs     ${KTOPK_INSTALL}")

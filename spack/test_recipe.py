@@ -6,10 +6,14 @@ Spack itself is not needed: the stubs record the directives and answer for one c
 """
 
 import itertools
+import hashlib
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
 import urllib.parse
@@ -182,6 +186,18 @@ def load_recipe():
     recipe.directives = directives
     recipe.programs = namespace
     return recipe
+
+
+def git(*arguments, folder=ROOT):
+    """What git prints; nothing where there is no git or no checkout."""
+    try:
+        return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return ""
+
+
+def sum_of(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def all_specs():
@@ -360,6 +376,14 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(url.scheme, "file")
         self.assertEqual(pathlib.Path(urllib.parse.unquote(url.path)), ROOT)
 
+    def test_the_sum_of_a_release_is_that_of_its_archive(self):
+        """Where the checkout has its tag; the archives of others cannot be made here."""
+        for (version, *_), keywords in self.recipe.directives.of("version"):
+            if "sha256" in keywords and git("tag", "--list", f"v{version}"):
+                subprocess.run([ROOT / "packaging" / "archive.sh", version], check=True, capture_output=True)
+                archive = urllib.parse.urlsplit(self.recipe(Spec([])).url_for_version(version)).path
+                self.assertEqual(sum_of(pathlib.Path(urllib.parse.unquote(archive))), keywords["sha256"], version)
+
     # the stand-alone test
 
     def test_the_application_of_the_stand_alone_test_is_in_the_tree(self):
@@ -412,6 +436,40 @@ class RecipeTest(unittest.TestCase):
         self.assertTrue((ROOT / "include" / "ktopk" / "ktopk.hpp").is_file())
         self.assertIn("include/ktopk/ktopk.hpp", self.recipe.sanity_check_is_file)
         self.assertIn("bin/ktopk", self.recipe.sanity_check_is_file)
+
+
+@unittest.skipUnless(shutil.which("git"), "there is no git here")
+class ArchiveTest(unittest.TestCase):
+    """packaging/archive.sh in a checkout of one file, with the tag v9.8.7."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.checkout = pathlib.Path(folder.name)
+        (self.checkout / "packaging").mkdir()
+        shutil.copy2(ROOT / "packaging" / "archive.sh", self.checkout / "packaging")
+        (self.checkout / "CMakeLists.txt").write_text("project(ktopk VERSION 9.8.7 LANGUAGES CXX)\n")
+        git("init", folder=self.checkout)
+        git("add", ".", folder=self.checkout)
+        git("-c", "user.name=a test", "-c", "user.email=a@test", "commit", "-m", "A release", folder=self.checkout)
+        git("tag", "v9.8.7", folder=self.checkout)
+
+    def archive(self, version):
+        return subprocess.run([self.checkout / "packaging" / "archive.sh", version], capture_output=True, text=True)
+
+    def test_the_sum_is_printed_and_always_the_same(self):
+        written = self.checkout / "build" / "ktopk-9.8.7.tar.gz"
+        said = self.archive("9.8.7").stdout
+        once = sum_of(written)
+        self.assertIn(f'version("9.8.7", sha256="{once}")', said)
+        (self.checkout / "CMakeLists.txt").write_text("later work\n")
+        self.archive("9.8.7")
+        self.assertEqual(sum_of(written), once)
+
+    def test_what_is_no_release_is_refused(self):
+        self.assertEqual((self.archive("1.0.0").returncode, self.archive("1.0.0").stderr), (2, "archive: there is no tag v1.0.0\n"))
+        git("tag", "v1.0.0", folder=self.checkout)
+        self.assertIn("the tag v1.0.0 names version 9.8.7", self.archive("1.0.0").stderr)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "support/run.hpp"
 
@@ -55,6 +56,9 @@ TEST_CASE("the backends are Kokkos's enabled spaces", "[info]") {
 TEST_CASE("version and configuration", "[info]") {
   std::string const number = version();
   CHECK(std::count(number.begin(), number.end(), '.') == 2);
+  CHECK(number == std::to_string(KTOPK_VERSION / 10000) + "." +
+                      std::to_string(KTOPK_VERSION / 100 % 100) + "." +
+                      std::to_string(KTOPK_VERSION % 100));
   std::string const text = configuration();
   CHECK_THAT(text, ContainsSubstring("version: " + number));
   CHECK_THAT(text, ContainsSubstring("kokkos: "));

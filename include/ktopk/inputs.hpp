@@ -5,6 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/core/kokkos_version.hpp>
+
 /// \file
 /// What an argument may be, besides a plain View.
 

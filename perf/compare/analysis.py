@@ -85,6 +85,18 @@ class Analysis:
         served = [self.get(*each, application) for each in asked]
         return sum(1 for m in served if m and m.served), len(asked)
 
+    def shown_and_absent(self):
+        """Ours and what serves a case; what serves none."""
+        absent = [name for name in self.others if not self.served_by(name)]
+        return [name for name in self.applications if name not in absent], absent
+
+    def serve_a_platform(self, kind):
+        """(application, its efficiency on each platform) of those that serve all cases of a platform."""
+        for application in self.applications:
+            efficiencies = list(self.efficiencies(kind, application).values())
+            if any(efficiencies):
+                yield application, efficiencies
+
     def served_by(self, application):
         return [m for m in self.measurements if m.application == application and m.cache == "warm" and m.served]
 

@@ -12,16 +12,15 @@ LINE, BAR, GAP, INSET = 17, 11, 3, 4
 CLASS_OF = {results.TUNED: "tuned", results.PORTABLE: "portable"}
 
 
-def picture(width, height, title, parts, narrowest=0):
-    """Fills its column, but for pictures that would become illegible: these have a narrowest width and scroll."""
-    style = f"max-width:{1.25 * width:.0f}px" + (f";min-width:{narrowest:.0f}px" if narrowest else "")
+def picture(height, title, parts):
+    """Fills its column."""
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" style="{style}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" role="img" style="max-width:{1.25 * WIDTH:.0f}px">',
         f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def label(x, y, text, kind="", anchor="start", extra=""):
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(text)}</text>'
+def label(x, y, text, kind="", anchor="start"):
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def line(x1, y1, x2, y2, kind):
@@ -114,40 +113,7 @@ def workload_bars(analysis, workload):
         for each in bars:
             parts += bar(scale, y, *each)
             y += BAR + GAP
-    return picture(WIDTH, y + 22, f"{wording.title_of(workload)}: time over the bound", [*axis(scale, 6, y + 3), *parts])
-
-
-# ---------------------------------------------------------------- heat map
-
-
-def heat_map(analysis, kind):
-    """A row for each workload, a column for each implementation of ktopk on each platform."""
-    names = list(dict.fromkeys(problem[0] for problem in analysis.problems))
-    columns = [(platform, application) for platform in analysis.platforms for application in results.OURS]
-    left, cell, row = 16 + 7 * max((len(wording.title_of(name)) for name in names), default=0), 44, 26
-    longest = max([len(analysis.name_of(platform)) + 9 for platform, _ in columns], default=0)
-    top = 14 + 4.6 * longest
-    width = max(WIDTH, left + cell * len(columns) + 0.6 * top)
-    parts = []
-    for i, (platform, application) in enumerate(columns):
-        x = left + cell * (i + 0.5)
-        text = f"{analysis.name_of(platform)} {CLASS_OF[application]}"
-        parts.append(label(x, top - 6, text, "value", "start", f' transform="rotate(-45 {x:.1f} {top - 6:.1f})"'))
-    for j, name in enumerate(names):
-        y = top + row * j
-        parts.append(label(left - 8, y + row / 2 + 4, wording.title_of(name), "", "end"))
-        for i, (platform, application) in enumerate(columns):
-            parts += heat_cell(analysis, kind, name, platform, application, left + cell * i, y, cell - 2, row - 2)
-    return picture(width, top + row * len(names) + 6, f"{wording.EFFICIENCY[kind]} by platform and workload", parts, 0.9 * width)
-
-
-def heat_cell(analysis, kind, name, platform, application, x, y, width, height):
-    value = analysis.efficiency_of_workload(kind, application, platform, name)
-    if value is None:
-        return
-    yield f'<rect class="cell" x="{x:.1f}" y="{y:.1f}" width="{width}" height="{height}" rx="2"/>'
-    yield f'<rect class="heat" x="{x:.1f}" y="{y:.1f}" width="{width}" height="{height}" rx="2" fill-opacity="{value:.2f}"/>'
-    yield label(x + width / 2, y + height / 2 + 4, wording.efficiency(value), "strong" if value > 0.6 else "weak", "middle")
+    return picture(y + 22, f"{wording.title_of(workload)}: time over the bound", [*axis(scale, 6, y + 3), *parts])
 
 
 # ---------------------------------------------------------------- cascade
@@ -180,10 +146,8 @@ def cascade(analysis, kind):
     """For each application its efficiencies, falling, and the performance portability over the platforms up to there."""
     axes = CascadeAxes(len(analysis.platforms))
     parts, y = list(axes.grid()), axes.y(0) + 54
-    for application in analysis.applications:
-        points = metrics.cascade(analysis.efficiencies(kind, application), analysis.platforms)
-        if not points or points[0][0] == 0:
-            continue
+    for application, efficiencies in analysis.serve_a_platform(kind):
+        points = metrics.cascade(efficiencies)
         style = CLASS_OF.get(application, "other")
         for which, dash in ((0, ""), (1, " dashed")):
             places = " ".join(f"{axes.x(i + 1):.1f},{axes.y(point[which]):.1f}" for i, point in enumerate(points))
@@ -192,4 +156,4 @@ def cascade(analysis, kind):
         parts += [f'<rect class="{style}" x="{axes.LEFT}" y="{y - 9:.1f}" width="14" height="9"/>',
                   label(axes.LEFT + 20, y, f"{application}: performance portability {wording.efficiency(points[-1][1])}")]
         y += LINE
-    return picture(WIDTH, y, f"Cascade: {wording.EFFICIENCY[kind].lower()}", parts)
+    return picture(y, f"Cascade: {wording.EFFICIENCY[kind].lower()}", parts)

@@ -31,9 +31,9 @@ def performance_portability(efficiency_of, platforms):
     return harmonic_mean([efficiency_of.get(platform) for platform in platforms])
 
 
-def cascade(efficiency_of, platforms):
+def cascade(efficiencies):
     """(efficiency, performance portability) of the best platform, of the two best, and so on."""
-    falling = sorted((efficiency_of.get(platform) or 0.0 for platform in platforms), reverse=True)
+    falling = sorted(efficiencies, reverse=True)
     return [(falling[i], harmonic_mean(falling[: i + 1])) for i in range(len(falling))]
 
 

@@ -13,16 +13,19 @@ def table(head, rows):
 
 def summary(analysis):
     rows = []
-    for application in analysis.applications:
+    shown, absent = analysis.shown_and_absent()
+    for application in shown:
         served, asked = analysis.coverage(application)
         over_bound = analysis.median_over_bound(application)
         rows.append([application, f"{served} of {asked}", analysis.fastest_in(application), wording.ratio(over_bound) if over_bound else "-"]
                     + [wording.efficiency(analysis.portability(kind, application)) for kind in (HARDWARE, FIELD)]
                     + [wording.efficiency(analysis.where_served(kind, application)) for kind in (HARDWARE, FIELD)])
-    head = ["", "cases served", "fastest in", "median time over the bound", "performance portability by architectural efficiency",
-            "by application efficiency", "architectural efficiency where served", "application efficiency where served"]
+    head = ["application", "cases served", "fastest in", "median time over the bound", "performance portability by architectural efficiency",
+            "performance portability by application efficiency", "architectural efficiency where served", "application efficiency where served"]
     spreads = ((run.machine, analysis.spread_on(run.machine)) for run in analysis.runs)
     notes = [wording.quiet(machine, spread) for machine, spread in spreads if spread is not None]
+    if absent:
+        notes.insert(0, f"Measured nowhere, for the reasons below: {', '.join(absent)}.")
     return "\n\n".join([f"Set of platforms: {wording.platform_set(analysis)}", table(head, rows), *notes])
 
 
@@ -72,6 +75,13 @@ def workload(analysis, name):
 
 def case_name(m):
     return f"{wording.title_of(m.workload)}: {wording.problem_text(m.problem)}"
+
+
+def by_platform(analysis, kind):
+    """What a cascade shows, for platforms too few to draw one."""
+    rows = [[application, *map(wording.efficiency, efficiencies), wording.efficiency(analysis.portability(kind, application))]
+            for application, efficiencies in analysis.serve_a_platform(kind)]
+    return table(["application", *map(analysis.name_of, analysis.platforms), "performance portability"], rows)
 
 
 def losses(analysis, count=10):

@@ -21,6 +21,7 @@ import analysis  # noqa: E402
 import compare  # noqa: E402
 import measure  # noqa: E402
 import metrics  # noqa: E402
+import report_html  # noqa: E402
 import report_markdown  # noqa: E402
 import results  # noqa: E402
 import wording  # noqa: E402
@@ -63,7 +64,7 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(metrics.performance_portability({"a": 0.5}, ["a", "b"]), 0)
 
     def test_cascade_falls(self):
-        found = metrics.cascade({"a": 0.5, "b": 1.0}, ["a", "b", "c"])
+        found = metrics.cascade([0.5, 1.0, 0.0])
         self.assertEqual([efficiency for efficiency, _ in found], [1.0, 0.5, 0.0])
         self.assertAlmostEqual(found[1][1], 2 / 3)
         self.assertEqual(found[2][1], 0)
@@ -190,7 +191,7 @@ class ReportTest(unittest.TestCase):
     def test_the_pictures_are_well_formed(self):
         self.report(HOST, GPU)
         pictures = re.findall(r"<svg.*?</svg>", self.text("report.html"), re.DOTALL)
-        self.assertEqual(len(pictures), 2 + 2 + 2)  # heat maps, cascades, workloads
+        self.assertEqual(len(pictures), 2 + 2)  # cascades, workloads
         for picture in pictures:
             root = ElementTree.fromstring(picture)
             width = float(root.get("viewBox").split()[2])
@@ -208,7 +209,46 @@ class ReportTest(unittest.TestCase):
 
     def test_the_page_needs_no_network(self):
         self.report(HOST)
-        self.assertEqual(re.findall(r"(?:src|href)=|url\(|@import|<script", self.text("report.html")), [])
+        self.assertEqual(re.findall(r"(?:src|href)=|url\(|@import|<link|fetch\(|https?:(?!//www[.]w3[.]org/2000/svg)", self.text("report.html")), [])
+
+    def test_what_serves_no_case_is_no_line_of_the_summary(self):
+        found = sample()
+        self.assertIn("| std::nth_element | 2 of 9 |", report_markdown.summary(found))
+        for m in found.measurements:
+            if m.application in (results.PORTABLE, "std::nth_element"):
+                m.time, m.error = 0, "not measured"
+        text = report_markdown.summary(found)
+        self.assertNotIn("| std::nth_element |", text)
+        self.assertIn("Measured nowhere, for the reasons below: std::nth_element.", text)
+        self.assertIn("| ktopk portable | 0 of 9 |", text)  # ours are never left out
+
+    def test_a_cascade_has_three_platforms(self):
+        self.report(HOST)
+        self.assertIn("<h2>Cascade</h2>", self.text("report.html"))
+        self.report(GPU)
+        self.assertNotIn("Cascade", self.text("report.html"))
+        self.assertNotIn("<polyline", self.text("report.html"))
+        self.assertIn("<td class=whole>ktopk</td><td class=whole data-key=0.51>0.51</td><td data-key=0.51>0.51</td>", self.text("report.html"))
+
+    def test_each_table_scrolls_with_its_first_column_in_place_and_sorts(self):
+        self.report(HOST, GPU)
+        text = self.text("report.html")
+        tables = text.count("<table")
+        self.assertGreater(tables, 5)
+        for words in ('<div class="scroll"><table', "<thead>", "</thead><tbody>", "</tbody></table></div>"):
+            self.assertEqual(text.count(words), tables)
+        self.assertRegex(text, r"td:first-child [{] position: sticky; left: 0;")
+        self.assertIn(f"<script>{report_html.SCRIPT}</script>", text)
+
+    def test_a_heat_map_has_a_cell_for_each_implementation_on_each_platform(self):
+        found = sample()
+        root = ElementTree.fromstring(re.sub(r"(class|colspan|data-key)=([\w.]+)", r'\1="\2"', report_html.heat_map(found, HARDWARE)))
+        platforms, implementations = root.findall(".//thead/tr")
+        self.assertEqual([head.text for head in platforms[1:]], ["a host: OpenMP", "a host: Serial", "a host: Threads", "a GPU: Cuda"])
+        self.assertEqual([head.text for head in implementations], ["workload"] + ["tuned", "portable"] * 4)
+        for row in root.findall(".//tbody/tr"):
+            self.assertEqual(len(row), len(implementations))
+        self.assertEqual([cell.get("style") for cell in root.find(".//tbody/tr")][:2], [None, "--part:0.33"])
 
     def test_csv_has_the_columns_of_p3analysis(self):
         self.report(HOST, GPU)
@@ -244,6 +284,11 @@ class WordingTest(unittest.TestCase):
         self.assertEqual([wording.ratio(x) for x in (1.234, 12.34, 123.4)], ["1.23", "12.3", "123"])
         self.assertEqual([wording.efficiency(x) for x in (0, 0.0123, 0.5)], ["0", "0.012", "0.50"])
         self.assertEqual([wording.microseconds(x) for x in (1.234, 123.4, 12_340, 123_400)], ["1.2 us", "123 us", "12.3 ms", "123 ms"])
+
+    def test_a_column_of_figures_sorts_by_them(self):
+        for cell, key in (("11.3 ms", 11300), ("7831 us (4.81) std::partial_sort", 7831), ("16 of 145", 16), ("±3 %", 3), ("0.0017", 0.0017),
+                          ("-", None), ("did not run", None), ("1 x 10000000, k = 100", None), ("NVIDIA H200: Cuda", None)):
+            self.assertEqual(report_html.sort_key(cell), key, cell)
 
     def test_a_bar_cannot_break_a_table(self):
         self.assertEqual(report_markdown.table(["a"], [["b|c"]]).splitlines()[2], "| b\\|c |")

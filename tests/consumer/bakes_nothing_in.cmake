@@ -2,7 +2,7 @@
 # The installed package must not name the compiler or a folder of the machine it was built on.
 cmake_minimum_required(VERSION 3.22)
 
-file(GLOB files "${PACKAGE}/*.cmake")
+file(GLOB files "${PACKAGE}/*.cmake" "${PACKAGE}/../../pkgconfig/*.pc")
 if(NOT files)
   message(FATAL_ERROR "no package in ${PACKAGE}")
 endif()

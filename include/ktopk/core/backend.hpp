@@ -8,6 +8,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/config.hpp>
+#include <ktopk/core/kokkos_version.hpp>
 #include <ktopk/core/problem.hpp>
 #include <ktopk/core/workspace.hpp>
 #include <ktopk/options.hpp>
