@@ -13,7 +13,8 @@ DEVELOPERS = {"algorithms.md", "architecture.md", "cuda.md", "host.md", "papers.
 # What newcomers stumbled on.
 STRANGE = re.compile(r"\bserves?\b|\blies?\s+apart|processor \(SM\)|\bway\s+there\s+and\s+back|out of\s+the\s+space's\s+reach", re.IGNORECASE)
 SECTIONS = {"calls": ("## Example", "## Costs", "## Errors", "## In NumPy and PyTorch", "## Reference"),
-            "keys": ("## Example", "## Costs", "## Errors", "## In NumPy and PyTorch")}
+            "keys": ("## Example", "## Costs", "## Errors", "## In NumPy and PyTorch"),
+            "samples": ("## Program", "## In NumPy", "## Costs")}
 NO_EXAMPLE = {"calls/options.md"}
 
 
@@ -78,6 +79,15 @@ def complaints_of_messages(text, source):
                         yield f"troubleshooting.md: no message has '{piece.strip()}'"
 
 
+def complaints_of_samples(pages):
+    """Each sample has a page that shows the program, what it prints, and the twin in NumPy."""
+    for program in (DOCS.parent / "examples" / "samples").glob("*.cpp"):
+        page = pages.get(f"samples/{program.stem}.md", "")
+        for path in (program.with_suffix(suffix) for suffix in (".cpp", ".txt", ".py")):
+            if not path.is_file() or f"examples/samples/{path.name}\n" not in page:
+                yield f"samples/{program.stem}.md does not show {path.name}"
+
+
 def complaints_of_sources():
     pages = {str(path.relative_to(DOCS)): path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
     everything = "".join(pages.values())
@@ -92,6 +102,7 @@ def complaints_of_sources():
         if not printed.is_file() or not printed.read_text(encoding="utf-8"):
             yield f"{printed.name} does not say what {program.name} prints"
         yield from (f"no page shows {path.name}" for path in (program, printed) if f"programs/{path.name}" not in everything)
+    yield from complaints_of_samples(pages)
     yield from complaints_of_messages(pages["troubleshooting.md"], sources())
 
 

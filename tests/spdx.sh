@@ -19,8 +19,8 @@ has_line() {
 missing=0 checked=0
 while IFS= read -r file; do
   case $file in
-    LICENSE | LICENSES/*) continue ;;
-    docs/programs/*.txt) continue ;; # what programs print
+    LICENSE | LICENSES/* | */LICENSE) continue ;;
+    docs/programs/*.txt | examples/samples/*.txt) continue ;; # what programs print
     *.json | *.csv | *.npy | *.png | *.svg | *.?vecs) continue ;; # no comments, or generated
   esac
   [[ -f $root/$file ]] || continue
