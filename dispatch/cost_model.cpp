@@ -145,4 +145,48 @@ KTOPK_INLINE double predicted_us(Algorithm algorithm, Device const& device, Shap
          1e-3 * (effort.keys * work.key_ns + effort.selected * work.selected_ns);
 }
 
+/// Samples that bracket the k-th of n keys, and the share of the keys in the bracket.
+struct SampledBracket {
+  double samples, inside;
+  /// Where few keys are inside, one read moves them to a buffer, for a quarter of the keys; else another read does.
+  double keys_read(double n) const { return samples + (inside < 0.8 / 4 ? n : 2 * n); }
+};
+
+/// As portable/ranks lays it.
+inline SampledBracket bracket_of_ranks(Shape const& shape, double n, double k) {
+  if (n < 8192 || shape.key_bytes < 4) return {0, 1};
+  double samples = 2048;
+  while (samples > n / 256) samples /= 2;
+  double const part = k / n, margin = 3.5 * std::sqrt(part * (1 - part) * samples) + 1.5;
+  return {samples, 2 * margin / samples};
+}
+
+/// As portable/radix lays it.
+inline SampledBracket bracket_of_radix(Shape const& shape, double n, double k) {
+  double const samples = std::floor(std::min(n / 64, shape.key_bytes < 8 ? 2048.0 : 1024.0));
+  double const expected = k / n * samples;
+  double const margin = 4 + 4 * std::sqrt(expected * (1 - k / n));
+  return {samples, (std::min(expected, margin) + margin + 1) / samples};
+}
+
+/// The sample, the row, and once more the keys that are kept.
+inline double one_pass_keys_read(double n, double k) {
+  auto const samples = sample_size(static_cast<std::int64_t>(n), static_cast<std::int64_t>(k));
+  return n + static_cast<double>(samples) + kept_keys(n, k);
+}
+
+KTOPK_INLINE double keys_read(Question question, Algorithm algorithm, Shape const& shape,
+                              double found) {
+  double const n = keys_in_row(shape), k = static_cast<double>(shape.k);
+  auto const rows = static_cast<double>(shape.rows);
+  switch (question) {
+    case Question::top_k:
+      if (algorithm == Algorithm::radix) return rows * bracket_of_radix(shape, n, k).keys_read(n);
+      return rows * one_pass_keys_read(n, k);
+    case Question::kth: return rows * bracket_of_ranks(shape, n, k).keys_read(n);
+    case Question::count: return rows * n;
+    default: return rows * (found <= n / 16 ? n + found : 2 * n + found);
+  }
+}
+
 }  // namespace ktopk::detail

@@ -79,4 +79,13 @@ double machine_us(Figures const& figures, Effort const& effort);
 double predicted_us(Algorithm algorithm, Device const& device, Shape const& shape,
                     Figures const& figures);
 
+/// What is asked of each row.
+enum class Question { top_k, kth, count, reaching };
+
+/// How many keys of all rows the portable kernels read, or make by a functor; of masked keys, whose mask they ask. What
+/// they read again from their workspace is not counted.
+/// \param algorithm  of top_k, one_pass or radix, for a row of 2048 keys or more
+/// \param found      of reaching, how many keys of a row reach the threshold
+double keys_read(Question question, Algorithm algorithm, Shape const& shape, double found = 0);
+
 }  // namespace ktopk::detail

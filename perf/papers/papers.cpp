@@ -86,6 +86,8 @@ int main(int argc, char* argv[]) {
   ktopk::papers::Report report;
   ktopk::papers::rtopk(report);
   ktopk::papers::drtopk(report);
+  ktopk::papers::block_max(report);
+  ktopk::papers::table_2(report);
   ktopk::papers::radik(report);
   ktopk::papers::air(report);
   ktopk::papers::bitonic(report);

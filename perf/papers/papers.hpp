@@ -11,6 +11,8 @@
 #include <ktopk/core/counters.hpp>
 #include <ktopk/ktopk.hpp>
 
+#include "random.hpp"
+
 // The papers' statements that do not depend on a machine, beside what is counted here; and one time.
 
 namespace ktopk::papers {
@@ -49,22 +51,11 @@ class Report {
 
 void rtopk(Report& report);
 void drtopk(Report& report);
+void block_max(Report& report);
+void table_2(Report& report);
 void radik(Report& report);
 void air(Report& report);
 void bitonic(Report& report);
-
-/// 64 well-mixed bits of a counter: SplitMix64.
-inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t x = (seed << 40) + i * 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-/// In (0, 1].
-inline double uniform(std::uint64_t seed, std::uint64_t i) {
-  return (static_cast<double>(random_bits(seed, i) >> 11) + 1) * 0x1p-53;
-}
 
 /// Mean 0, deviation 1, by Box and Muller.
 double normal(std::uint64_t seed, std::uint64_t i);

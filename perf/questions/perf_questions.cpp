@@ -12,8 +12,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "dispatch/cost_model.hpp"
+
 // What questions other than top_k take, as a multiple of a read of the keys that is timed in the same process:
-// perf_questions [keys of a row] [rows]. Each time is the least of some series of calls in a row.
+// perf_questions [keys of a row] [rows]. Each time is the least of some series of calls in a row. Beside it stands how often
+// the portable kernels read the keys by the cost model.
 
 namespace {
 
@@ -73,6 +76,14 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
     std::printf("%-6s %6lld x %-10lld %-28s %10.1f us  %5.2f of a read\n", type,
                 static_cast<long long>(rows), static_cast<long long>(n), what, time, time / read);
   };
+  using ktopk::detail::Question;
+  auto const report_reads = [&](char const* question, Question asked, double found = 0) {
+    double const keys = ktopk::detail::keys_read(asked, ktopk::Algorithm::automatic,
+                                                 ktopk::make_shape<T>(rows, n, n / 2), found);
+    std::printf("%-6s %6lld x %-10lld %-28s reads by the model  %5.2f\n", type,
+                static_cast<long long>(rows), static_cast<long long>(n), question,
+                keys / static_cast<double>(rows * n));
+  };
   std::printf("%-6s %6lld x %-10lld %-28s %10.1f us\n", type, static_cast<long long>(rows),
               static_cast<long long>(n), "read", read);
 
@@ -82,6 +93,7 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
   Kokkos::View<T**> const seven("seven", rows, 7), sixteen("sixteen", rows, 16);
   report("kth, k = n / 2", [&] { ranks.kth(keys, n / 2, value); });
   report("kth, k = n / 1000", [&] { ranks.kth(keys, std::max<std::int64_t>(1, n / 1000), value); });
+  report_reads("kth, k = n / 2", Question::kth);
   std::vector<double> const q{0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95};
   report("7 quantiles, lower",
          [&] { ranks.quantiles(keys, q, seven, ktopk::Interpolation::lower); });
@@ -94,6 +106,8 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
   Kokkos::View<std::int64_t**> const better("better", rows, 4), equal("equal", rows, 4);
   report("count of 4 bounds", [&] { ktopk::count(exec, keys, bounds, better, equal); });
 
+  report_reads("count", Question::count);
+
   ktopk::ReachingPlan<Exec> reaching(exec, shape);
   Kokkos::View<T> const threshold("threshold");
   Kokkos::deep_copy(threshold, static_cast<T>(3.09));
@@ -101,6 +115,8 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
   Kokkos::View<std::int64_t**> const where("where", rows, n / 100 + 1);
   Kokkos::View<std::int64_t*> const counts("counts", rows);
   report("reaching, 0.1 %", [&] { reaching(keys, threshold, found, where, counts); });
+
+  report_reads("reaching, 0.1 %", Question::reaching, 1e-3 * static_cast<double>(n));
 
   Kokkos::View<T**> const half("half", rows, n / 2);
   ktopk::Plan<Exec> top(exec, ktopk::make_shape<T>(rows, n, n / 2), {.sorted = ktopk::Sorted::no});
