@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures the algorithms that the choice takes, over shapes that `ktopk calibrate` does not measure, and prints what the
-cost model predicted from its figures beside each time. docs/choosing.md explains the model. As `ktopk calibrate` does, it
+cost model predicted from its figures beside each time. perf/notebook/cost_model.md explains the model. As `ktopk calibrate` does, it
 takes the shortest of several times, because what disturbs a call makes it longer."""
 import argparse
 import json
