@@ -10,17 +10,23 @@ import keep
 import report
 
 
+def algorithm_of(measurement):
+    """The algorithm whose kernel served: of ktopk::cuda::one_pass::device one_pass."""
+    parts = [part for part in measurement.algorithm.split("::") if part not in ("ktopk", "host", "cuda")]
+    return parts[0] if parts else ""
+
+
 def chosen_us(row):
     """The time of the chosen implementation, over its measurements as automatic and under its own name."""
     automatic = row.measured["automatic"]
-    twin = row.measured.get(automatic.algorithm)
+    twin = row.measured.get(algorithm_of(automatic))
     return statistics.median(time[0] for time in automatic.times + (twin.times if twin else []))
 
 
 def times_of(row):
     """The time of each implementation that served the call itself; the chosen one's is chosen_us."""
-    times = {m: r.median_us for m, r in row.measured.items() if not report.is_baseline(m) and r.algorithm in (m, "")}
-    chosen = row.measured["automatic"].algorithm if "automatic" in row.measured else None
+    times = {m: r.median_us for m, r in row.measured.items() if not report.is_baseline(m) and algorithm_of(r) in (m.split(":")[0], "")}
+    chosen = algorithm_of(row.measured["automatic"]) if "automatic" in row.measured else None
     return {m: chosen_us(row) if m == chosen else us for m, us in times.items()}
 
 
@@ -71,7 +77,7 @@ def kept_lines(rows):
             continue
         parts = {name: getattr(row, name) for name in ("type", "input", "rows", "n", "k")}
         case = {**parts, "options": keep.options_of({"sorted": row.sorted, "ties": row.ties}), "metric": report.TIME}
-        chosen, (best, best_us) = row.measured["automatic"].algorithm, best_of(row)
+        chosen, (best, best_us) = algorithm_of(row.measured["automatic"]), best_of(row)
         yield {**case, "method": "automatic", "by": chosen, "value": chosen_us(row), "bound": row.floor_us}
         if best_us < chosen_us(row):
             yield {**case, "method": best, "by": best, "value": best_us}

@@ -50,6 +50,11 @@ class KeepTest(unittest.TestCase):
         self.write(keep.lines_of(report.benchmarks(RUN), [keep.MEDIAN]))
         self.assertEqual(report.machine(self.kept)[:-1], report.machine(RUN))
 
+    def test_the_choice_is_compared_with_each_algorithm_that_served(self):
+        for row in self.rows:
+            named = {name for name, one in row.measured.items() if not report.is_baseline(name) and name != "automatic"}
+            self.assertEqual(set(choice.times_of(row)), {name for name in named if name in row.measured[name].algorithm})
+
     def test_a_kept_choice_loses_as_much(self):
         self.write(choice.kept_lines(self.rows))
         losses = {row.workload: loss for loss, row in choice.losses(report.read([self.kept]))}
