@@ -42,7 +42,8 @@ class Row:
 
     @property
     def floor_us(self):
-        return statistics.median(m.floor_us for m in self.measured.values())
+        known = [m.floor_us for m in self.measured.values() if not math.isnan(m.floor_us)]
+        return statistics.median(known or [math.nan])
 
     @property
     def workload(self):
