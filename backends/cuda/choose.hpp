@@ -82,9 +82,8 @@ inline constexpr ChoiceLine choice[] = {
      .least_n = 257,
      .most_n = long_row - 1,
      .rows = Rows::uniform,
-     .measured =
-         "h100-few-rows.csv, h100-device-rows.csv, h100-warp-rows.csv, h100-batches.csv, "
-         "h100-batches-left.csv"},
+     .measured = "h100-few-rows.csv, h100-device-rows.csv, h100-warp-rows.csv, h100-batches.csv, "
+                 "h100-batches-left.csv"},
     {.algorithm = Algorithm::one_pass,
      .least_n = long_row,
      .least_rows = 8,
