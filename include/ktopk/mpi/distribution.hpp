@@ -6,6 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/mpi/pattern.hpp>
+
 namespace ktopk::mpi {
 
 /// Who gets the result: all ranks, one, or each rank the selected keys that it holds, in order of position.
@@ -36,6 +38,7 @@ struct Network {
   double seconds_per_entry = 3e-8;  ///< to list a key, sorted, or to merge one
   double device_seconds_per_entry =
       1e-9;  ///< the same of candidates on a GPU, with copies to and from the host
+  double device_seconds_per_round = 4e-5;  ///< until a GPU's list is on the host, and back
 };
 
 /// The sizes of a question to all ranks.
@@ -56,9 +59,16 @@ inline double modeled_seconds(Way way, WayShape const& shape, Network const& net
   };
   double const list_bytes = entries * (8 + shape.key_bytes);
   bool const by_device = shape.on_device && shape.result != Result::owner;
+  if (way == Way::candidates && by_device) {
+    bool const at_once =
+        detail::mpi::is_gathered(shape.ranks, static_cast<std::int64_t>(list_bytes));
+    double const lists = at_once ? shape.ranks - 1 : rounds;
+    return (at_once ? 1 : rounds) * network.device_seconds_per_round +
+           entries * (1 + lists) * network.device_seconds_per_entry +
+           seconds(rounds, lists * list_bytes);
+  }
   if (way == Way::candidates)
-    return entries * (1 + rounds) *
-               (by_device ? network.device_seconds_per_entry : network.seconds_per_entry) +
+    return entries * (1 + rounds) * network.seconds_per_entry +
            seconds(rounds, rounds * list_bytes);
   // Three digits of 11 bits settle most rows; then the selected keys travel once.
   double const digits = 3 * rounds * 2;
@@ -67,7 +77,8 @@ inline double modeled_seconds(Way way, WayShape const& shape, Network const& net
   double const result = shape.result == Result::owner
                             ? 0
                             : entries * network.seconds_per_entry + seconds(rounds, list_bytes);
-  return listing + seconds(digits, digits * histogram) + result;
+  double const copies = shape.on_device ? network.device_seconds_per_round : 0;
+  return copies + listing + seconds(digits, digits * histogram) + result;
 }
 
 /// The way that the model finds faster.
