@@ -34,14 +34,14 @@ inline std::optional<Algorithm> choose_tuned(Device const& device, Shape const& 
 inline constexpr std::int64_t longest_held = 8192;
 
 /// Whether a device has a single packed row, of which one_pass reads few keys but would sort many.
-/// \see perf/results/h200-portable-one-row.json
+/// \see perf/results/h200-portable-one-row.csv
 inline bool is_for_portable_radix(Device const& device, Shape const& shape) {
   return !device.host && shape.rows == 1 && shape.packed && shape.n <= std::int64_t{1} << 22 &&
          shape.k > 16384;
 }
 
 /// How many keys of a row there must be for each selected one, for one_pass to be faster than radix.
-/// \see perf/results/h200-cliffs-tried.json
+/// \see perf/results/h200-cliffs-tried.csv
 inline std::int64_t keys_of_selected(Device const& device, Shape const& shape) {
   std::int64_t const longest = std::int64_t{1} << (shape.packed ? 18 : 15);
   return !device.host && shape.n <= longest ? 8 : 16;
@@ -49,7 +49,7 @@ inline std::int64_t keys_of_selected(Device const& device, Shape const& shape) {
 
 /// Of the portable implementations one_pass reads a row once; for more selected keys radix does; bisection holds short
 /// rows in registers.
-/// \see perf/results/h200-portable.json, h100-ragged.json
+/// \see perf/results/h200-portable.csv, h100-ragged.csv
 inline Algorithm choose_portable(Device const& device, Shape const& shape) {
   if (shape.ragged)
     return bisection_serves_ragged(shape) && !shape.computed ? Algorithm::bisection

@@ -10,7 +10,7 @@
 
 // What a selection should take on a machine, from figures that were measured there: passes over the bytes of the keys,
 // launches, and the work of each row, key and selected key. Pure functions.
-// After section 7 of Shanbhag et al. (SIGMOD 2018) and equation 6 of Dr. Top-k (SC 2021); see docs/choosing.md.
+// After section 7 of Shanbhag et al. (SIGMOD 2018) and equation 6 of Dr. Top-k (SC 2021); see perf/notebook/cost_model.md.
 
 namespace ktopk::detail {
 

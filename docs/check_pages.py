@@ -9,7 +9,7 @@ import urllib.parse
 
 DOCS = pathlib.Path(__file__).resolve().parent
 # Pages for developers may use their words.
-DEVELOPERS = {"algorithms.md", "architecture.md", "cuda.md", "host.md", "papers.md", "scaling.md"}
+DEVELOPERS = {"algorithms.md", "architecture.md", "papers.md", "scaling.md"}
 # What newcomers stumbled on.
 STRANGE = re.compile(r"\bserves?\b|\blies?\s+apart|processor \(SM\)|\bway\s+there\s+and\s+back|out of\s+the\s+space's\s+reach", re.IGNORECASE)
 SECTIONS = {"calls": ("## Example", "## Costs", "## Errors", "## In NumPy and PyTorch", "## Reference"),

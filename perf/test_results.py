@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """results/README.md lists every measurement, each has the stated form, and the texts named there cite it."""
+import csv
 import fnmatch
 import json
 import pathlib
 import re
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "perf" / "bench"))
+import report  # noqa: E402
+
 INDEX = "README.md"
 REPORT = "compare/report.md"  # of the runs beside it
 RUNS = "gpu-runs.csv"  # what was tested on a GPU, not measured
 LINE = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<machine>[^|]+) \| (?P<commit>[^|]+) \| (?P<shows>[^|]+) \| (?P<cited_by>[^|]+) \|$", re.MULTILINE)
-# A file, several as host-*.json, or the folder of a comparison.
-CITED = re.compile(r"[\w*./-]+[.]json|perf/results/[\w*./-]*\w")
+# A file, several as host-*.csv, or the folder of a comparison.
+CITED = re.compile(r"[\w*./-]+[.]csv|perf/results/[\w*./-]*\w")
 
 
 def lines_of_index(folder):
@@ -36,21 +41,53 @@ def is_cited(file, text):
     return any(fnmatch.fnmatch(known, cited) for cited in CITED.findall(text) for known in (name, "perf/results/" + name))
 
 
-def complaints_of_form(file, measured):
-    if "schema" in measured:
-        known, content = measured.get("provenance", {}), measured.get("measurements")
-        has_machine, has_commit = "processor" in known, "commit" in known
-    else:
-        known, content = measured.get("context", {}), measured.get("benchmarks") or measured.get("cases")
-        has_machine, has_commit = "cpu" in known or "gpu" in known, "ktopk commit" in known
-    for there, what in ((has_machine, "machine"), (has_commit, "commit"), (content, "measurement")):
+def is_number(text):
+    try:
+        return float(text) >= 0
+    except ValueError:
+        return False
+
+
+def complaints_of_comparison(file, text):
+    measured = json.loads(text)
+    known = measured.get("provenance", {})
+    for there, what in (("processor" in known, "machine"), ("commit" in known, "commit"), (measured.get("measurements"), "measurement")):
         if not there:
             yield f"{file} states no {what}"
 
 
+def complaints_of_csv(file, text):
+    lines = text.splitlines()
+    head = {line[2:].split(": ", 1)[0] for line in lines if line.startswith("# ")}
+    columns, *measured = [*csv.reader(line for line in lines if not line.startswith("#"))] or [[]]
+    for there, what in ((head & {"cpu", "gpu"}, "machine"), ("ktopk commit" in head, "commit"), (measured, "measurement")):
+        if not there:
+            yield f"{file} states no {what}"
+    if tuple(columns) != report.COLUMNS:
+        yield f"{file} has the columns {','.join(columns)}"
+        return
+    for line in measured:
+        if len(line) != len(columns):
+            yield f"{file}: '{','.join(line)}' has {len(line)} columns"
+            continue
+        fields = dict(zip(columns, line))
+        wanted = [fields["value"], *(text for text in (fields["bound"], fields["rows"], fields["n"], fields["k"]) if text)]
+        if not fields["method"] or not fields["metric"] or not all(map(is_number, wanted)):
+            yield f"{file}: '{','.join(line)}' is no measurement"
+
+
+def complaints_of_form(file, text):
+    if pathlib.PurePath(file).suffix == ".csv":
+        yield from complaints_of_csv(file, text)
+    elif pathlib.PurePath(file).parts[0] == "compare":
+        yield from complaints_of_comparison(file, text)
+    else:
+        yield f"{file} is no CSV: perf/bench/keep.py makes it of JSON"
+
+
 def complaints_of_line(line, folder, root):
     text = (folder / line["file"]).read_text(encoding="utf-8")
-    yield from complaints_of_form(line["file"], json.loads(text))
+    yield from complaints_of_form(line["file"], text)
     for commit in re.findall(r"\b[0-9a-f]{7,}\b", line["commit"]):
         if commit not in text:
             yield f"{line['file']} does not name the commit {commit}"
@@ -84,18 +121,17 @@ class ComplaintsTest(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.root = pathlib.Path(temporary.name)
         self.folder = self.root / "results"
-        self.write("text.md", "see `perf/results/one-*.json`")
-        self.measure("one-row.json")
-        self.list("one-row.json")
+        self.write("text.md", "see `perf/results/one-*.csv`")
+        self.measure("one-row.csv")
+        self.list("one-row.csv")
 
     def write(self, name, text):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
-    def measure(self, file, **parts):
-        context = {"cpu": "a processor", "ktopk commit": "0123456789ab"}
-        self.write(f"results/{file}", json.dumps({"context": context, "benchmarks": [{}], **parts}))
+    def measure(self, file, head="# cpu: a processor\n# ktopk commit: 0123456789ab\n", line="f32,normal,1,8,2,,radix,,us,1.5,0.5\n"):
+        self.write(f"results/{file}", head + ",".join(report.COLUMNS) + "\n" + line)
 
     def list(self, *files, commit="0123456"):
         self.write("results/README.md", "".join(f"| `{file}` | a machine | {commit} | times | `text.md` |\n" for file in files))
@@ -110,35 +146,53 @@ class ComplaintsTest(unittest.TestCase):
         known = {"schema": 1, "provenance": {"processor": "a processor", "commit": "0123456"}, "measurements": [{}]}
         self.write("results/compare/here/results.json", json.dumps(known))
         self.list("compare/here/results.json")
-        (self.folder / "one-row.json").unlink()
+        (self.folder / "one-row.csv").unlink()
         self.assertEqual(self.complaints(), ["text.md does not cite compare/here/results.json"])
         self.write("text.md", "`./dev compare --report perf/results/compare/here`.")
         self.assertEqual(self.complaints(), [])
 
     def test_a_file_that_is_not_listed(self):
-        self.measure("one-batch.json")
-        self.assertEqual(self.complaints(), ["one-batch.json is not in the index"])
+        self.measure("one-batch.csv")
+        self.assertEqual(self.complaints(), ["one-batch.csv is not in the index"])
 
     def test_a_line_without_a_file(self):
-        self.list("one-row.json", "one-batch.json")
-        self.assertEqual(self.complaints(), ["there is no one-batch.json"])
+        self.list("one-row.csv", "one-batch.csv")
+        self.assertEqual(self.complaints(), ["there is no one-batch.csv"])
 
     def test_a_file_that_is_listed_twice(self):
-        self.list("one-row.json", "one-row.json")
-        self.assertEqual(self.complaints(), ["one-row.json is listed twice"])
+        self.list("one-row.csv", "one-row.csv")
+        self.assertEqual(self.complaints(), ["one-row.csv is listed twice"])
 
     def test_a_file_that_no_text_cites(self):
-        self.write("text.md", "see `one-row-of-keys.json`, `two-*.json` and *one*")
-        self.assertEqual(self.complaints(), ["text.md does not cite one-row.json"])
+        self.write("text.md", "see `one-row-of-keys.csv`, `two-*.csv` and *one*")
+        self.assertEqual(self.complaints(), ["text.md does not cite one-row.csv"])
 
     def test_another_commit(self):
-        self.list("one-row.json", commit="abcdef0")
-        self.assertEqual(self.complaints(), ["one-row.json does not name the commit abcdef0"])
+        self.list("one-row.csv", commit="abcdef0")
+        self.assertEqual(self.complaints(), ["one-row.csv does not name the commit abcdef0"])
 
     def test_a_file_without_machine_commit_or_measurements(self):
-        self.measure("one-row.json", context={}, benchmarks=[])
-        self.list("one-row.json", commit="unknown")
-        self.assertEqual(self.complaints(), [f"one-row.json states no {what}" for what in ("machine", "commit", "measurement")])
+        self.measure("one-row.csv", head="", line="")
+        self.list("one-row.csv", commit="unknown")
+        self.assertEqual(self.complaints(), [f"one-row.csv states no {what}" for what in ("machine", "commit", "measurement")])
+
+    def test_lines_that_are_no_measurements(self):
+        for line in ("f32,normal,1,8,2,,radix,,us,fast,0.5", "f32,normal,1,2^3,2,,radix,,us,1.5,", "f32,normal,1,8,2,,,,us,1.5,"):
+            self.measure("one-row.csv", line=line + "\n")
+            self.assertEqual(self.complaints(), [f"one-row.csv: '{line}' is no measurement"])
+        self.measure("one-row.csv", line="f32,radix,1.5\n")
+        self.assertEqual(self.complaints(), ["one-row.csv: 'f32,radix,1.5' has 3 columns"])
+
+    def test_other_columns(self):
+        self.write("results/one-row.csv", "# gpu: a card\n# ktopk commit: 0123456\ncase,us\na row,1.5\n")
+        self.assertEqual(self.complaints(), ["one-row.csv has the columns case,us"])
+
+    def test_a_file_of_json(self):
+        self.write("text.md", "perf/results/one-row.json")
+        self.write("results/one-row.json", '{"context": {}, "commit": "0123456"}')
+        (self.folder / "one-row.csv").unlink()
+        self.list("one-row.json")
+        self.assertEqual(self.complaints(), ["one-row.json is no CSV: perf/bench/keep.py makes it of JSON"])
 
 
 if __name__ == "__main__":

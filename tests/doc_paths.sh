@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/files.sh"
 # The past, and an index with a test of its own.
 skipped='^(CHANGELOG|perf/results/README)[.]md$'
 # Placeholders, an example, files of others, and what `./dev compare` writes.
-allowed='NAME|TAG|^backends/hip/|^Kokkos_|^report[.]md$'
+allowed='NAME|TAG|^backends/hip/|^Kokkos_|^report[.]md$|^results[.]csv$'
 
 all=$(files)
 folders=$(sed -nE 's|^([a-z]+)/.*|\1|p' <<<"$all" | sort -u | paste -sd '|')
@@ -24,7 +24,7 @@ paths_in() {
 # The names of source files, scripts and measurements that stand in quotes.
 names_in() {
   # shellcheck disable=SC2016 # backquotes of Markdown
-  grep -oE '`[^`]+`' "$1" | grep -oE '[A-Za-z0-9_./*-]+[.](hpp|cpp|cu|cuh|sh|cmake|py|json|md)\b' | sort -u || true
+  grep -oE '`[^`]+`' "$1" | grep -oE '[A-Za-z0-9_./*-]+[.](hpp|cpp|cu|cuh|sh|cmake|py|json|csv|md)\b' | sort -u || true
 }
 
 # exists BEGIN NAME: whether a file or folder has this name, with * for any letters, behind BEGIN.

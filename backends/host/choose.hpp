@@ -10,20 +10,20 @@
 #include "rows_in_cache.hpp"
 
 // The choice among the implementations for hosts. It minimizes the worst-case slowdown over the measured inputs: nothing
-// is known of the keys here. See perf/results/host-choice*.json.
+// is known of the keys here. See perf/results/host-choice*.csv.
 
 namespace ktopk::detail::host {
 
 /// Up to which k a heap, which few keys reach, costs less than one_pass's or radix's sample. A heap's inserts are expensive,
 /// but a list of what several threads found is shorter by it.
-/// \see perf/results/host-few-winners*.json
+/// \see perf/results/host-few-winners*.csv
 inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
   if (one_thread) return 128;
   return n < (1 << 17) || n >= (1 << 21) ? 128 : 64;
 }
 
 /// Whether what one_pass keeps, which is more than k by a share that shrinks with k, is little beside the row.
-/// \see perf/results/host-many-winners*.json
+/// \see perf/results/host-many-winners*.csv
 inline bool are_few_selected(Shape const& shape) { return shape.k <= shape.n / 32; }
 
 inline Algorithm fastest(Device const& device, Shape const& shape, bool one_pass_serves) {

@@ -51,7 +51,7 @@ inline bool gains_by_fetching() { return !__builtin_cpu_is("amd") || is_zen_5();
 /// The same for loops that take no longer than the read itself. Zen 5 took longer with prefetching.
 inline bool gains_by_fetching_blocks() { return !__builtin_cpu_is("amd"); }
 /// Whether a row is read faster by several streams than front to back, as it may be without prefetching. With it,
-/// nothing prefetches the first lines of a stream. \see perf/results/host-xeon-streams.json
+/// nothing prefetches the first lines of a stream. \see perf/results/host-xeon-streams.csv
 inline bool gains_by_streams() { return !gains_by_fetching(); }
 
 #else

@@ -3,24 +3,30 @@
 """Reports from perf_top_k's JSON where the library's own choice is slower than the best implementation, and by how much.
 The choice knows the shape alone, so for each shape it also reports an implementation that loses less on its worst input."""
 import argparse
-import json
 import statistics
 import sys
 
+import keep
 import report
+
+
+def algorithm_of(measurement):
+    """The algorithm whose kernel served: of ktopk::cuda::one_pass::device one_pass."""
+    parts = [part for part in measurement.algorithm.split("::") if part not in ("ktopk", "host", "cuda")]
+    return parts[0] if parts else ""
 
 
 def chosen_us(row):
     """The time of the chosen implementation, over its measurements as automatic and under its own name."""
     automatic = row.measured["automatic"]
-    twin = row.measured.get(automatic.algorithm)
+    twin = row.measured.get(algorithm_of(automatic))
     return statistics.median(time[0] for time in automatic.times + (twin.times if twin else []))
 
 
 def times_of(row):
     """The time of each implementation that served the call itself; the chosen one's is chosen_us."""
-    times = {m: r.median_us for m, r in row.measured.items() if not report.is_baseline(m) and r.algorithm in (m, "")}
-    chosen = row.measured["automatic"].algorithm if "automatic" in row.measured else None
+    times = {m: r.median_us for m, r in row.measured.items() if not report.is_baseline(m) and algorithm_of(r) in (m.split(":")[0], "")}
+    chosen = algorithm_of(row.measured["automatic"]) if "automatic" in row.measured else None
     return {m: chosen_us(row) if m == chosen else us for m, us in times.items()}
 
 
@@ -64,28 +70,27 @@ def most_within(rows, within):
     return max([sum(chosen_us(row) <= within * us for row, us in zip(rows, best)), *counts])
 
 
-def compact(rows, context):
-    """A short form of many measurements: medians in microseconds, and the number of repetitions of the choice."""
-    cases = [
-        {
-            "workload": row.workload,
-            "floor_us": round(row.floor_us, 2),
-            "chosen": row.measured["automatic"].algorithm,
-            "repetitions": len(row.measured["automatic"].times),
-            "median_us": {m: round(us, 2) for m, us in {**times_of(row), "automatic": chosen_us(row)}.items()},
-        }
-        for row in rows
-        if "automatic" in row.measured
-    ]
-    lines = ",\n".join("  " + json.dumps(case) for case in cases)
-    return f'{{"context": {json.dumps(context, indent=1)},\n"cases": [\n{lines}\n]}}\n'
+def kept_lines(rows):
+    """For perf/results: what automatic took, and the fastest implementation where another one was faster."""
+    for row in rows:
+        if "automatic" not in row.measured:
+            continue
+        parts = {name: getattr(row, name) for name in ("type", "input", "rows", "n", "k")}
+        case = {**parts, "options": keep.options_of({"sorted": row.sorted, "ties": row.ties}), "metric": report.TIME}
+        chosen, (best, best_us) = algorithm_of(row.measured["automatic"]), best_of(row)
+        yield {**case, "method": "automatic", "by": chosen, "value": chosen_us(row), "bound": row.floor_us}
+        if best_us < chosen_us(row):
+            yield {**case, "method": best, "by": best, "value": best_us}
+
+
+KEPT = "what automatic took, and the fastest implementation where another one was faster"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", help="what --benchmark_out wrote, with --method=automatic,algorithms")
     parser.add_argument("--within", type=float, default=1.1, help="a choice is good within this multiple of the best time (1.1)")
-    parser.add_argument("--compact", metavar="FILE", help="write all medians in a short form")
+    parser.add_argument("--keep", metavar="FILE", help=f"write as CSV, for perf/results: {KEPT}")
     arguments = parser.parse_args()
     rows = report.read(arguments.files)
     found = losses(rows)
@@ -109,11 +114,11 @@ def main():
                   f"{row.measured['automatic'].algorithm}; {safest} loses {least:.2f}")
     safe = sum(chosen <= arguments.within * least for (chosen, _, least), _ in shapes)
     print(f"{safe} of {len(shapes)} shapes lose no more than {arguments.within:g} of the safest implementation's worst time")
-    if arguments.compact:
-        with open(arguments.files[0], encoding="utf-8") as file:
-            context = json.load(file)["context"]
-        with open(arguments.compact, "w", encoding="utf-8") as file:
-            file.write(compact(rows, context))
+    if arguments.keep:
+        backends = sorted({row.backend for row in rows})
+        context = [*report.context(arguments.files[0]), *(("backend", backend) for backend in backends), ("kept", KEPT)]
+        with open(arguments.keep, "w", encoding="utf-8") as file:
+            file.write(keep.text_of(context, kept_lines(rows)))
 
 
 if __name__ == "__main__":

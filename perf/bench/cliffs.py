@@ -10,11 +10,12 @@ import re
 import subprocess
 import tempfile
 
+import report
+
 ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100, 132, 200, 264, 300, 400, 512, 700, 1023, 1500, 2048, 4096, 16384, 65536]
 KEYS = [256, 512, 1024, 2048, 3000, 4096, 6000, 8192, 16384, 32768, 65536, 131072, 262144, 2**20, 2**22, 2**24]
 SELECTED = [8, 64, 512, 2048]
 MOST_KEYS = 2**26  # of all rows
-COLUMNS = ["kind", "rows", "n", "k", "us", "bound_us", "by"]
 
 NAME = re.compile(r"top_k/[^/]+/automatic(?P<ways>[^/]*)/(?P<type>[^/]+)/[^/]+/rows:(?P<rows>\d+)/n:(?P<n>\d+)(?:/ragged)?"
                   r"/k:(?P<k>\d+)/sorted:(?P<sorted>\w+)/")
@@ -35,24 +36,17 @@ def case_of(benchmark):
     found = NAME.match(benchmark["name"])
     numbers = {key: int(found[key]) for key in ("rows", "n", "k")}
     kind = found["type"] + found["ways"].replace(":", " ") + (" sorted" if found["sorted"] == "yes" else "")
-    times = {"us": round(benchmark["median_us"], 2), "bound_us": round(benchmark["floor_us"], 2)}
-    return {"kind": kind, **numbers, **times, "by": benchmark["label"]}
+    return {"kind": kind, **numbers, "us": benchmark["median_us"], "by": benchmark["label"]}
 
 
 def measure(program, flags):
+    """perf_top_k's JSON of all rows in one."""
     results = [run(program, flags, rows) for rows in ROWS]
-    return results[0]["context"], [case_of(benchmark) for result in results for benchmark in result["benchmarks"]]
-
-
-def write(path, context, cases):
-    lines = ",\n".join(json.dumps([case[column] for column in COLUMNS]) for case in cases)
-    text = f'{{"context": {json.dumps(context)},\n"columns": {json.dumps(COLUMNS)},\n"cases": [\n{lines}\n]}}\n'
-    pathlib.Path(path).write_text(text, encoding="utf-8")
+    return {**results[0], "benchmarks": [benchmark for result in results for benchmark in result["benchmarks"]]}
 
 
 def read(path):
-    kept = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    return [dict(zip(kept["columns"], case)) for case in kept["cases"]]
+    return [case_of(benchmark) for benchmark in report.benchmarks(path)]
 
 
 def is_larger(other, case):
@@ -91,7 +85,8 @@ def main():
     if flags and not arguments.run:
         parser.error(f"{flags} are for --run")
     if arguments.run:
-        write(arguments.file, *measure(arguments.run, ["--backend=Cuda", *flags]))
+        measured = measure(arguments.run, ["--backend=Cuda", *flags])
+        pathlib.Path(arguments.file).write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     print_report(read(arguments.file), arguments.least)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures on a GPU how much slower `automatic` is on hostile keys, in LayoutLeft, for other key types and with sorted
-output, and prints it beside the limits of docs/cuda.md.
+output, and prints it beside the limits of perf/notebook/cuda.md.
 
 Hostile keys are compared with uniform ones of the same shape, LayoutLeft with LayoutRight, key types by their time over
 their own streaming bound, and the default (sorted, the lowest index wins ties) with unsorted output and any ties."""

@@ -83,7 +83,7 @@ def doubtful_cases(files):
         if loss > DOUBTFUL:
             _, best = choice.best_of(row)
             rivals = [implementation for implementation, us in choice.times_of(row).items() if us <= RIVAL * best]
-            methods = dict.fromkeys(["automatic", row.measured["automatic"].algorithm, *rivals])
+            methods = dict.fromkeys(["automatic", choice.algorithm_of(row.measured["automatic"]), *rivals])
             yield str(row.rows), str(row.n), str(row.k), row.type, row.input, ",".join(methods)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures the algorithms that the choice takes, over shapes that `ktopk calibrate` does not measure, and prints what the
-cost model predicted from its figures beside each time. docs/choosing.md explains the model. As `ktopk calibrate` does, it
-takes the shortest of several times, because what disturbs a call makes it longer."""
+cost model predicted from its figures beside each time. perf/notebook/cost_model.md explains the model. As `ktopk calibrate`
+does, it takes the shortest of several times, because what disturbs a call makes it longer."""
 import argparse
 import json
 import os
@@ -113,8 +113,7 @@ def main():
             sys.exit("--run needs --calibration")
         with open(arguments.file, "w", encoding="utf-8") as file:
             file.write(json.dumps(measure(arguments), indent=1) + "\n")
-    with open(arguments.file, encoding="utf-8") as file:
-        shapes = times_by_shape(json.load(file)["benchmarks"])
+    shapes = times_by_shape(report.benchmarks(arguments.file))
     if not shapes:
         sys.exit("no predicted time in this file: was KTOPK_CALIBRATION set?")
     print_table(shapes, list(dict.fromkeys(algorithm for times in shapes.values() for algorithm in times)))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads perf_top_k's JSON: what table.py and plot.py share."""
+"""Reads perf_top_k's JSON, and what keep.py made of it for perf/results: what the scripts of this folder share."""
+import csv
 import json
+import math
 import re
 import statistics
 from dataclasses import dataclass, field
@@ -40,7 +42,8 @@ class Row:
 
     @property
     def floor_us(self):
-        return statistics.median(m.floor_us for m in self.measured.values())
+        known = [m.floor_us for m in self.measured.values() if not math.isnan(m.floor_us)]
+        return statistics.median(known or [math.nan])
 
     @property
     def workload(self):
@@ -67,26 +70,71 @@ def methods_of(rows):
     return list(dict.fromkeys(method for row in rows for method in row.measured))
 
 
+# The columns of a kept file; README.md in perf/results explains them.
+TIME = "us"  # the metric of a median
+COLUMNS = ("type", "input", "rows", "n", "k", "options", "method", "by", "metric", "value", "bound")
+
+
+def read_kept(path):
+    """What is stated above the columns, as (name, text) in order, and each line as a dictionary."""
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read().splitlines()
+    head = [line[2:] for line in text if line.startswith("# ")]
+    lines = csv.DictReader(line for line in text if not line.startswith("#"))
+    return [tuple(line.split(": ", 1)) for line in head], list(lines)
+
+
+def kept_name(backend, line):
+    options = line["options"].split("; ")
+    ties = next((option.removeprefix("ties ") for option in options if option.startswith("ties ")), "lowest_index")
+    return (f"top_k/{backend}/{line['method']}/{line['type']}/{line['input']}/rows:{line['rows']}/n:{line['n']}/k:{line['k']}"
+            f"/sorted:{'yes' if 'sorted' in options else 'no'}/ties:{ties}")
+
+
+def kept_benchmarks(path):
+    """The lines of a kept file as perf_top_k writes them; the metrics of a measurement are lines one after the other."""
+    head, lines = read_kept(path)
+    backend, found = dict(head).get("backend", "-"), []
+    for line in lines:
+        name = kept_name(backend, line)
+        last = found[-1] if found else {}
+        metric = "median_us" if line["metric"] == TIME else line["metric"]
+        if (last.get("name"), last.get("label")) != (name, line["by"]) or metric in last:
+            last = {"name": name, "label": line["by"]}
+            found.append(last)
+        last[metric] = float(line["value"])
+        if line["bound"]:
+            last["floor_us"] = float(line["bound"])
+    return [{**each, "over_floor": each.get("median_us", math.nan) / each.get("floor_us", math.nan)} for each in found]
+
+
+def benchmarks(path):
+    """The measurements of a file, of either form, as perf_top_k writes them."""
+    if str(path).endswith(".csv"):
+        return kept_benchmarks(path)
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["benchmarks"]
+
+
 def read(paths):
     """A Row for each workload, in the files' order. Repetitions count by their median; other duplicates by the last one."""
     rows = {}
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            for benchmark in json.load(file)["benchmarks"]:
-                add(rows, benchmark)
+        for benchmark in benchmarks(path):
+            add(rows, benchmark)
     return list(rows.values())
 
 
 def add(rows, benchmark):
     match = NAME.match(benchmark["name"])
-    if not match or benchmark.get("error_occurred") or benchmark.get("run_type") == "aggregate":
+    if not match or "median_us" not in benchmark or benchmark.get("error_occurred") or benchmark.get("run_type") == "aggregate":
         return
     parts = match.groupdict()
     method = parts.pop("method")
     for number in ("rows", "n", "k"):
         parts[number] = int(parts[number])
     row = rows.setdefault(tuple(parts.values()), Row(**parts))
-    times = benchmark["median_us"], benchmark["floor_us"], benchmark["over_floor"]
+    times = benchmark["median_us"], benchmark.get("floor_us", math.nan), benchmark["over_floor"]
     again = row.measured.get(method) if benchmark.get("repetitions", 1) > 1 else None
     if again:
         again.repeat(*times)
@@ -94,9 +142,20 @@ def add(rows, benchmark):
         row.measured[method] = Measurement([times], benchmark.get("label", method))
 
 
-def machine(path):
-    """The machine and the build that the figures were measured with, a line each."""
+UNWANTED = {"executable", "host_name", "load_avg", "caches", "library_build_type", "library_version", "json_schema_version",
+            "mhz_per_cpu", "cpu_scaling_enabled"}
+
+
+def context(path):
+    """The machine and the build that the figures were measured with, as (name, text)."""
+    if str(path).endswith(".csv"):
+        return read_kept(path)[0]
     with open(path, encoding="utf-8") as file:
-        context = json.load(file)["context"]
-    unwanted = {"executable", "host_name", "load_avg", "caches", "library_build_type", "mhz_per_cpu", "cpu_scaling_enabled"}
-    return [f"- {name}: {value}" for name, value in context.items() if name not in unwanted]
+        known = json.load(file)["context"]
+    return [(name, line) for name, value in known.items() if name not in UNWANTED
+            for line in (value if isinstance(value, list) else [value])]
+
+
+def machine(path):
+    """The context, a line each; a calibration has lines enough of its own."""
+    return [f"- {name}: {value}" for name, value in context(path) if name != "calibration"]

@@ -13,7 +13,7 @@
 namespace ktopk::detail::cuda {
 
 /// From so many composite keys on, CUB is faster than tiles and merges: 0.5 to 0.6 of their time for half of 10^7 keys, and
-/// as long for 2^20 (perf/results/h100-sorted.json).
+/// as long for 2^20 (perf/results/h100-sorted.csv).
 inline constexpr std::int64_t least_sorted_by_cub = std::int64_t{1} << 21;
 
 /// Scratch memory for a list. CUB tells what it needs only where there is a device; this is more.
