@@ -34,8 +34,8 @@ struct RankRowsKernel {
 
   template <class Group>
   KOKKOS_FUNCTION bool found_held(Group const& group, State& state, std::int64_t row) const {
-    if constexpr (!Group::is_host && RankSearch<R>::can_hold) {
-      if (!search.is_held(row)) return false;
+    if constexpr (RankSearch<R>::can_hold) {
+      if (group.size() == 1 || !search.is_held(row)) return false;
       search.find_held(group, state, row);
       return true;
     }
