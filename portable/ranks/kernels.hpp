@@ -21,26 +21,15 @@ struct RankRowsKernel {
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index();
     auto& state = search.shared(group).row;
-    if (!found_held(group, state, row)) {
-      search.begin(group, state, row);
-      for (int pass = 0; pass < search.scratch.most_passes() && !state.done; ++pass)
-        search.scratch.is_long ? pass_of_long_row(group, state, row) : pass_over(group, state, row);
-    }
+    search.begin(group, state, row);
+    for (int pass = 0; pass < search.scratch.most_passes() && !state.done; ++pass)
+      search.scratch.is_long ? pass_of_long_row(group, state, row) : pass_over(group, state, row);
     search.store(group, state, row);
   }
 
  private:
   using State = RankRow<typename R::Bits>;
 
-  template <class Group>
-  KOKKOS_FUNCTION bool found_held(Group const& group, State& state, std::int64_t row) const {
-    if constexpr (RankSearch<R>::can_hold) {
-      if (group.size() == 1 || !search.is_held(row)) return false;
-      search.find_held(group, state, row);
-      return true;
-    }
-    return false;
-  }
   template <class Group>
   KOKKOS_FUNCTION void pass_over(Group const& group, State& state, std::int64_t row) const {
     search.count(group, state, state.open, row, {0, search.size_of(state, row)},
@@ -67,9 +56,7 @@ struct RankBegin {
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     std::int64_t const row = group.index();
-    auto& state = search.scratch.states[row];
-    search.begin(group, state, row);
-    if (group.rank() == 0) state.parts[0] = search.scratch.parts;
+    search.begin(group, search.scratch.states[row], row);
     Count64* const counts = search.scratch.counts_of(row);
     each(group, 0, search.scratch.counters, [&](std::int64_t i) { counts[i] = 0; });
   }
@@ -79,15 +66,13 @@ struct RankBegin {
 template <Rows R>
 struct RankPass {
   RankSearch<R> search;
-  int pass;
 
   template <class Group>
   KOKKOS_FUNCTION void operator()(Group const& group) const {
     auto const& scratch = search.scratch;
     std::int64_t const row = group.index() / scratch.parts, part = group.index() % scratch.parts;
     auto& state = scratch.states[row];
-    std::int64_t const parts = state.parts[pass % 2];
-    if (part >= parts || state.done) return;
+    if (state.done) return;
     auto& memory = search.shared(group);
     RankIntervals<typename R::Bits>& open = memory.row.open;
     if (group.rank() == 0) {
@@ -101,13 +86,11 @@ struct RankPass {
     });
     group.barrier();
     Count64* const counts = scratch.counts_of(row);
-    search.count(group, state, open, row, part_of(search.size_of(state, row), part, parts),
+    search.count(group, state, open, row, part_of(search.size_of(state, row), part, scratch.parts),
                  [&](std::int64_t i, Count64 count) { Kokkos::atomic_add(&counts[i], count); });
-    if (!last_to_arrive(group, &state.arrived, parts, &memory.flag)) return;
+    if (!last_to_arrive(group, &state.arrived, scratch.parts, &memory.flag)) return;
     search.conclude(group, state, row, [&](int i) { return counts[i]; });
     each(group, 0, scratch.counters, [&](std::int64_t i) { counts[i] = 0; });
-    if (group.rank() == 0)
-      state.parts[(pass + 1) % 2] = scratch.parts_for(search.size_of(state, row));
     if (state.done) search.store(group, state, row);
   }
 };
@@ -139,8 +122,7 @@ void search_ranks(Exec const& exec, RankCall<R> const& call, void* workspace) {
     }
     launch<wide_team_size>("ktopk::ranks::begin", exec, scratch.rows, shared, RankBegin<R>{search});
     for (int pass = 0; pass < scratch.most_passes(); ++pass)
-      launch("ktopk::ranks::pass", exec, scratch.rows * scratch.parts, shared,
-             RankPass<R>{search, pass});
+      launch("ktopk::ranks::pass", exec, scratch.rows * scratch.parts, shared, RankPass<R>{search});
   }
 }
 

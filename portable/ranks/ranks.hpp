@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,19 +26,6 @@
 // Only ordered bits matter, not positions, so there are no composite keys.
 
 namespace ktopk::detail {
-
-/// To count the digits of a bracket's keys takes a third of a read, and to leave that to a pass of its own some 25 us.
-inline constexpr std::int64_t least_only_filtered = std::int64_t{1} << 25;
-inline std::atomic<std::int64_t> forced_least_only_filtered{least_only_filtered};
-
-/// For tests. While it lives, the first pass counts no digits of any row of which it moves the keys of a bracket.
-class ForceOnlyFiltered {
- public:
-  ForceOnlyFiltered() { forced_least_only_filtered = 0; }
-  ~ForceOnlyFiltered() { forced_least_only_filtered = least_only_filtered; }
-  ForceOnlyFiltered(ForceOnlyFiltered const&) = delete;
-  ForceOnlyFiltered& operator=(ForceOnlyFiltered const&) = delete;
-};
 
 /// Intervals of ordered bits in which the keys of some ranks lie: they ascend and do not overlap.
 template <class Bits>
@@ -77,13 +63,11 @@ struct RankRow {
   Count64 held;    // keys in the buffer that this pass reads
   int side;        // of the two buffers, that which holds them
   bool in_buffer, filters, done;
-  bool only_filters;  // this pass moves the keys of a bracket to the buffer, and counts no digits
   unsigned arrived;
-  std::int64_t parts[2];  // groups that share the row in this pass and the next, in turns
 
   /// Makes it that of a row of which nothing is known. Whatever else there is, a pass writes first: one thread does this.
   KOKKOS_FUNCTION void clear(int keys) {
-    open.bracketed = in_buffer = filters = done = only_filters = false;
+    open.bracketed = in_buffer = filters = done = false;
     for (int key = 0; key < keys; ++key) {
       found[key] = false;
       need[key] = 0;
@@ -98,7 +82,7 @@ struct RankRow {
 template <class Bits>
 struct RankScratch {
   static constexpr int counters = 2048;  // of a group, for the digits of all intervals
-  static constexpr std::int64_t second_share = 4, least_part = 2048;
+  static constexpr std::int64_t buffer_share = 4, second_share = 4;
   static constexpr bool has_buffer = sizeof(Bits) >= 4;  // narrow keys have few digits
 
   RankScratch(WorkspaceLayout& layout, Device const& device, Shape const& shape, std::int64_t keys)
@@ -107,8 +91,6 @@ struct RankScratch {
         together(static_cast<int>(std::min<std::int64_t>(keys, most_ranks))),
         is_long(shape.n > forced_most_counted),
         most_counted(forced_most_counted),
-        least_only_filtered(forced_least_only_filtered),
-        buffer_share(parts > 1 ? 8 : 4),
         capacity(has_buffer ? shape.keys() / buffer_share : 0) {
     if (shape.ragged && has_buffer) claimed = layout.take<Count64>(1);
     if (is_shared()) {
@@ -121,11 +103,6 @@ struct RankScratch {
 
   /// Whether groups share rows.
   KOKKOS_FUNCTION bool is_shared() const { return parts > 1; }
-  /// How many groups share what a pass reads of a row: each has counts to add up.
-  KOKKOS_FUNCTION std::int64_t parts_for(std::int64_t size) const {
-    std::int64_t const fitting = size / least_part;
-    return fitting < 1 ? 1 : fitting < parts ? fitting : parts;
-  }
   /// How many digits each of several intervals has.
   KOKKOS_FUNCTION static int bins_of(int intervals) {
     int bins = counters;
@@ -145,9 +122,7 @@ struct RankScratch {
   std::int64_t rows, parts;
   int together;
   bool is_long;
-  std::int64_t most_counted, least_only_filtered;
-  std::int64_t buffer_share;  // a longer row has a larger sample, which leaves a smaller part of it
-  std::int64_t capacity;
+  std::int64_t most_counted, capacity;
   Count64* claimed = nullptr;  // of the buffers, by ragged rows
   RankRow<Bits>* states = nullptr;
   Count64* counts = nullptr;

@@ -127,11 +127,8 @@ struct SeenKeys {
   unsigned present = 0, reaching = 0;
 };
 
-/// What a pass counts: of a bracketed row the keys that reach the bracket, too, or these alone.
-enum class Counts { digits, digits_and_reaching, reaching };
-
-/// Reads a range: counts, and filters.
-template <int most, Counts counted, class Bits, class Group, class KeyRow, class Ordered,
+/// Reads a range: counts digits, and filters.
+template <int most, bool bracketed, class Bits, class Group, class KeyRow, class Ordered,
           class Filter>
 KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> const& open, int bins,
                                     KeyRow const& row, Range range, Bits lowest,
@@ -143,10 +140,10 @@ KOKKOS_FUNCTION SeenKeys read_ranks(Group const& group, RankIntervals<Bits> cons
   unsigned const there = for_each_ordered(
       group, row, range, lowest, ordered_of,
       [&](Bits ordered) {
-        if constexpr (counted != Counts::digits) reaching += ordered >= low ? 1u : 0u;
+        if constexpr (bracketed) reaching += ordered >= low ? 1u : 0u;
         int const counter = counters.counter_of(ordered);
         if (counter < 0) return false;
-        if constexpr (counted != Counts::reaching) group.fetch_add(&histogram[counter], 1u);
+        group.fetch_add(&histogram[counter], 1u);
         return true;
       },
       filter);

@@ -9,7 +9,6 @@
 
 #include <ktopk/core/counters.hpp>
 #include <ktopk/core/radix_digits.hpp>
-#include <ktopk/core/unrolled.hpp>
 
 #include "ranks.hpp"
 #include "reading.hpp"
@@ -55,6 +54,7 @@ struct RankSearch {
   using Memory = RankMemory<Bits>;
   using Scratch = RankScratch<Bits>;
   static constexpr Bits greatest = std::numeric_limits<Bits>::max();
+  static constexpr std::int64_t least_sampled = 8192;
 
   R rows;
   OrderedBitsMap<Bits> rank;
@@ -90,39 +90,12 @@ struct RankSearch {
       state.open.low[0] = lowest;
       state.open.high[0] = greatest;
     }
-    int const samples = samples_of(group, size);
+    int const samples = samples_of(size);
     if (samples > 0) sample(group, row, size, samples);
     group.barrier();
     if (group.rank() == 0) {
       if (samples > 0) bracket(state, row, size, sorting(group), samples, shared(group).flag);
       lay_digits(state.open);
-    }
-    group.barrier();
-  }
-
-  /// Whether teams may hold rows in their memory, in which they find ranks in less time than a pass takes. Narrow keys have
-  /// few passes.
-  static constexpr bool can_hold = Scratch::has_buffer;
-  KOKKOS_FUNCTION bool is_held(std::int64_t row) const {
-    return rows.length(row) <= Memory::most_sorted;
-  }
-  /// Finds all keys of such a row. All threads call it together.
-  template <class Group>
-  KOKKOS_FUNCTION void find_held(Group const& group, Row& state, std::int64_t row) const {
-    int const size = static_cast<int>(rows.length(row));
-    int const places = power_of_two_from(size);
-    bool const sorts = keys > most_bisected;
-    hold(group, state, row, size, places);
-    if (sorts) sort_numbers(group, sorting(group), places);
-    auto const present = static_cast<std::int64_t>(state.present);
-    for (int key = 0; key < keys; ++key) {
-      std::int64_t const nth = request.nth(row, first, key, present);
-      Bits ordered = 0;
-      if (nth > 0)
-        ordered = sorts ? sorting(group)[places - nth] : bisected(group, size, nth, present);
-      if (group.rank() != 0) continue;
-      state.need[key] = static_cast<Count64>(nth);
-      state.ordered[key] = ordered;
     }
     group.barrier();
   }
@@ -138,7 +111,7 @@ struct RankSearch {
   KOKKOS_FUNCTION void count(Group const& group, Row& state, RankIntervals<Bits> const& open,
                              std::int64_t row, Range range, Add const& add) const {
     unsigned* const histogram = counters(group);
-    int const used = state.only_filters ? 0 : open.count * Scratch::bins_of(open.count);
+    int const used = open.count * Scratch::bins_of(open.count);
     Range piece{range.begin, range.begin};
     do {
       bool const is_last = range.end - piece.begin <= scratch.most_counted;
@@ -164,20 +137,16 @@ struct RankSearch {
   KOKKOS_FUNCTION void conclude(Group const& group, Row& state, std::int64_t row,
                                 Of const& of) const {
     Shared& memory = shared(group);
-    bool const first_pass = is_first(state), has_digits = !state.only_filters;
+    bool const first_pass = is_first(state);
     bool const few = state.filters && state.filled <= Memory::most_sorted;
     group.barrier();
     if (few && !first_pass) return finish(group, state);
     if (first_pass) {
-      if (has_digits) count_bracket(group, state.open, memory, of);
-      if (group.rank() == 0) {
-        if (!has_digits) memory.inside = state.filled;
-        memory.flag = number(state, memory, row) && few && is_all_in_buffer(state);
-      }
+      count_bracket(group, state.open, memory, of);
+      if (group.rank() == 0) number(state, memory, row);
       group.barrier();
-      if (memory.flag != 0) return finish(group, state);
     }
-    for (int i = 0; has_digits && i < state.open.count; ++i) choose(group, state, memory, i, of);
+    for (int i = 0; i < state.open.count; ++i) choose(group, state, memory, i, of);
     group.barrier();
     if (group.rank() == 0) keep(state, memory);
     group.barrier();
@@ -191,85 +160,6 @@ struct RankSearch {
   }
 
  private:
-  /// Bisection counts all keys some twenty times for each; a network has more steps, whatever is asked.
-  static constexpr int most_bisected = 8;
-
-  /// Puts the ordered bits of a row in the memory of the group, and zeros for what is no key.
-  template <class Group>
-  KOKKOS_FUNCTION void hold(Group const& group, Row& state, std::int64_t row, int size,
-                            int places) const {
-    unsigned* const present = &shared(group).seen.present;
-    if (group.rank() == 0) {
-      state.clear(keys);
-      *present = 0;
-      tally(Count::keys_read, size);
-    }
-    group.barrier();
-    auto const keys_of_row = rows.row(row);
-    unsigned there = 0;
-    each(group, 0, places, [&](std::int64_t i) {
-      bool is_there = i < size;
-      if constexpr (R::has_gaps) is_there = is_there && keys_of_row.holds(i);
-      Bits const ordered = is_there ? rank(keys_of_row[i]) : Bits{0};
-      is_there = is_there && ordered >= lowest;
-      sorting(group)[i] = is_there ? ordered : Bits{0};
-      there += is_there ? 1u : 0u;
-    });
-    if (there != 0) group.fetch_add(present, there);
-    group.barrier();
-    if (group.rank() == 0) state.present = *present;
-    group.barrier();
-  }
-
-  /// The nth best of the keys that the group holds: halves an interval of ordered bits, until one key is in it.
-  template <class Group>
-  KOKKOS_FUNCTION Bits bisected(Group const& group, int size, std::int64_t nth,
-                                std::int64_t present) const {
-    constexpr int steps = std::numeric_limits<Bits>::digits, spread = 16;
-    Bits const* const held = sorting(group);
-    unsigned* const sums = counters(group);  // of three steps in turns, each spread out
-    each(group, 0, 3 * spread, [&](std::int64_t i) { sums[i] = 0; });
-    group.barrier();
-    Bits low = 0, high = greatest;
-    std::int64_t reaching = present, above = 0;
-    for (int step = 0; step < steps && low < high && reaching - above > 1; ++step) {
-      auto const middle = static_cast<Bits>(low + (high - low) / 2 + 1);
-      unsigned own = 0;
-      each(group, 0, size, [&](std::int64_t i) { own += held[i] >= middle ? 1u : 0u; });
-      unsigned* const of_step = sums + step % 3 * spread;
-      if (own != 0) group.fetch_add(&of_step[group.rank() % spread], own);
-      group.barrier();
-      std::int64_t count = 0;
-      unrolled<spread>([&](auto i) { count += of_step[i]; });
-      each(group, 0, spread, [&](std::int64_t i) { sums[(step + 2) % 3 * spread + i] = 0; });
-      if (count >= nth) {
-        low = middle;
-        reaching = count;
-      } else {
-        high = static_cast<Bits>(middle - 1);
-        above = count;
-      }
-    }
-    return only_key(group, held, size, low, high);
-  }
-  /// The greatest key of an interval.
-  template <class Group>
-  KOKKOS_FUNCTION Bits only_key(Group const& group, Bits const* held, int size, Bits low,
-                                Bits high) const {
-    Bits* const found = &shared(group).low[0];
-    group.barrier();
-    if (group.rank() == 0) *found = low;
-    group.barrier();
-    if (low < high)
-      each(group, 0, size, [&](std::int64_t i) {
-        if (held[i] > low && held[i] <= high) Kokkos::atomic_max(found, held[i]);
-      });
-    group.barrier();
-    Bits const key = *found;
-    group.barrier();
-    return key;
-  }
-
   /// Adds what the threads saw in the first pass to the counts of the row. All threads call it together.
   template <class Group>
   KOKKOS_FUNCTION static void add_seen(Group const& group, Row& state, SeenKeys const& own) {
@@ -293,25 +183,18 @@ struct RankSearch {
   KOKKOS_FUNCTION static bool is_first(Row const& state) {
     return state.need[0] == 0 && !state.found[0];
   }
-  KOKKOS_FUNCTION static bool is_all_in_buffer(Row const& state) {
-    Range const to = part_of_buffer(state, filled_side(state));
-    return state.filled <= static_cast<Count64>(to.end - to.begin);
-  }
 
   // ---- the beginning of a row
 
-  /// A team sorts a sample in the time of a short pass; a single thread in that of many keys.
-  template <class Group>
-  KOKKOS_FUNCTION static int samples_of(Group const& group, std::int64_t size) {
-    bool const is_team = group.size() > 1;
-    if (!Scratch::has_buffer || size < (is_team ? Memory::most_sorted : 8192)) return 0;
+  KOKKOS_FUNCTION static int samples_of(std::int64_t size) {
+    if (!Scratch::has_buffer || size < least_sampled) return 0;
     int samples = Memory::most_sorted;
-    while (samples > size / (is_team ? 16 : 256)) samples /= 2;
+    while (samples > size / 256) samples /= 2;
     return samples;
   }
 
   KOKKOS_FUNCTION Range buffer_range(std::int64_t row, std::int64_t size) const {
-    std::int64_t const share = size / scratch.buffer_share;
+    std::int64_t const share = size / Scratch::buffer_share;
     std::int64_t begin = row * share;
     if (scratch.claimed != nullptr)
       begin = static_cast<std::int64_t>(
@@ -373,7 +256,6 @@ struct RankSearch {
     double const inside = static_cast<double>(most - least) / there;
     auto const room = static_cast<double>(state.buffer.end - state.buffer.begin);
     state.filters = inside * static_cast<double>(present) < 0.8 * room;
-    state.only_filters = state.filters && size >= scratch.least_only_filtered;
   }
 
   // ---- a pass
@@ -405,20 +287,16 @@ struct RankSearch {
       Bits const* const held =
           scratch.buffers[state.side] + part_of_buffer(state, state.side).begin;
       StoredRow<Bits> const buffered{reinterpret_cast<Stored<Bits> const*>(held), 1};
-      return read_ranks<most, Counts::digits>(
+      return read_ranks<most, false>(
           group, open, bins, buffered, range, Bits{0}, [](Bits bits) { return bits; }, filter,
           histogram);
     }
     if constexpr (most == 1)
       if (open.bracketed)
-        return state.only_filters
-                   ? read_ranks<1, Counts::reaching>(group, open, bins, rows.row(row), range,
-                                                     lowest, ordered_of, filter, histogram)
-                   : read_ranks<1, Counts::digits_and_reaching>(group, open, bins, rows.row(row),
-                                                                range, lowest, ordered_of, filter,
-                                                                histogram);
-    return read_ranks<most, Counts::digits>(group, open, bins, rows.row(row), range, lowest,
-                                            ordered_of, filter, histogram);
+        return read_ranks<1, true>(group, open, bins, rows.row(row), range, lowest, ordered_of,
+                                   filter, histogram);
+    return read_ranks<most, false>(group, open, bins, rows.row(row), range, lowest, ordered_of,
+                                   filter, histogram);
   }
 
   // ---- the end of a pass
@@ -435,11 +313,8 @@ struct RankSearch {
     group.barrier();
   }
 
-  /// Says which keys are wanted, now that the row's keys are counted, and in which interval each lies; returns whether a
-  /// bracket has all of them. By one thread.
-  KOKKOS_FUNCTION bool number(Row& state, Shared& memory, std::int64_t row) const {
-    bool are_inside = state.open.bracketed;
-    state.left[0] = memory.inside;
+  /// Says which keys are wanted, now that the row's keys are counted, and in which interval each lies. By one thread.
+  KOKKOS_FUNCTION void number(Row& state, Shared& memory, std::int64_t row) const {
     for (int key = 0; key < keys; ++key) {
       std::int64_t const nth =
           request.nth(row, first, key, static_cast<std::int64_t>(state.present));
@@ -447,9 +322,7 @@ struct RankSearch {
       state.found[key] = nth == 0;
       state.interval[key] = 0;
       if (state.open.bracketed && nth != 0) locate(state, memory, key);
-      are_inside = are_inside && state.interval[key] == 0;
     }
-    return are_inside;
   }
 
   /// Whether a key lies in the bracket, or above or below it: then interval[key] is -1.
@@ -457,20 +330,18 @@ struct RankSearch {
     Bits const low = state.open.low[0], high = state.open.high[0];
     Count64 const nth = state.need[key], above = state.reaching - memory.inside;
     if (nth <= above) {
-      state.interval[key] = -1;
       lie(state, memory, key, {static_cast<Bits>(high + 1), greatest}, 0, above);
     } else if (nth > state.reaching) {
-      state.interval[key] = -1;
       lie(state, memory, key, {lowest, static_cast<Bits>(low - 1)}, state.reaching, state.present);
     } else {
       state.interval[key] = 0;
-      lie(state, memory, key, {low, high}, above, state.reaching);
       state.need[key] = nth - above;
     }
   }
   /// \param better, reaching  keys above an interval, and those that are not below it
-  KOKKOS_FUNCTION static void lie(Row const& state, Shared& memory, int key, Bounds<Bits> interval,
+  KOKKOS_FUNCTION static void lie(Row& state, Shared& memory, int key, Bounds<Bits> interval,
                                   Count64 better, Count64 reaching) {
+    state.interval[key] = -1;
     memory.low[key] = interval.least;
     memory.high[key] = interval.most;
     memory.left[key] = reaching - better;
@@ -542,7 +413,6 @@ struct RankSearch {
     lay_digits(state.open);
     switch_buffers(state, missed);
     state.filters = is_worth_filtering(state, all_left);
-    state.only_filters = false;
   }
 
   /// Adds an interval, unless it is there.
@@ -581,7 +451,8 @@ struct RankSearch {
     int const side = filled_side(state), filled = static_cast<int>(state.filled);
     Bits const* const from = scratch.buffers[side] + part_of_buffer(state, side).begin;
     Bits* const sorted = sorting(group);
-    int const count = power_of_two_from(filled);
+    int count = 1;
+    while (count < filled) count *= 2;
     each(group, 0, count, [&](std::int64_t i) { sorted[i] = i < filled ? from[i] : greatest; });
     sort_numbers(group, sorted, count);
     if (group.rank() == 0) {

@@ -7,12 +7,6 @@
 
 namespace ktopk::detail {
 
-KOKKOS_INLINE_FUNCTION int power_of_two_from(std::int64_t count) {
-  int power = 1;
-  while (power < count) power *= 2;
-  return power;
-}
-
 /// Sorts numbers in the group's shared memory, the smallest first, by Batcher's bitonic network. All threads call it
 /// together.
 /// \param count  a power of two
