@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every file that can carry a comment names its license in its first line, or its second after a #!.
+# Every file that can carry a comment names its license in its first line, or its second after a #! or zsh's #compdef.
 # usage: spdx.sh [FOLDER]
 set -euo pipefail
 
@@ -12,7 +12,9 @@ wanted='SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception'
 
 has_line() {
   local lines=1
-  [[ $(head -c 2 "$1") == '#!' ]] && lines=2
+  case $(head -c 8 "$1" | tr -d '\0') in
+    '#!'* | '#compdef') lines=2 ;;
+  esac
   head -n "$lines" "$1" | grep -qF "$wanted"
 }
 

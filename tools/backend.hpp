@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <ktopk/options.hpp>
 #include <ktopk/problem.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "files/matrix.hpp"
-#include "sink.hpp"
-
-// The interface to Kokkos, which backend.cpp alone includes.
+// Kokkos itself, which few sources include.
 
 namespace ktopk::tools {
 
@@ -35,20 +30,6 @@ std::string device_of(std::string const& backend);
 
 /// What ktopk::explain says of a call on a backend, as lines. Needs a session.
 std::string explain_on(std::string const& backend, Shape const& shape, Options const& options);
-
-/// Selects from blocks of rows on one backend. Needs a session.
-class BlockSelector {
- public:
-  virtual ~BlockSelector() = default;
-
-  /// Fills selected with the best k of every row. A host backend reads the keys in place, unless they are not
-  /// aligned; for a device they are copied over.
-  virtual void select(Matrix const& block, std::int64_t k, Selected& selected,
-                      Reading const& reading) = 0;
-};
-
-std::unique_ptr<BlockSelector> make_block_selector(std::string const& backend, KeyType type,
-                                                   Options const& options);
 
 /// Whether the backend works on mapped memory directly.
 bool reads_host_memory(std::string const& backend);

@@ -13,11 +13,13 @@ namespace ktopk::tools {
 namespace {
 
 // A handler may touch neither the heap nor the standard library, so what it needs lies here, ready.
-char doomed_path[PATH_MAX] = "";
+constexpr int most_doomed = 4;
+char doomed_paths[most_doomed][PATH_MAX] = {};
 char bus_error_line[PATH_MAX + 96] = "";
 
 void remove_doomed() {
-  if (doomed_path[0] != '\0') ::unlink(doomed_path);
+  for (char const* path : doomed_paths)
+    if (path[0] != '\0') ::unlink(path);
 }
 
 extern "C" void on_bus_error(int) {
@@ -48,10 +50,17 @@ void handle_signals(std::string const& input_path) {
 }
 
 void doom(std::string const& path) {
-  doomed_path[0] = '\0';
-  if (path.empty() || path.size() >= sizeof doomed_path) return;
-  std::memcpy(doomed_path + 1, path.c_str() + 1, path.size());
-  doomed_path[0] = path[0];
+  for (char* place : doomed_paths) {
+    if (place[0] != '\0' || path.empty() || path.size() >= PATH_MAX) continue;
+    std::memcpy(place + 1, path.c_str() + 1, path.size());
+    place[0] = path[0];
+    return;
+  }
+}
+
+void spare(std::string const& path) {
+  for (char* place : doomed_paths)
+    if (path == place) place[0] = '\0';
 }
 
 }  // namespace ktopk::tools

@@ -19,6 +19,7 @@ std::vector<NpyField> fields(KeyType type, Columns columns) {
 }
 
 std::vector<std::int64_t> shape(Selection const& selection) {
+  if (selection.question == Question::kth) return {selection.rows};
   if (selection.rank == 1) return {selection.k};
   return {selection.rows, selection.k};
 }
@@ -32,17 +33,19 @@ void append(std::vector<std::byte>& bytes, T const& value) {
 class NpyOutput : public Sink {
  public:
   NpyOutput(Selection const& selection, std::string const& path, Columns columns)
-      : m_type(selection.type), m_columns(columns), m_file(path) {
-    std::string const preamble = npy_preamble(fields(m_type, columns), shape(selection));
+      : m_type(selection.type),
+        m_columns(selection.question == Question::top_k ? columns : Columns::values),
+        m_file(path) {
+    std::string const preamble = npy_preamble(fields(m_type, m_columns), shape(selection));
     m_file.write(std::as_bytes(std::span(preamble)));
   }
 
   void take(Selected const& selected) override {
     m_records.clear();
-    for (std::size_t i = 0; i < selected.indices.size(); ++i) {
+    auto const w = static_cast<std::size_t>(width(m_type));
+    for (std::size_t i = 0; i < selected.values.size() / w; ++i) {
       if (m_columns != Columns::values) append(m_records, selected.indices[i]);
-      if (m_columns != Columns::indices)
-        append_value(selected.values.data() + static_cast<std::int64_t>(i) * width(m_type));
+      if (m_columns != Columns::indices) append_value(selected.values.data() + i * w);
     }
     m_file.write(m_records);
   }

@@ -23,6 +23,13 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 
 std::string progress_line(std::string const& what, std::int64_t done, std::int64_t total,
                           double seconds) {
+  constexpr double giga = 1e9;
+  char figures[96];
+  if (total < 0) {
+    std::snprintf(figures, sizeof figures, " %.1f GB in %.0f s", static_cast<double>(done) / giga,
+                  seconds);
+    return what + figures;
+  }
   constexpr int bar_width = 30;
   double const share =
       total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0)
@@ -30,8 +37,6 @@ std::string progress_line(std::string const& what, std::int64_t done, std::int64
   auto const filled = static_cast<std::size_t>(share * bar_width);
   std::string const bar = std::string(filled, '#') + std::string(bar_width - filled, '-');
   double const left = share > 0 ? seconds / share - seconds : 0;
-  constexpr double giga = 1e9;
-  char figures[96];
   std::snprintf(figures, sizeof figures, "%3d %%, %.1f of %.1f GB, %.0f s left",
                 static_cast<int>(share * 100), static_cast<double>(done) / giga,
                 static_cast<double>(total) / giga, left);

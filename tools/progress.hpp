@@ -7,7 +7,7 @@
 
 namespace ktopk::tools {
 
-/// "checking [#####-----]  42 %, 1.3 of 3.0 GB, 4 s left"
+/// "checking [#####-----]  42 %, 1.3 of 3.0 GB, 4 s left"; "checking 1.3 GB in 2 s" if total is -1, unknown.
 std::string progress_line(std::string const& what, std::int64_t done, std::int64_t total,
                           double seconds);
 

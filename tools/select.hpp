@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
+#include <ktopk/core/rank_request.hpp>
 #include <ktopk/options.hpp>
 #include <string>
+#include <vector>
 
+#include "amount.hpp"
 #include "files/input.hpp"
 #include "sink.hpp"
 
 namespace ktopk::tools {
 
 struct SelectRequest {
+  std::vector<std::string> files;  ///< several are one row
   InputDescription input;
-  std::int64_t k = 0;
+  Question question = Question::top_k;
+  Amount k = Amount::number(0);   ///< of Question::top_k and kth
+  std::vector<double> quantiles;  ///< of Question::quantiles
+  Interpolation interpolation = Interpolation::linear;
   Options options;
   std::string backend;  ///< empty: the default one
-  std::string output;   ///< empty: a table on standard output
-  Columns columns = Columns::both;
+  OutputDescription output;
 };
 
 /// Does what `ktopk select` promises. Throws Fault, or what the library throws, before anything is left behind.

@@ -11,23 +11,28 @@
 
 namespace ktopk::tools {
 
-/// What is selected: the best k of n keys in each of so many rows.
+/// What is asked of every row: its best keys with their indices, the k-th best key alone, or quantiles.
+enum class Question { top_k, kth, quantiles };
+
+/// An answer as a whole: some values for each of the rows.
 struct Selection {
-  KeyType type = KeyType::f32;
+  Question question = Question::top_k;
+  KeyType type = KeyType::f32;  ///< of the values
   std::int64_t rows = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 0;
-  int rank = 2;
+  std::int64_t n = 0;  ///< keys of a row; -1 if that is known at the end alone
+  std::int64_t k = 0;  ///< values of a row
+  int rank = 2;        ///< of the keys
+  std::vector<double> quantiles;
 };
 
-/// The selected keys of consecutive rows, k for each.
+/// The answer for consecutive rows.
 struct Selected {
   std::int64_t first_row = 0;
   std::vector<std::byte> values;
-  std::vector<std::int64_t> indices;
+  std::vector<std::int64_t> indices;  ///< of Question::top_k
 };
 
-/// Takes the selected keys block by block, in the order of the rows.
+/// Takes the answers block by block, in the order of the rows.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -38,13 +43,32 @@ class Sink {
   virtual bool writes_to_terminal() const { return false; }
 };
 
-/// Which columns a .npy output has.
+/// Which columns an output has beside those that count.
 enum class Columns { both, indices, values };
 
-/// A table with the columns row, rank, index and value on standard output.
-std::unique_ptr<Sink> make_table(Selection const& selection);
+/// A table for people, text with separators, or a NumPy array. `by_name`: what the file's extension says.
+enum class Format { by_name, table, csv, tsv, npy };
 
-/// A .npy file of the shape (k) or (rows, k). With both columns it is a structured array with the fields index and value.
+/// What the user asks for. Without any path a table goes to standard output.
+struct OutputDescription {
+  std::string path;
+  Format format = Format::by_name;
+  Columns columns = Columns::both;
+  std::string indices_path;  ///< of a plain array of the indices
+  std::string values_path;   ///< of a plain array of the values
+};
+
+/// All outputs that are asked for, as one. Throws Fault if one cannot be opened, or two have the same path.
+std::unique_ptr<Sink> make_outputs(Selection const& selection,
+                                   OutputDescription const& description);
+
+/// Lines of the columns row, rank or quantile, index and value; a vector has no column row. In a table columns are
+/// aligned.
+std::unique_ptr<Sink> make_text_output(Selection const& selection, std::string const& path,
+                                       Format format, Columns columns);
+
+/// A .npy file of the shape (k) or (rows, k), or for Question::kth (1) or (rows). With both columns it is a structured array
+/// with the fields index and value.
 std::unique_ptr<Sink> make_npy_output(Selection const& selection, std::string const& path,
                                       Columns columns);
 

@@ -45,7 +45,7 @@ TEST_CASE("command: files that cannot be read are refused") {
   refuses(folder, select("missing.npy"),
           "missing.npy: cannot be opened: No such file or directory\n");
   refuses(folder, select("."), ".: is a directory\n");
-  refuses(folder, select("/dev/null"), "/dev/null: is not a regular file");
+  refuses(folder, select("/dev/null"), "/dev/null: is empty\n");
 }
 
 TEST_CASE("command: truncated and lying headers are refused") {
@@ -69,15 +69,17 @@ TEST_CASE("command: truncated and lying headers are refused") {
   refuses(folder, select("lie.fvecs"), "lie.fvecs: row 1 has dimension 3, but row 0 has 2\n");
 }
 
-TEST_CASE("command: raw keys need a type and a shape that fit, others must not have them") {
+TEST_CASE("command: raw keys need a type and a shape that fits, others must not have them") {
   require_device();
   ScratchFolder const folder;
   folder.write("raw", std::string(24, 'x'));
   folder.write("a.npy", hundred_floats);
-  refuses(
-      folder, select("raw"),
-      "raw: is neither .npy nor .fvecs, .bvecs, .ivecs; raw keys need both --type and --shape\n");
-  refuses(folder, select("raw", {"--type", "f32"}), "raw: is neither");
+  refuses(folder, select("raw"),
+          "raw: its name does not say what it holds; give --type for raw keys, or --from ");
+  refuses(folder, select("raw", {"--from", "raw"}), "raw: raw keys need --type\n");
+  folder.write("odd", std::string(25, 'x'));
+  refuses(folder, select("odd", {"--type", "f64"}),
+          "odd: holds 25 bytes, which are no whole number of keys of f64\n");
   refuses(folder, select("raw", {"--type", "f33", "--shape", "6"}),
           "raw: the type 'f33' is none of f16, bf16, f32");
   refuses(folder, select("raw", {"--type", "f32", "--shape", "2y3"}),
@@ -85,7 +87,12 @@ TEST_CASE("command: raw keys need a type and a shape that fit, others must not h
   refuses(folder, select("raw", {"--type", "f64", "--shape", "6"}),
           "raw: holds 24 bytes, but the shape '6' of f64 needs 48\n");
   refuses(folder, select("a.npy", {"--type", "f64", "--shape", "50"}),
-          "a.npy: a .npy file states its own type and shape");
+          "a.npy: --type is for raw keys and text; this file states its own type\n");
+  refuses(folder, select("a.npy", {"--shape", "50"}), "a.npy: --shape is for raw keys; ");
+  for (auto const* option : {"--column", "--sep"})
+    refuses(folder, select("a.npy", {option, "1"}),
+            std::string("a.npy: ") + option + " is for text, but this file is none\n");
+  refuses(folder, select("a.npy", {"--no-header"}), "a.npy: --header is for text");
 }
 
 TEST_CASE("command: a k that is too large, or no number, is refused") {
@@ -97,9 +104,47 @@ TEST_CASE("command: a k that is too large, or no number, is refused") {
           "a.npy: k = 101 is larger than the 100 keys it holds\n");
   refuses(folder, {"select", "m.npy", "-k", "11"},
           "m.npy: k = 11 is larger than the 10 keys of a row\n");
-  for (auto const* k : {"-1", "three", "3.5", "99999999999999999999", ""})
+  for (auto const* k : {"-1", "three", "3.5", "99999999999999999999", "", "101%", "%", "-1%"})
     refuses(folder, {"select", "a.npy", "-k", k}, "-k: '");
-  refuses(folder, {"select", "a.npy"}, "-k is required");
+  refuses(folder, {"select", "a.npy"}, "one of -k, --kth and --quantiles is required");
+}
+
+TEST_CASE("command: questions that make no sense are refused") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("a.npy", hundred_floats);
+  folder.write("none.npy", npy_bytes(npy_header("<f4", "(0,)"), ""));
+  folder.write("i.npy", npy_bytes(npy_header("<i4", "(1,)"), "four"));
+  refuses(folder, {"select", "a.npy", "--kth", "0"}, "--kth: keys are counted from 1\n");
+  refuses(folder, {"select", "a.npy", "--kth", "101"},
+          "a.npy: k = 101 is larger than the 100 keys it holds\n");
+  refuses(folder, {"select", "a.npy", "--kth", "1", "-k", "1"}, "-k excludes --kth");
+  for (auto const* list : {"", "0.5,", "a", "1.5", "-0.1", "nan"})
+    refuses(folder, {"select", "a.npy", "--quantiles", list}, "--quantiles: '");
+  refuses(folder, {"select", "none.npy", "--quantiles", "0.5"},
+          "none.npy: quantiles need keys, but it holds none\n");
+  refuses(folder, {"select", "i.npy", "--kth", "1", "--by", "magnitude"},
+          "i.npy: ktopk::kth: By::magnitude of signed integers");
+  refuses(folder, {"select", "a.npy", "-k", "1", "--interpolation", "lower"},
+          "--interpolation requires --quantiles");
+  for (auto const* option : {"--smallest", "--unsorted"})
+    refuses(folder, {"select", "a.npy", "--quantiles", "0.5", option},
+            std::string("--quantiles excludes ") + option);
+}
+
+TEST_CASE("command: several files that are no one row are refused") {
+  require_device();
+  ScratchFolder const folder;
+  folder.write("a.npy", hundred_floats);
+  folder.write("m.npy", npy_bytes(npy_header("<f4", "(10, 10)"), std::string(400, 'x')));
+  folder.write("i.npy", npy_bytes(npy_header("<i4", "(1,)"), "four"));
+  refuses(folder, {"select", "a.npy", "m.npy", "-k", "1"},
+          "m.npy: has 10 rows; several files are ");
+  refuses(folder, {"select", "a.npy", "i.npy", "-k", "1"},
+          "i.npy: has keys of type i32, but a.npy has f32\n");
+  refuses(folder, {"select", "a.npy", "a.npy", "-k", "201"},
+          "a.npy and 1 more: k = 201 is larger than the 200 keys it holds\n");
+  refuses(folder, {"select", "-", "-", "-k", "1"}, "standard input can be read once");
 }
 
 TEST_CASE("command: unknown words are refused") {
@@ -115,13 +160,16 @@ TEST_CASE("command: unknown words are refused") {
   refuses(folder, select("a.npy", {"--nan", "first"}), "--nan: 'first' is none of greatest|least");
   refuses(folder, select("a.npy", {"--columns", "all"}),
           "--columns: 'all' is none of both|indices|values");
-  refuses(folder, select("a.npy", {"--largest"}),
-          "The following argument was not expected: --largest");
-  refuses(folder, {"select", "a.npy", "-k", "3", "--columns", "values"},
-          "--columns requires --output");
+  refuses(folder, select("a.npy", {"--by", "size"}), "--by: 'size' is none of magnitude|value");
+  refuses(folder, select("a.npy", {"--from", "xls"}), "--from: 'xls' is none of ");
+  refuses(folder, select("a.npy", {"--to", "xls"}), "--to: 'xls' is none of csv|npy|table|tsv");
+  refuses(folder, select("a.npy", {"--biggest"}),
+          "The following argument was not expected: --biggest");
+  refuses(folder, select("a.npy", {"--largest", "--smallest"}), "--largest excludes --smallest");
   refuses(folder, {"chose"}, "");
   refuses(folder, {}, "A subcommand is required");
-  refuses(folder, {"frobnicate"}, "command: 'frobnicate' is none of select|calibrate|info");
+  refuses(folder, {"frobnicate"},
+          "command: 'frobnicate' is none of select|calibrate|info|completion|man");
   refuses(folder, {"frobnicate", "--help"}, "command: 'frobnicate' is none of");
 }
 
@@ -146,6 +194,10 @@ TEST_CASE("command: outputs that cannot be written are refused") {
   refuses(folder, {"select", "a.npy", "-k", "100", "--output", "old.npy"},
           "old.npy: cannot be written: File too large\n", 1000);
   CHECK(content(folder.path("old.npy")) == "old");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--indices", "o.npy", "--values", "nowhere/v.npy"},
+          "nowhere/v.npy: cannot be written: No such");
+  refuses(folder, {"select", "a.npy", "-k", "3", "--output", "o.npy", "--values", "o.npy"},
+          "o.npy: is named for two outputs\n");
 }
 
 TEST_CASE("command: a full standard output is reported") {

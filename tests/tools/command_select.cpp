@@ -325,6 +325,18 @@ TEST_CASE("command: info explains what runs for a shape") {
              Catch::Matchers::ContainsSubstring("3y9"));
 }
 
+TEST_CASE("command: what is installed for man and the shells is what the parser says") {
+  require_device();
+  ScratchFolder const folder;
+  std::string const installed = TEST_INSTALLED;
+  CHECK(run_command(folder, {"man"}).out == content(installed + "/ktopk.1"));
+  CHECK(run_command(folder, {"completion", "bash"}).out == content(installed + "/ktopk.bash"));
+  CHECK(run_command(folder, {"completion", "zsh"}).out == content(installed + "/_ktopk"));
+  auto const fish = run_command(folder, {"completion", "fish"});
+  CHECK(fish.status == 2);
+  CHECK_THAT(fish.err, Catch::Matchers::StartsWith("ktopk: SHELL: 'fish' is none of bash|zsh"));
+}
+
 TEST_CASE("command: help describes the files and the output") {
   require_device();
   ScratchFolder const folder;

@@ -132,7 +132,9 @@ TEST_CASE("output: a signal removes what was written and still ends the program"
   auto const status = status_of_child([&] {
     for (int const reset : {SIGINT, SIGTERM, SIGHUP}) std::signal(reset, SIG_DFL);
     handle_signals("input");
+    { OutputFile(folder.path("gone")).write(as_file("x")); }
     OutputFile file(folder.path("o"));
+    OutputFile other(folder.path("p"));
     std::raise(signal);
   });
   CHECK(WIFSIGNALED(status));

@@ -13,6 +13,10 @@ TEST_CASE("progress: a line states the task, how far it is and the time left") {
         "selecting [#######-----------------------]  25 %, 1.0 of 4.0 GB, 6 s left");
 }
 
+TEST_CASE("progress: without a total it says how much there is") {
+  CHECK(progress_line("reading", 1'300'000'000, -1, 2.0) == "reading 1.3 GB in 2 s");
+}
+
 TEST_CASE("progress: nothing yet, all, too much, and nothing to do") {
   CHECK(progress_line("x", 0, 1'000'000'000, 1.0) ==
         "x [------------------------------]   0 %, 0.0 of 1.0 GB, 0 s left");

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <sstream>
+#include <stdexcept>
+#include <string_view>
 
 namespace ktopk::testing {
 namespace {
@@ -23,6 +26,18 @@ void limit_files(long bytes) {
   auto const size = static_cast<rlim_t>(bytes);
   rlimit const limit{size, size};
   ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/// Writes to a pipe, which its reader may close before the end, and closes it.
+void write_all(int fd, std::string_view text) {
+  auto const old = std::signal(SIGPIPE, SIG_IGN);
+  while (!text.empty()) {
+    auto const count = ::write(fd, text.data(), text.size());
+    if (count <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  ::close(fd);
+  std::signal(SIGPIPE, old);
 }
 
 [[noreturn]] void become_command(ScratchFolder const& folder, std::vector<std::string>& arguments) {
@@ -51,15 +66,20 @@ std::vector<std::string> split(std::string const& list) {
 }  // namespace
 
 Outcome run_command(ScratchFolder const& folder, std::vector<std::string> arguments,
-                    long largest_file) {
+                    long largest_file, std::string const& input) {
   ScratchFolder const streams;
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   auto const child = ::fork();
   if (child == 0) {
+    ::dup2(pipe[0], STDIN_FILENO);
     redirect(STDOUT_FILENO, streams.path("out"));
     redirect(STDERR_FILENO, streams.path("err"));
     limit_files(largest_file);
     become_command(folder, arguments);
   }
+  ::close(pipe[0]);
+  write_all(pipe[1], input);
   int status = 0;
   ::waitpid(child, &status, 0);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(streams.path("out")),

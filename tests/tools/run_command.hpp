@@ -14,9 +14,9 @@ struct Outcome {
   std::string err;
 };
 
-/// Runs the command ktopk in a folder; it may write files of at most so many bytes.
+/// Runs the command ktopk in a folder; it may write files of at most so many bytes. The input comes from a pipe.
 Outcome run_command(ScratchFolder const& folder, std::vector<std::string> arguments,
-                    long largest_file = -1);
+                    long largest_file = -1, std::string const& input = "");
 
 /// Skips the test where the command needs a device, or its driver, that is not there.
 void require_device();

@@ -1,38 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "files/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <utility>
 
+#include "files/descriptor.hpp"
 #include "files/fault.hpp"
 
 namespace ktopk::tools {
 namespace {
 
-class Descriptor {
- public:
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  explicit Descriptor(std::string const& path)
-      : m_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (m_fd < 0) throw system_fault("cannot be opened");
-  }
-  ~Descriptor() { ::close(m_fd); }
-  Descriptor(Descriptor const&) = delete;
-  Descriptor& operator=(Descriptor const&) = delete;
-  int get() const { return m_fd; }
-
- private:
-  int m_fd;
-};
-
 std::size_t regular_size(int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) throw system_fault("cannot be inspected");
-  if (S_ISDIR(status.st_mode)) throw Fault("is a directory");
   if (!S_ISREG(status.st_mode))
     throw Fault("is not a regular file, so it cannot be mapped into memory");
   return static_cast<std::size_t>(status.st_size);

@@ -34,6 +34,10 @@ std::int64_t product_or_negative(std::int64_t a, std::int64_t b) {
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
 }
 
+std::int64_t key_bytes(Matrix const& m) {
+  return product_or_negative(product_or_negative(m.rows, m.n), width(m.type));
+}
+
 std::int64_t span_bytes(Matrix const& m) {
   if (m.rows == 0 || m.n == 0) return 0;
   return ((m.rows - 1) * m.row_stride + (m.n - 1) * m.key_stride + 1) * width(m.type);
@@ -46,12 +50,17 @@ Matrix some_rows(Matrix const& matrix, std::int64_t first, std::int64_t count) {
   return part;
 }
 
-void gather(Matrix const& matrix, std::byte* target, Reading const& reading) {
+Matrix some_keys(Matrix const& matrix, std::int64_t first, std::int64_t count) {
+  Matrix part = matrix;
+  part.n = count;
+  if (part.data != nullptr) part.data += first * matrix.key_stride * width(matrix.type);
+  return part;
+}
+
+void gather(Matrix const& matrix, std::byte* target) {
   auto const row_bytes = matrix.n * width(matrix.type);
-  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+  for (std::int64_t row = 0; row < matrix.rows; ++row)
     gather_row(some_rows(matrix, row, 1), target + row * row_bytes);
-    reading(row_bytes);
-  }
 }
 
 void read_ahead(Matrix const& matrix, Reading const& reading) {

@@ -23,11 +23,17 @@ struct Matrix {
 /// Called with the number of further bytes read.
 using Reading = std::function<void(std::int64_t bytes)>;
 
+/// Bytes of all keys, or -1 if that is more than 63 bits.
+std::int64_t key_bytes(Matrix const& matrix);
+
 /// Bytes from the first key to the end of the last one.
 std::int64_t span_bytes(Matrix const& matrix);
 
 /// The rows first, …, first + count - 1.
 Matrix some_rows(Matrix const& matrix, std::int64_t first, std::int64_t count);
+
+/// The keys first, …, first + count - 1 of every row.
+Matrix some_keys(Matrix const& matrix, std::int64_t first, std::int64_t count);
 
 /// Whether the keys may be read through a pointer to their type.
 inline bool is_aligned(Matrix const& matrix) {
@@ -37,7 +43,7 @@ inline bool is_aligned(Matrix const& matrix) {
 }
 
 /// Copies the keys, row after row without gaps, to target (rows * n keys). Any stride, any alignment.
-void gather(Matrix const& matrix, std::byte* target, Reading const& reading);
+void gather(Matrix const& matrix, std::byte* target);
 
 /// Touches every page in order, so that a mapped file is in memory when the keys are worked on.
 void read_ahead(Matrix const& matrix, Reading const& reading);

@@ -25,8 +25,8 @@ std::size_t byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-/// The header's text and, as its end, the place where the keys begin.
-std::string_view header_text(std::string_view file) {
+/// Where the header's text begins.
+std::size_t text_start(std::string_view file) {
   if (!file.starts_with(magic))
     throw Fault("is not a .npy file: it does not begin with \\x93NUMPY");
   if (file.size() < 10) throw Fault("is cut off within its header");
@@ -35,8 +35,19 @@ std::string_view header_text(std::string_view file) {
     throw Fault(".npy version " + std::to_string(version) + " is unknown (1, 2 and 3 are read)");
   std::size_t const start = version == 1 ? 10 : 12;
   if (file.size() < start) throw Fault("is cut off within its header");
+  return start;
+}
+
+std::size_t text_length(std::string_view file) {
   std::size_t length = byte_at(file, 8) | byte_at(file, 9) << 8;
-  if (version > 1) length |= byte_at(file, 10) << 16 | byte_at(file, 11) << 24;
+  if (text_start(file) > 10) length |= byte_at(file, 10) << 16 | byte_at(file, 11) << 24;
+  return length;
+}
+
+/// The header's text and, as its end, the place where the keys begin.
+std::string_view header_text(std::string_view file) {
+  std::size_t const start = text_start(file);
+  std::size_t const length = text_length(file);
   if (length > file.size() - start)
     throw Fault("its header should have " + std::to_string(length) + " bytes, but only " +
                 std::to_string(file.size() - start) + " follow");
@@ -107,13 +118,12 @@ Matrix arrange(Header const& header) {
   bool const by_columns = matrix.rank == 2 && header.storage == Storage::fortran;
   matrix.row_stride = by_columns ? 1 : matrix.n;
   matrix.key_stride = by_columns ? matrix.rows : 1;
+  if (key_bytes(matrix) < 0) throw Fault("its header promises more keys than can be addressed");
   return matrix;
 }
 
 void check_size(Matrix const& matrix, std::size_t held) {
-  auto const promised =
-      product_or_negative(product_or_negative(matrix.rows, matrix.n), width(matrix.type));
-  if (promised < 0) throw Fault("its header promises more keys than can be addressed");
+  auto const promised = key_bytes(matrix);
   if (static_cast<std::size_t>(promised) != held)
     throw Fault("its header promises " + std::to_string(promised) +
                 " bytes of keys, but the file holds " + std::to_string(held));
@@ -137,6 +147,16 @@ std::string tuple(std::vector<std::int64_t> const& shape) {
 }
 
 }  // namespace
+
+std::size_t npy_preamble_size(std::span<std::byte const> bytes) {
+  std::string_view const file(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+  return text_start(file) + text_length(file);
+}
+
+Matrix parse_npy_preamble(std::span<std::byte const> preamble) {
+  std::string_view const file(reinterpret_cast<char const*>(preamble.data()), preamble.size());
+  return arrange(parse_header(header_text(file)));
+}
 
 Matrix parse_npy(std::span<std::byte const> bytes) {
   std::string_view const file(reinterpret_cast<char const*>(bytes.data()), bytes.size());

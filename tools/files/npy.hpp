@@ -15,6 +15,11 @@ namespace ktopk::tools {
 /// Throws Fault if the header cannot be read, holds another type, or disagrees with the file's size.
 Matrix parse_npy(std::span<std::byte const> file);
 
+/// The same in two steps, for a file that cannot be mapped: how many bytes come before the keys, which the first 12 bytes
+/// state, and what these bytes say of the keys. Throws Fault as above.
+std::size_t npy_preamble_size(std::span<std::byte const> first_bytes);
+Matrix parse_npy_preamble(std::span<std::byte const> preamble);
+
 /// One named column of a structured array.
 struct NpyField {
   std::string name;

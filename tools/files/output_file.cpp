@@ -93,8 +93,9 @@ int OutputFile::open_temporary(std::string const& path) {
 
 OutputFile::~OutputFile() {
   if (m_file != nullptr) std::fclose(m_file);
-  if (!m_temporary.empty()) ::unlink(m_temporary.c_str());
-  doom("");
+  if (m_temporary.empty()) return;
+  ::unlink(m_temporary.c_str());
+  spare(m_temporary);
 }
 
 bool OutputFile::is_terminal() const {
@@ -112,6 +113,7 @@ void OutputFile::commit() {
   if (m_temporary.empty()) return;
   if (::rename(m_temporary.c_str(), m_path.c_str()) != 0)
     throw system_fault(m_path + ": cannot be written");
+  spare(m_temporary);
   m_temporary.clear();
 }
 

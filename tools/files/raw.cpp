@@ -18,6 +18,15 @@ std::int64_t extent(std::string_view text, std::string_view shape) {
   return value;
 }
 
+Matrix whole_row(std::span<std::byte const> file, KeyType type) {
+  auto const bytes = static_cast<std::int64_t>(file.size());
+  if (bytes % width(type) != 0)
+    throw Fault("holds " + std::to_string(bytes) + " bytes, which are no whole number of keys of " +
+                name(type));
+  auto const n = bytes / width(type);
+  return {type, nullptr, 1, n, n, 1, 1};
+}
+
 }  // namespace
 
 Matrix parse_shape(std::string_view shape) {
@@ -30,13 +39,18 @@ Matrix parse_shape(std::string_view shape) {
   return matrix;
 }
 
-Matrix parse_raw(std::span<std::byte const> file, KeyType type, std::string_view shape) {
+Matrix describe_raw(KeyType type, std::string_view shape) {
   Matrix matrix = parse_shape(shape);
   matrix.type = type;
-  matrix.data = file.data();
-  auto const wanted = product_or_negative(product_or_negative(matrix.rows, matrix.n), width(type));
-  if (wanted < 0)
+  if (key_bytes(matrix) < 0)
     throw Fault("the shape " + in_quotes(shape) + " has more keys than can be addressed");
+  return matrix;
+}
+
+Matrix parse_raw(std::span<std::byte const> file, KeyType type, std::string_view shape) {
+  Matrix matrix = shape.empty() ? whole_row(file, type) : describe_raw(type, shape);
+  auto const wanted = key_bytes(matrix);
+  matrix.data = file.data();
   if (static_cast<std::size_t>(wanted) != file.size())
     throw Fault("holds " + std::to_string(file.size()) + " bytes, but the shape " +
                 in_quotes(shape) + " of " + name(type) + " needs " + std::to_string(wanted));
