@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ktopk/team.hpp>
+#include <ktopk/team_accumulator.hpp>
 
 #include "show.hpp"
 
@@ -25,6 +26,21 @@ int main() {
                           Kokkos::subview(indices, r, Kokkos::ALL));
       });
   show("by teams", values);
+
+  // The threads of a team offer keys, in any order.
+  using Best = ktopk::TeamAccumulator<float, int>;
+  int const of_best = static_cast<int>(Best::scratch_bytes(k));
+  Kokkos::parallel_for(
+      Team(exec, 2, Kokkos::AUTO).set_scratch_size(0, Kokkos::PerTeam(of_best)),
+      KOKKOS_LAMBDA(Team::member_type const& member) {
+        int const r = member.league_rank();
+        Best const best(member, member.team_scratch(0), k);
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(member, 4),
+                             [&](int i) { best.offer(keys(r, i), i); });
+        best.finish(member, Kokkos::subview(values, r, Kokkos::ALL),
+                    Kokkos::subview(indices, r, Kokkos::ALL));
+      });
+  show("offered", values);
 
   // A thread selects from each row.
   Kokkos::parallel_for(
