@@ -44,3 +44,4 @@ foreach(page IN ITEMS perf/README.md perf/results/README.md perf/results/compare
   cmake_path(GET page PARENT_PATH folder)
   install(FILES ${page} DESTINATION ${pages}/${folder})
 endforeach()
+install(DIRECTORY perf/notebook DESTINATION ${pages}/perf FILES_MATCHING PATTERN "*.md")
