@@ -246,13 +246,14 @@ void block_max(Report& report) {
                                    {Steps(8), Eligible::reaches}});
   compare_ratio(report, "uniform", 6, means[0].running[1],
                 "the k-th best so far is far from that of all keys");
-  compare_ratio(report, "uniform, k-th best of all keys, one delegate", 6, means[0].final[0],
-                "but the text describes neither");
   compare_ratio(report, "normal, whole numbers", 212, means[1].running[1], "few of them tie");
-  compare_ratio(report, "normal, single precision", 212, means[2].running[1],
-                "blocks that tie are skipped");
-  compare_ratio(report, "normal, single precision, ties evaluated", 212, means[3].running[1],
-                "floats near 10^8 are multiples of 8, so that many tie");
+  // Rules that were found by trying are no test of the paper.
+  auto const note = [&](char const* rule, double ours) {
+    report.note(text("%s: %.1f", rule, ours));
+  };
+  note("uniform, k-th best of all keys, one delegate", means[0].final[0]);
+  note("normal, single precision, multiples of 8 near 10^8", means[2].running[1]);
+  note("the same, blocks that tie are evaluated", means[3].running[1]);
   report.note("no one rule for the threshold gives both of the paper's figures");
 }
 

@@ -90,7 +90,7 @@ void print_constants() {
 struct FillKeys {
   Keys keys;
   std::int64_t n, begin;
-  int equal_bits;  // leading ones, or 0 for uniform keys
+  int equal_bits;  // leading ones, 9 at least so that all are numbers; 0 for uniform keys
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     auto const columns = static_cast<std::int64_t>(keys.extent(1));
     std::int64_t const row = i / columns, column = i % columns;
@@ -164,19 +164,22 @@ void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k
   print("  %s\n", is_right ? "same" : "WRONG");
 }
 
+/// Whether a number of equal leading bits is one that FillKeys takes.
+bool is_number_of_bits(int bits) { return bits == 0 || (bits >= 9 && bits <= 31); }
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 3 && !is_number_of_bits(std::atoi(argv[3]))) {
+    std::fprintf(stderr, "perf_mpi: %s equal bits; it must be 0 or from 9 to 31\n", argv[3]);
+    return 2;
+  }
   MPI_Init(&argc, &argv);
   {
     Kokkos::ScopeGuard const kokkos(argc, argv);
     std::int64_t const total = argc > 1 ? std::atoll(argv[1]) : 10'000'000;
     std::int64_t const rows = argc > 2 ? std::atoll(argv[2]) : 1, n = total / rows;
     int const equal_bits = argc > 3 ? std::atoi(argv[3]) : 0;
-    if (equal_bits < 0 || equal_bits > 31) {
-      print("equal bits: from 0 to 31, not %d\n", equal_bits);
-      return MPI_Finalize();
-    }
     std::vector<std::int64_t> wanted{1, 128, 2048, 32768, 1000000};
     if (argc > 4) wanted.clear();
     for (int i = 4; i < argc; ++i) wanted.push_back(std::atoll(argv[i]));

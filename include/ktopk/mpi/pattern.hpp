@@ -23,8 +23,8 @@ namespace ktopk::detail::mpi {
 using Message = std::vector<std::uint64_t>;
 using Words = std::span<std::uint64_t const>;
 
-/// Whether each of some ranks sends its lists to all others at once, for a GPU that merges them with one kernel: a round less
-/// saves some 25 us of copies and launches, in which 200 kB pass between processes of a host.
+/// Whether each of some ranks sends its lists to all others at once, for a GPU that merges them with one kernel. A round less
+/// saves copies and launches, some 40 us on an H200; 200 kB pass between processes of a host in less (docs/scaling.md).
 constexpr bool is_gathered(int ranks, std::int64_t message_bytes) {
   if (ranks < 3 || ranks > 16) return false;
   auto const rounds = static_cast<std::int64_t>(std::bit_width(static_cast<unsigned>(ranks - 1)));
