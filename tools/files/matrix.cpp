@@ -16,6 +16,7 @@ void gather_row(std::byte const* source, std::int64_t stride, std::int64_t n, st
 }
 
 void gather_row(Matrix const& row, std::byte* target) {
+  if (row.n == 0) return;
   auto const w = width(row.type);
   if (row.key_stride == 1) {
     std::memcpy(target, row.data, static_cast<std::size_t>(row.n * w));
