@@ -30,7 +30,9 @@ concept ComputedRows = Rows<R> && !is_stored_rows<R>;
 
 /// Whether rows are those of signed integers by magnitude. They are compiled in the library, for radix alone.
 template <class R>
-inline constexpr bool are_magnitudes = requires { R::are_magnitudes; };
+inline constexpr bool are_magnitudes = requires {
+  R::are_magnitudes;
+};
 
 /// Which kernels serve a call whose keys are computed.
 enum class ComputedBy { radix, one_pass, host_one_pass };
@@ -48,10 +50,10 @@ void run_computed([[maybe_unused]] ComputedBy by, Exec const& exec, CallOf<R> co
     if constexpr (!are_magnitudes<R>) {
 #if KTOPK_ENABLE_HOST_TUNED
       if constexpr (is_host_space<Exec>)
-        if (by == ComputedBy::host_one_pass) return select_row_by_row(exec, problem, options);
+        if (by == ComputedBy::host_one_pass && select_on_host(exec, problem, options, workspace))
+          return;
 #endif
-      if (by == ComputedBy::one_pass)
-        return OnePass<Generic>::run(exec, problem, options, workspace);
+      if (by != ComputedBy::radix) return OnePass<Generic>::run(exec, problem, options, workspace);
     }
     Radix<Generic>::run(exec, problem, options, workspace);
   });

@@ -80,10 +80,14 @@ constexpr Kernel<Exec> line_of(bool tuned) {
   Run<Exec, std::uint16_t>* const of_16 = &R::run;
   Run<Exec, std::uint32_t>* const of_32 = &R::run;
   Run<Exec, std::uint64_t>* const of_64 = &R::run;
-  return {R::algorithm, R::label, tuned, requires {R::serves_computed;
-}
-, &R::declines, &R::workspace_bytes, { of_8, of_16, of_32, of_64 }
-};  // namespace ktopk::detail
+  constexpr bool serves_computed = requires { R::serves_computed; };
+  return {R::algorithm,
+          R::label,
+          tuned,
+          serves_computed,
+          &R::declines,
+          &R::workspace_bytes,
+          {of_8, of_16, of_32, of_64}};
 }
 
 template <class Exec, class... Tuned, class... Portable>

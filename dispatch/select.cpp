@@ -19,15 +19,24 @@
 
 namespace ktopk::detail {
 
+/// Bytes of a kernel. Where a host's kernel takes a sample of computed rows, the portable one may have to take over.
+template <class Exec>
+std::size_t own_bytes(Kernel<Exec> const& kernel, Asked const& asked) {
+  if (is_empty(asked.shape)) return 0;
+  std::size_t const own = kernel.workspace_bytes(asked.device, asked.shape, asked.options);
+  bool const samples = asked.shape.computed && kernel.tuned && own > 0;
+  return samples ? std::max(own, OnePass<Generic>::workspace_bytes(asked.device, asked.shape,
+                                                                   asked.options))
+                 : own;
+}
+
 /// Bytes of a call that a kernel serves.
 template <class Exec>
 std::size_t bytes_with(Kernel<Exec> const& kernel, Asked const& asked) {
   WorkspaceLayout total;
   total.take<std::byte>(wanted_bytes(asked.shape));
   HostMemory const memory(total, asked.device, asked.shape);
-  std::size_t const own =
-      is_empty(asked.shape) ? 0 : kernel.workspace_bytes(asked.device, asked.shape, asked.options);
-  total.take<std::byte>(static_cast<std::int64_t>(own));
+  total.take<std::byte>(static_cast<std::int64_t>(own_bytes(kernel, asked)));
   return total.bytes();
 }
 

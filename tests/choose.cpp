@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/core/one_pass_plan.hpp>
+
 #include "dispatch/choose.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -227,7 +229,7 @@ TEST_CASE("on a host one_pass serves rows that fit a cache, whatever k", "[choos
       CHECK(choose(processor, shape, tuned_on_hosts) == Algorithm::one_pass);
       shape.packed = false;
       CHECK((choose(processor, shape, tuned_on_hosts) == Algorithm::one_pass) ==
-            (n <= 8192 || (k > 128 && k <= n / 32)));
+            (n <= 8192 || ktopk::detail::one_pass_serves(shape)));
     }
   Shape ragged = make_shape<float>(100, 1 << 20, 100);
   ragged.ragged = true;

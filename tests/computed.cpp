@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/core/testing.hpp>
 #include <ktopk/explain.hpp>
 #include <ktopk/lexicographic.hpp>
 
@@ -98,7 +99,7 @@ TEST_CASE("a Plan for computed keys takes fewer rows") {
   }
 }
 
-TEST_CASE("short computed rows are selected in the caches of a host's threads") {
+TEST_CASE("computed rows are made in the caches of a host's threads") {
   Exec const exec;
   std::int64_t const rows = 30, k = 12;
   Outputs<std::int16_t> const outputs(rows, k);
@@ -109,7 +110,8 @@ TEST_CASE("short computed rows are selected in the caches of a host's threads") 
     exec.fence();
     for (Event const& event : record.all(Event::Kind::allocation))
       CHECK(event.label == "ktopk::workspace");
-    return record.ran("ktopk::host::one_pass::computed_rows");
+    return record.ran("ktopk::host::one_pass::computed_rows") ||
+           record.ran("ktopk::host::one_pass::computed_keep");
   };
   auto const serves = [&](std::int64_t n, Algorithm algorithm) {
     Options const options{.algorithm = algorithm};
@@ -123,13 +125,51 @@ TEST_CASE("short computed rows are selected in the caches of a host's threads") 
   bool const tuned = ktopk::detail::is_host_space<Exec> && KTOPK_ENABLE_HOST_TUNED;
   CHECK(serves(8192, Algorithm::automatic) == tuned);
   CHECK(serves(20, Algorithm::one_pass) == tuned);
-  CHECK_FALSE(serves(8193, Algorithm::automatic));
+  CHECK(serves(8193, Algorithm::automatic) == tuned);
+  CHECK(serves(300'000, Algorithm::one_pass) == tuned);
   CHECK_FALSE(serves(8192, Algorithm::radix));
+  CHECK_FALSE(serves(300'000, Algorithm::radix));
 
   Plan<Exec> plan(exec, shape_of(source(300), k));
   CHECK(runs_in_cache([&] { plan(source(300), outputs.values, outputs.indices); }) == tuned);
   ktopk::detail::ForcePortable const portable;
   CHECK_FALSE(serves(8192, Algorithm::automatic));
+  CHECK_FALSE(serves(300'000, Algorithm::automatic));
+}
+
+TEST_CASE("long computed rows whose threshold proves nothing are selected all the same") {
+  using ktopk::detail::ForceThreshold;
+  using ktopk::detail::Threshold;
+  std::int64_t const rows = 2, n = 70'001, k = 40;
+  auto const keys = filled<float>(Input::normal, rows, n);
+  auto const view = on_device(keys, rows, n);
+  auto computed = uniform_truth(mapped<float>(keys, Magnitude{}), rows, n);
+  auto masked = computed;
+  Some const some{3};
+  leave_some(masked, some);
+  for (Threshold const threshold : {Threshold::too_low, Threshold::too_high}) {
+    ForceThreshold const force(threshold);
+    ask(transform(view, Magnitude{}), computed, k);
+    ask(where(transform(view, Magnitude{}), some), masked, k);
+  }
+}
+
+TEST_CASE("a mask may leave few keys of a long row, or the worst ones alone") {
+  std::int64_t const rows = 3, n = 40'000;
+  for (Input input : {Input::normal, Input::nans, Input::few_values, Input::all_equal})
+    for (std::int64_t const of : {40, 400, 4000, 39'999}) {
+      CAPTURE(name(input), of);
+      Some const some{of};
+      auto const keys = filled<float>(input, rows, n);
+      auto truth = uniform_truth(keys, rows, n);
+      leave_some(truth, some);
+      ask(where(on_device(keys, rows, n), some), truth, 30);
+    }
+  std::vector<std::uint8_t> const worst(rows * n, 0);
+  auto truth = uniform_truth(worst, rows, n);
+  Some const some{1000};
+  leave_some(truth, some);
+  ask(where(on_device(worst, rows, n), some), truth, 50);
 }
 
 TEST_CASE("columns decide one after the other, each in its own order") {

@@ -94,6 +94,27 @@ bool validate_kernel(Exec const& exec, ktopk::detail::Kernel<Exec> const& kernel
   return reached;
 }
 
+/// Rows side by side, of sizes of which the host's kernel of a name copies tiles, on every hostile input.
+template <class T>
+void validate_tiles(char const* label, std::initializer_list<Size> sizes) {
+  Validation validation;
+  for_each_space([&]<class Exec>(Exec const& exec) {
+    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
+    auto by_tiles = ktopk::detail::kernels_of<Exec>().front();
+    by_tiles.label = label;
+    auto const all = all_options<T>();
+    int next = 0;
+    for (Size size : sizes)
+      for (auto const& [input, input_name] : input_table) {
+        Options options = all[random_bits(12, next++) % all.size()];
+        options.algorithm = by_tiles.algorithm;
+        size.layout = side_by_side;
+        expect_kernel<T>(exec, by_tiles, size, input, options, validation);
+      }
+  });
+  validation.close();
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("every kernel of the table, on every hostile input", "[kernels]",
@@ -112,22 +133,14 @@ TEMPLATE_LIST_TEST_CASE("every kernel of the table, on every hostile input", "[k
 
 TEMPLATE_LIST_TEST_CASE("short rows side by side are copied by tiles on hosts", "[kernels]",
                         WidthTypes) {
-  Validation validation;
-  for_each_space([&]<class Exec>(Exec const& exec) {
-    if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;
-    auto by_tiles = ktopk::detail::kernels_of<Exec>().front();
-    by_tiles.label = "ktopk::host::one_pass::side_by_side";
-    auto const all = all_options<TestType>();
-    int next = 0;
-    for (Size const& size : {Size{150, 513, 40}, Size{9, 8192, 300}, Size{70, 33, 33}})
-      for (auto const& [input, input_name] : input_table) {
-        Options options = all[random_bits(12, next++) % all.size()];
-        options.algorithm = by_tiles.algorithm;
-        expect_kernel<TestType>(exec, by_tiles, {size.rows, size.n, size.k, side_by_side}, input,
-                                options, validation);
-      }
-  });
-  validation.close();
+  validate_tiles<TestType>("ktopk::host::one_pass::side_by_side",
+                           {{150, 513, 40}, {9, 8192, 300}, {70, 33, 33}});
+}
+
+TEMPLATE_LIST_TEST_CASE("long rows side by side are read by tiles on hosts", "[kernels]",
+                        WidthTypes) {
+  validate_tiles<TestType>("ktopk::host::one_pass::keep_side_by_side",
+                           {{37, 9'001, 60}, {5, 70'003, 200}});
 }
 
 TEMPLATE_LIST_TEST_CASE("every kernel that compares magnitudes, on every hostile input",

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <ktopk/core/backend.hpp>
+#include <ktopk/core/one_pass_plan.hpp>
 
 #include "rows_in_cache.hpp"
 
@@ -26,12 +27,19 @@ inline std::int64_t most_in_heap(bool one_thread, std::int64_t n) {
 /// \see perf/results/host-many-winners*.csv
 inline bool are_few_selected(Shape const& shape) { return shape.k <= shape.n / 32; }
 
-inline Algorithm fastest(Device const& device, Shape const& shape, bool one_pass_serves) {
+/// Whether one_pass reads long rows by tiles if they lie side by side.
+/// \see perf/results/host-side-by-side.csv
+inline bool are_read_by_tiles(Shape const& shape) {
+  return !shape.packed && shape.rows >= least_in_tile && one_pass_serves(shape);
+}
+
+inline Algorithm fastest(Device const& device, Shape const& shape, bool serves) {
   if (shape.ragged || are_short_rows(shape)) return Algorithm::one_pass;
   if (shape.packed && are_rows_in_cache(device, shape)) return Algorithm::one_pass;
+  if (serves && are_read_by_tiles(shape)) return Algorithm::one_pass;
   bool const one_thread = host::parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
-  return are_few_selected(shape) && one_pass_serves ? Algorithm::one_pass : Algorithm::radix;
+  return are_few_selected(shape) && serves ? Algorithm::one_pass : Algorithm::radix;
 }
 
 /// \param serves  whether the implementation for hosts of an algorithm supports the shape

@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <ktopk/core/problem.hpp>
 #include <ktopk/options.hpp>
 
-// How a caller's file, which computes keys, reaches the compiled selection from short rows.
+// How a caller's file, which computes keys, reaches the compiled selection.
 
 namespace ktopk::detail::host {
 
-/// Keys that a caller's file computes a row at a time. The compiler sees no functor behind these pointers.
+/// Keys that a caller's file computes. The compiler sees no functor behind these pointers.
 template <class Bits>
 struct ComputedKeys {
-  /// Makes the keys of a row, and of masked rows, whose keys there are alone, their positions. Returns how many.
-  using Make = int(void const* rows, std::int64_t row, Stored<Bits>* keys,
-                   std::uint16_t* positions);
+  /// Makes the keys of a short row, and of masked rows, whose keys there are alone, their positions. Returns how many.
+  using MakeRow = int(void const* rows, std::int64_t row, Stored<Bits>* keys,
+                      std::uint16_t* positions);
+  /// Makes `count` keys of a row from position `first` on, and the worst one where there is none. Returns how many there
+  /// are.
+  using MakeBlock = int(void const* rows, std::int64_t row, std::int64_t first, int count,
+                        Bits worst, Stored<Bits>* keys);
+  /// The same for any positions, without the number.
+  using MakeAt = void(void const* rows, std::int64_t row, std::int64_t const* positions, int count,
+                      Bits worst, Stored<Bits>* keys);
 
   void const* rows;
-  Make* make;
+  MakeRow* make_row;
+  MakeBlock* make_block;
+  MakeAt* make_at;
 };
 
-/// Selects from computed rows that OnePass<Host> serves. The keys of the problem are not read.
+/// Selects from computed rows that OnePass<Host> serves. The keys of the problem are not read. Returns false, and has
+/// stored nothing, if a sample of long rows led to no proven result.
 template <class Exec, class Bits>
-void select_computed(Exec const& exec, ComputedKeys<Bits> const& keys,
-                     StoredProblem<Bits> const& problem, Options const& options);
+[[nodiscard]] bool select_computed(Exec const& exec, ComputedKeys<Bits> const& keys,
+                                   StoredProblem<Bits> const& problem, Options const& options,
+                                   void* workspace);
 
 }  // namespace ktopk::detail::host

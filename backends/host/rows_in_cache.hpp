@@ -22,6 +22,8 @@ namespace ktopk::detail {
 /// The longest row whose selected keys the thread also sorts and stores.
 inline constexpr std::int64_t longest_short_row = long_block;
 inline constexpr std::int64_t longest_row_in_cache = 1 << 18;
+/// So many rows side by side are worth a tile.
+inline constexpr std::int64_t least_in_tile = 4;
 
 /// Where the selected keys of a row go as they are found. If the row is short, their places go to an array; otherwise
 /// the keys go to the output.

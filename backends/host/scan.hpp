@@ -30,16 +30,15 @@ Stored<Bits> const* neighbors(Stored<Bits> const* keys, std::int64_t step, int c
 
 /// Calls body(from, hits, found, first) for each block of begin .. end - 1 in which some keys may reach threshold():
 /// those at from[hits[0]], from[hits[1]] ..., where `from` is position `first`. It asks for the threshold once a block,
-/// and the threshold may rise. Blocks grow from `block` to filter_block keys, unless `block` is longer.
-/// \param block  at most long_block
-template <class Bits, class CompositeKey, class Threshold, class Body>
-void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
-                             std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
-                             std::int64_t begin, std::int64_t end, int block,
-                             Threshold const& threshold, Body const& body) {
+/// and the threshold may rise.
+/// \param read         read(first, count) returns where the keys of a block lie one after the other
+/// \param block, most  blocks grow from `block` to `most` keys, which are at most long_block
+template <class Bits, class CompositeKey, class Read, class Threshold, class Body>
+void for_each_read_block_reaching(HostLoops<Bits> const& loops, Read const& read,
+                                  CompositeKeyMap<Bits, CompositeKey> const& map,
+                                  std::int64_t begin, std::int64_t end, int block, int most,
+                                  Threshold const& threshold, Body const& body) {
   std::uint16_t hits[long_block + 1];
-  ThreadArray<Bits> const packed = memory_for_block<Bits>(step);
-  int const most = step == 1 ? std::max(block, filter_block) : filter_block;
   int next = std::min(block, most);
   for (std::int64_t first = begin; first < end; first += block) {
     block = next;
@@ -49,9 +48,34 @@ void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* k
     if (!map.rank_to_reach(threshold(), static_cast<std::uint64_t>(first),
                            static_cast<std::uint64_t>(first + count), least))
       continue;
-    Stored<Bits> const* const from = neighbors(keys + first * step, step, count, packed.get());
+    Stored<Bits> const* const from = read(first, count);
     body(from, hits, loops.filter(from, count, map.rank, ranks_from(least), hits), first);
   }
+}
+
+/// The same of keys that are `step` apart. Blocks grow to filter_block keys, unless `block` is longer.
+template <class Bits, class CompositeKey, class Threshold, class Body>
+void for_each_block_reaching(HostLoops<Bits> const& loops, Stored<Bits> const* keys,
+                             std::int64_t step, CompositeKeyMap<Bits, CompositeKey> const& map,
+                             std::int64_t begin, std::int64_t end, int block,
+                             Threshold const& threshold, Body const& body) {
+  ThreadArray<Bits> const packed = memory_for_block<Bits>(step);
+  int const most = step == 1 ? std::max(block, filter_block) : filter_block;
+  auto const read = [&](std::int64_t first, int count) {
+    return neighbors(keys + first * step, step, count, packed.get());
+  };
+  for_each_read_block_reaching(loops, read, map, begin, end, block, most, threshold, body);
+}
+
+/// Makes of body(found, composite) what a block is given to: composite(0) .. composite(found - 1) are those that may reach
+/// the threshold.
+template <class Bits, class CompositeKey, class Body>
+auto with_composites(CompositeKeyMap<Bits, CompositeKey> const& map, Body const& body) {
+  return [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t first) {
+    body(found, [&](int h) {
+      return map(from[places[h]], static_cast<std::uint64_t>(first + places[h]));
+    });
+  };
 }
 
 /// Calls body(begin, end) for the one or two intervals of a range in which either all keys that tie with `threshold`
@@ -88,13 +112,8 @@ void for_each_reaching_in_streams(HostLoops<Bits> const& loops, Stored<Bits> con
       return map(keys[at], static_cast<std::uint64_t>(at));
     });
   }
-  for_each_block_reaching(
-      loops, keys, step, map, begin + streams * apart, end, long_block, threshold,
-      [&](Stored<Bits> const* from, std::uint16_t const* places, int found, std::int64_t block) {
-        body(found, [&](int h) {
-          return map(from[places[h]], static_cast<std::uint64_t>(block + places[h]));
-        });
-      });
+  for_each_block_reaching(loops, keys, step, map, begin + streams * apart, end, long_block,
+                          threshold, with_composites(map, body));
 }
 
 }  // namespace ktopk::detail

@@ -60,21 +60,19 @@ CompositeKey* sort_composite_keys(Exec const& exec, Rows const& rows, std::int64
 
 /// Sorts the selected keys of each row if there is a spare. Then it stores keys, positions and counts, and fills the
 /// slots that a short row leaves open.
-template <class Exec, class Bits, class CompositeKey>
-void arrange(Exec const& exec, StoredProblem<Bits> const& problem,
-             CompositeKeyMap<Bits, CompositeKey> const& map,
+template <class Exec, Rows R, class CompositeKey>
+void arrange(Exec const& exec, Problem<R> const& problem,
+             CompositeKeyMap<typename R::Bits, CompositeKey> const& map,
              SelectedKeys<CompositeKey> const& selected) {
   Shape const& shape = problem.shape;
   CompositeKey const* composites = selected.composites;
   if (selected.spare != nullptr)
-    composites =
-        host::sort_composite_keys(exec, SelectedRows<StoredRows<Bits>>{problem}, shape.rows,
-                                  shape.k, selected.composites, selected.spare);
-  bool const complete = !problem.rows.are_ragged() && !problem.wanted && !problem.counts;
+    composites = host::sort_composite_keys(exec, SelectedRows<R>{problem}, shape.rows, shape.k,
+                                           selected.composites, selected.spare);
+  bool const complete = !shape.ragged && !problem.wanted && !problem.counts;
   if (composites == nullptr && complete) return;
-  host::launch_each(
-      "ktopk::host::store", exec, shape.rows * shape.k,
-      StoreSelected<StoredRows<Bits>, CompositeKey>{{problem, map, nullptr}, composites});
+  host::launch_each("ktopk::host::store", exec, shape.rows * shape.k,
+                    StoreSelected<R, CompositeKey>{{problem, map, nullptr}, composites});
 }
 
 }  // namespace ktopk::detail::host

@@ -30,6 +30,25 @@ struct Kept {
   }
   CompositeKey* row_composites(std::int64_t row) const { return composites + row * capacity; }
 
+  /// Keeps the composite keys of a part of a row that reach its threshold.
+  /// \param read  read(begin, end, threshold, add) calls add(found, composite) for those of some positions that may
+  template <class Bits, class Read>
+  void keep(std::int64_t row, CompositeKeyMap<Bits, CompositeKey> const& map, Range range,
+            Read const& read) const {
+    Appender<CompositeKey> out({row_composites(row)}, &validations[row].kept, capacity);
+    CompositeKey const threshold = thresholds[row];
+    for_each_side_of_ties(map, threshold, range.begin, range.end,
+                          [&](std::int64_t begin, std::int64_t end) {
+                            read(
+                                begin, end, [&] { return threshold; },
+                                [&](int found, auto const& composite) {
+                                  out.add_reaching(found, threshold, composite);
+                                });
+                          });
+    out.flush();
+    tally(Count::keys_read, range.end - range.begin);
+  }
+
   std::int64_t capacity;
   CompositeKey* thresholds;
   RowValidation* validations;
@@ -57,20 +76,11 @@ struct KeepReaching {
   void operator()(std::int64_t index) const {
     std::int64_t const row = index / parts;
     Range const range = part_of(problem.shape.n, index % parts, parts);
-    Appender<CompositeKey> out({kept.row_composites(row)}, &kept.validations[row].kept,
-                               kept.capacity);
-    CompositeKey const threshold = kept.thresholds[row];
-    auto const add = [&](int found, auto const& composite) {
-      out.add_reaching(found, threshold, composite);
-    };
-    for_each_side_of_ties(map, threshold, range.begin, range.end,
-                          [&](std::int64_t begin, std::int64_t end) {
-                            for_each_reaching_in_streams(
-                                loops, problem.rows.pointer(row), problem.rows.step, map, begin,
-                                end, [&] { return threshold; }, add);
-                          });
-    out.flush();
-    tally(Count::keys_read, range.end - range.begin);
+    kept.keep(row, map, range,
+              [&](std::int64_t begin, std::int64_t end, auto const& threshold, auto const& add) {
+                for_each_reaching_in_streams(loops, problem.rows.pointer(row), problem.rows.step,
+                                             map, begin, end, threshold, add);
+              });
   }
 };
 

@@ -13,7 +13,7 @@ template <>
 struct OnePass<Host> {
   static constexpr Algorithm algorithm = Algorithm::one_pass;
   static constexpr char const* label = "ktopk::host::one_pass";
-  static constexpr bool serves_computed = true;  // short rows: see ../computed_keys.hpp
+  static constexpr bool serves_computed = true;  // \see ../computed_keys.hpp
   static Reason declines(Asked const& a);
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
