@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -67,6 +68,27 @@ struct CountEntries {
   }
 };
 
+/// Merges by a thread for each row. \see MergeListed::merge_row
+template <class Merge>
+struct MergeRows {
+  Merge merge;
+  void operator()(std::int64_t row) const { merge.merge_row(row); }
+};
+
+/// Merges lists of so many rows. A host's threads merge a row each, unless so few rows have so long lists that all threads
+/// search faster for the places of entries.
+template <class Exec, class Merge>
+void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge const& merge) {
+  std::int64_t const columns = merge.a.columns + merge.b.columns;
+  if constexpr (is_host_space<Exec>) {
+    std::int64_t const threads = exec.concurrency();
+    std::int64_t const steps = std::bit_width(static_cast<std::uint64_t>(columns));
+    if (std::min(rows, threads) * steps >= threads)
+      return launch_each(label, exec, rows, MergeRows<Merge>{merge});
+  }
+  launch_each(label, exec, rows * columns, merge);
+}
+
 }  // namespace detail
 
 /// The k best keys of each row of a stream of which a part is there at a time, and their positions in the stream. The result
@@ -131,8 +153,7 @@ class Accumulator {
   /// The same for keys at other positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i). They
   /// ascend, which nobody checks.
   template <detail::KeyRows Keys, class Positions>
-    requires(Kokkos::is_view_v<Positions>)
-  void add(Keys const& keys, Positions const& positions) {
+  requires(Kokkos::is_view_v<Positions>) void add(Keys const& keys, Positions const& positions) {
     static_assert(Positions::rank == 1 && detail::reachable<Exec, Positions>,
                   "ktopk::Accumulator: positions are a View of rank 1 that the instance can read");
     detail::require_equal(name, "the number of positions",
@@ -205,14 +226,14 @@ class Accumulator {
   template <class Place>
   void take_in(detail::ListedKeys<T, I> const& lists, std::int64_t count, Place const& place) {
     int const next = 2 - m_state;
-    detail::launch_each("ktopk::Accumulator::merge", m_exec, rows() * 2 * k(),
-                        detail::MergeListed<T, I, Place>{listed(m_state),
-                                                         lists,
-                                                         listed(next),
-                                                         {k()},
-                                                         detail::KeyOrder<T>(m_options),
-                                                         place,
-                                                         count});
+    detail::merge_listed("ktopk::Accumulator::merge", m_exec, rows(),
+                         detail::MergeListed<T, I, Place>{listed(m_state),
+                                                          lists,
+                                                          listed(next),
+                                                          {k()},
+                                                          detail::KeyOrder<T>(m_options),
+                                                          place,
+                                                          count});
     m_state = next;
   }
 

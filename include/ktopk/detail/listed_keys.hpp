@@ -65,7 +65,42 @@ struct MergeListed {
     place(row, is_of_a ? slot : slot - a.columns, is_of_a);
   }
 
+  /// The same for all entries of a row, one after the other: without a search, by one thread.
+  void merge_row(std::int64_t row) const {
+    std::int64_t const kept = limits[row] < to.columns ? limits[row] : to.columns;
+    Entry first = entry(true, row, 0), second = entry(false, row, 0);
+    std::int64_t of_a = 0, of_b = 0;
+    for (std::int64_t out = 0; out < to.columns; ++out) {
+      bool const none = out >= kept || (first.position == -1 && second.position == -1);
+      bool const takes_a = second.position == -1 ||
+                           (first.position != -1 && order.is_before(first.rank, first.position,
+                                                                    second.rank, second.position));
+      Entry const& taken = takes_a ? first : second;
+      to.positions[row * to.columns + out] = none ? I{-1} : taken.position;
+      to.values[row * to.columns + out] = none ? order.worst() : taken.value;
+      if (none) continue;
+      if (takes_a)
+        first = entry(true, row, ++of_a);
+      else
+        second = entry(false, row, ++of_b);
+    }
+  }
+
  private:
+  struct Entry {
+    I position;
+    T value;
+    bits_of<T> rank;
+  };
+  /// An entry of a list; none behind its last one.
+  Entry entry(bool is_of_a, std::int64_t row, std::int64_t slot) const {
+    ListedKeys<T, I> const& list = is_of_a ? a : b;
+    I const position = slot < list.columns ? position_of(is_of_a, row, slot) : I{-1};
+    if (position == -1) return {position, order.worst(), {}};
+    T const value = list.values[row * list.columns + slot];
+    return {position, value, order.rank(value)};
+  }
+
   KOKKOS_FUNCTION I position_of(bool is_of_a, std::int64_t row, std::int64_t slot) const {
     if (is_of_a) return a.positions[row * a.columns + slot];
     if (row >= rows_of_b) return I{-1};
