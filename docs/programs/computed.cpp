@@ -30,4 +30,10 @@ int main() {
   ktopk::top_k(exec, ktopk::where(keys, mask), values, indices);
   show("where, values", values);
   show("where, indices", indices);
+
+  auto const bias = row<float>({5, 0, 10, 40, 40});
+  auto const biased = KOKKOS_LAMBDA(std::int64_t i) { return keys(i) + bias(i); };
+  ktopk::top_k(exec, ktopk::where(ktopk::generate<float>(5, biased), mask), values, indices);
+  show("where of generate, values", values);
+  show("where of generate, indices", indices);
 }
