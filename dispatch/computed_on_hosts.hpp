@@ -12,13 +12,26 @@
 
 namespace ktopk::detail {
 
+/// The key at a position. A functor of masked keys is called for those that there are alone; one behind a mask, for all, as
+/// the portable kernels call it.
+template <class Row>
+typename Row::Bits key_at(Row const& row, std::int64_t i) {
+  if constexpr (requires { row.inner; }) {
+    if constexpr (decltype(row.inner)::has_gaps && !Row::has_own_gaps)
+      if (!row.inner.holds(i)) return {};
+    return row.made_of(key_at(row.inner, i), i);
+  } else {
+    return row[i];
+  }
+}
+
 /// The key at a position, or `worst` if there is none, and counts it. Without a branch, which a processor could not
 /// predict.
 template <class Row>
 typename Row::Bits key_or_worst(Row const& row, std::int64_t i, typename Row::Bits worst,
                                 int& count) {
   using Bits = typename Row::Bits;
-  Bits const key = row[i];
+  Bits const key = key_at(row, i);
   if constexpr (!Row::has_gaps) {
     return key;
   } else {
@@ -29,7 +42,7 @@ typename Row::Bits key_or_worst(Row const& row, std::int64_t i, typename Row::Bi
   }
 }
 
-/// The row in memory of which a row is made; the row itself if it is made of none.
+/// The row of which a row is made in the end; the row itself if it is made of none.
 template <class Row>
 auto& innermost(Row& row) {
   if constexpr (requires { row.inner; })
@@ -77,7 +90,7 @@ int make_existing(Row const& row, int length, Stored<typename Row::Bits>* keys,
   int count = 0;
   for (int i = 0; i < length; ++i) {
     positions[count] = static_cast<std::uint16_t>(i);
-    keys[count] = row[i];
+    keys[count] = key_at(row, i);
     count += row.holds(i);
   }
   return count;

@@ -207,4 +207,48 @@ TEMPLATE_LIST_TEST_CASE("lists of any order and length are merged", "[merge]", T
   validation.close();
 }
 
+TEST_CASE("lists merged row by row are those merged entry by entry", "[accumulator]") {
+  using ktopk::detail::ListedKeys;
+  std::int64_t const rows = 40, kept = 20;
+  Options const options{.ties = Ties::highest_index};
+  ktopk::detail::KeyOrder<float> const order(options);
+  for (std::int64_t const columns : {0, 1, 13, 40}) {
+    CAPTURE(columns);
+    // Of row r the first list has r % 14 entries, the second r * 5 % (columns + 1): equal keys, at positions of its own.
+    auto const make = [&](std::int64_t most, std::int64_t factor, int first, auto& values,
+                          auto& positions) {
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t i = 0; i < most; ++i) {
+          bool const is_there = i < r * factor % (most + 1);
+          values.push_back(is_there ? static_cast<float>(100 - i / 3) : order.worst());
+          positions.push_back(is_there ? 1000 - 2 * i + first : -1);
+        }
+    };
+    std::vector<float> of_a, of_b;
+    std::vector<std::int64_t> at_a, at_b, limits;
+    make(13, 1, 0, of_a, at_a);
+    make(columns, 5, 1, of_b, at_b);
+    for (std::int64_t r = 0; r < rows; ++r) limits.push_back(r % 23);
+    std::vector<float> values(rows * kept, 7), other_values(rows * kept, 8);
+    std::vector<std::int64_t> positions(rows * kept, -5), other_positions(rows * kept, -6);
+    ktopk::detail::MergeListed<float> merge{{13, at_a.data(), of_a.data()},
+                                            {columns, at_b.data(), of_b.data()},
+                                            {kept, positions.data(), values.data()},
+                                            {kept, limits.data()},
+                                            order};
+    merge.rows_of_b = rows - 3;
+    // Entries that no list has are nobody's by the first way: the slots behind all columns stay as they are.
+    std::int64_t const reached = std::min(kept, 13 + columns);
+    for (std::int64_t i = 0; i < rows * (13 + columns); ++i) merge(i);
+    merge.to = {kept, other_positions.data(), other_values.data()};
+    for (std::int64_t r = 0; r < rows; ++r) merge.merge_row(r);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t s = 0; s < reached; ++s) {
+        CAPTURE(r, s);
+        CHECK(positions[r * kept + s] == other_positions[r * kept + s]);
+        CHECK(values[r * kept + s] == other_values[r * kept + s]);
+      }
+  }
+}
+
 }  // namespace ktopk::testing

@@ -23,6 +23,16 @@ struct SetSome {
   }
 };
 
+/// Counts calls for keys that a mask leaves out.
+struct CountMasked {
+  static constexpr std::int32_t masked = -1;
+  Kokkos::View<int, Memory> calls;
+  KOKKOS_FUNCTION std::uint8_t operator()(std::int32_t key) const {
+    if (key == masked) Kokkos::atomic_inc(&calls());
+    return static_cast<std::uint8_t>(key);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("keys in memory may be masked") {
@@ -61,10 +71,12 @@ TEST_CASE("a mask may be a View or a Bitset, and sources nest") {
 }
 
 TEST_CASE("each computed row may ask for its own k") {
-  std::int64_t const rows = 60, n = 700, k = 50;
+  std::int64_t const rows = 60, k = 50;
   Some const some{9};
-  for (Input input : {Input::nans, Input::all_equal, Input::descending}) {
-    CAPTURE(name(input));
+  for (auto const& [n, input] : {std::pair{700, Input::nans}, std::pair{700, Input::all_equal},
+                                 std::pair{700, Input::descending}, std::pair{9000, Input::normal},
+                                 std::pair{9000, Input::few_values}}) {
+    CAPTURE(name(input), n);
     auto truth = uniform_truth(filled<float>(input, rows, n), rows, n);
     leave_some(truth, some);
     std::vector<std::int64_t> wanted;
@@ -89,6 +101,29 @@ TEST_CASE("each computed row may ask for its own k") {
       wrong += right ? 0 : 1;
     }
     CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("a functor of masked keys is called for those that there are alone") {
+  std::int64_t const rows = 2, k = 9;
+  for (std::int64_t const n : {300, 20'000}) {
+    CAPTURE(n);
+    Some const some{3};
+    auto truth = uniform_truth(filled<std::uint8_t>(Input::uniform, rows, n), rows, n);
+    leave_some(truth, some);
+    std::vector<std::int32_t> keys(truth.keys.begin(), truth.keys.end());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (truth.exists[i] == 0) keys[i] = CountMasked::masked;
+    Kokkos::View<int, Memory> const calls("calls");
+    Outputs<std::uint8_t> const outputs(rows, k);
+    for (Algorithm const algorithm : {Algorithm::automatic, Algorithm::one_pass}) {
+      top_k(Exec(), transform(where(on_device(keys, rows, n), some), CountMasked{calls}),
+            outputs.values, outputs.indices, per_row(nothing, outputs.counts),
+            {.algorithm = algorithm});
+      Kokkos::fence();
+      compare(truth, outputs, {});
+    }
+    CHECK(on_host(calls)() == 0);
   }
 }
 

@@ -106,6 +106,7 @@ void validate_tiles(char const* label, std::initializer_list<Size> sizes) {
     int next = 0;
     for (Size size : sizes)
       for (auto const& [input, input_name] : input_table) {
+        if (!is_asked<T>(size, input)) continue;
         Options options = all[random_bits(12, next++) % all.size()];
         options.algorithm = by_tiles.algorithm;
         size.layout = side_by_side;
@@ -140,7 +141,12 @@ TEMPLATE_LIST_TEST_CASE("short rows side by side are copied by tiles on hosts", 
 TEMPLATE_LIST_TEST_CASE("long rows side by side are read by tiles on hosts", "[kernels]",
                         WidthTypes) {
   validate_tiles<TestType>("ktopk::host::one_pass::keep_side_by_side",
-                           {{37, 9'001, 60}, {5, 70'003, 200}});
+                           {{37, 9'001, 60}, {5, 70'003, 200}, {135, 9'001, 20}});
+  for (auto const threshold :
+       {ktopk::detail::Threshold::too_low, ktopk::detail::Threshold::too_high}) {
+    ktopk::detail::ForceThreshold const force(threshold);
+    validate_tiles<TestType>("ktopk::host::one_pass::keep_side_by_side", {{4, 9'001, 30}});
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("every kernel that compares magnitudes, on every hostile input",

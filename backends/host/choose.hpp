@@ -33,13 +33,13 @@ inline bool are_read_by_tiles(Shape const& shape) {
   return !shape.packed && shape.rows >= least_in_tile && one_pass_serves(shape);
 }
 
-inline Algorithm fastest(Device const& device, Shape const& shape, bool serves) {
+inline Algorithm fastest(Device const& device, Shape const& shape, bool one_pass_is_tuned) {
   if (shape.ragged || are_short_rows(shape)) return Algorithm::one_pass;
   if (shape.packed && are_rows_in_cache(device, shape)) return Algorithm::one_pass;
-  if (serves && are_read_by_tiles(shape)) return Algorithm::one_pass;
+  if (one_pass_is_tuned && are_read_by_tiles(shape)) return Algorithm::one_pass;
   bool const one_thread = host::parts_of_row(device, shape.rows, shape.n) == 1;
   if (shape.k <= most_in_heap(one_thread, shape.n)) return Algorithm::heap;
-  return are_few_selected(shape) && serves ? Algorithm::one_pass : Algorithm::radix;
+  return are_few_selected(shape) && one_pass_is_tuned ? Algorithm::one_pass : Algorithm::radix;
 }
 
 /// \param serves  whether the implementation for hosts of an algorithm supports the shape

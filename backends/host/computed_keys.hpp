@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <ktopk/core/problem.hpp>
@@ -14,7 +13,8 @@ namespace ktopk::detail::host {
 /// Keys that a caller's file computes. The compiler sees no functor behind these pointers.
 template <class Bits>
 struct ComputedKeys {
-  /// Makes the keys of a short row, and of masked rows, whose keys there are alone, their positions. Returns how many.
+  /// Makes the keys of a short row. Of a masked row it makes those alone that there are, and their positions. Returns how
+  /// many.
   using MakeRow = int(void const* rows, std::int64_t row, Stored<Bits>* keys,
                       std::uint16_t* positions);
   /// Makes `count` keys of a row from position `first` on, and the worst one where there is none. Returns how many there

@@ -12,13 +12,14 @@
 
 namespace ktopk::detail::host {
 
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define KTOPK_HAS_SHUFFLE 1
-#endif
+// GCC and Clang name the instruction differently, and nvcc understands GCC's name alone.
+#if defined(__GNUC__) && !defined(__clang__)
+#define KTOPK_SHUFFLE(Vector, a, b, ...) __builtin_shuffle(a, b, Vector{__VA_ARGS__})
+#elif defined(__clang__) && !defined(__CUDACC__)
+#define KTOPK_SHUFFLE(Vector, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #endif
 
-#if defined(KTOPK_HAS_SHUFFLE)
+#if defined(KTOPK_SHUFFLE)
 
 /// 16 bytes of keys.
 template <class Bits>
@@ -52,8 +53,9 @@ class Square {
     Keys next[size];
     for (int j = 0; j < size / 2; ++j) {
       Keys const a = m_keys[j], b = m_keys[j + size / 2];
-      next[2 * j] = __builtin_shufflevector(a, b, (i / 2 + i % 2 * size)...);
-      next[2 * j + 1] = __builtin_shufflevector(a, b, (size / 2 + i / 2 + i % 2 * size)...);
+      next[2 * j] = KTOPK_SHUFFLE(Keys, a, b, static_cast<Bits>(i / 2 + i % 2 * size)...);
+      next[2 * j + 1] =
+          KTOPK_SHUFFLE(Keys, a, b, static_cast<Bits>(size / 2 + i / 2 + i % 2 * size)...);
     }
     for (int j = 0; j < size; ++j) m_keys[j] = next[j];
   }
@@ -80,7 +82,7 @@ void copy_to_tile(StoredRows<Bits> const& from, std::int64_t first, int count, R
     for (int r = from_row; r < count; ++r) tile[r * row_stride + i] = keys[i * step + r];
   };
   std::int64_t i = 0;
-#if defined(KTOPK_HAS_SHUFFLE)
+#if defined(KTOPK_SHUFFLE)
   constexpr int size = Square<Bits>::size;
   int const squares = count / size * size;
   for (; i + size <= n; i += size) {
@@ -99,5 +101,7 @@ void copy_to_tile(StoredRows<Bits> const& from, std::int64_t first, int count, R
     copy(i, 0);
   }
 }
+
+#undef KTOPK_SHUFFLE
 
 }  // namespace ktopk::detail::host

@@ -75,8 +75,8 @@ struct MergeRows {
   void operator()(std::int64_t row) const { merge.merge_row(row); }
 };
 
-/// Merges lists of so many rows. A host's threads merge a row each, unless so few rows have so long lists that all threads
-/// search faster for the places of entries.
+/// Merges lists of so many rows. A host's threads merge a row each. If there are many more threads than rows, all of them
+/// search for the places of entries instead.
 template <class Exec, class Merge>
 void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge const& merge) {
   std::int64_t const columns = merge.a.columns + merge.b.columns;

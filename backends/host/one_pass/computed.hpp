@@ -52,16 +52,16 @@ struct MadeRows {
   struct Row {
     ComputedKeys<Bits> computed;
     std::int64_t number;
-    Bits operator[](std::int64_t i) const {
+    KTOPK_FUNCTION Bits operator[](std::int64_t i) const {
       Stored<Bits> key;
       computed.make_at(computed.rows, number, &i, 1, Bits{}, &key);
       return key;
     }
   };
 
-  std::int64_t length(std::int64_t) const { return n; }
-  std::int64_t begin(std::int64_t row) const { return row * n; }
-  Row row(std::int64_t row) const { return {computed, row}; }
+  KTOPK_FUNCTION std::int64_t length(std::int64_t) const { return n; }
+  KTOPK_FUNCTION std::int64_t begin(std::int64_t row) const { return row * n; }
+  KTOPK_FUNCTION Row row(std::int64_t row) const { return {computed, row}; }
 };
 
 /// The sample of a long row, `block` keys at a time.

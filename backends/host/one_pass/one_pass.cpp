@@ -70,7 +70,7 @@ struct FindThreshold {
   }
 };
 
-/// The workspace for long rows, as far as these are proven.
+/// The workspace for long rows, without that of a fallback.
 template <class CompositeKey>
 struct SampledLayout {
   SampledLayout(void* workspace, Device const& device, Shape const& shape, Options const& options)

@@ -91,7 +91,9 @@ struct LongTiles {
         tiles((shape.rows + rows - 1) / rows),
         parts(host::parts_of_row(device, tiles, shape.n)) {}
 
-  static constexpr int block = 1024, row_stride = block + TileSizes::line;  // in keys
+  static constexpr int block = 1024, padding = 64, row_stride = block + padding;  // in keys
+  /// The part of a thread has 17 bytes and more for each of 8192 keys. \see HostMemory
+  static_assert(2 * TileSizes::line * row_stride <= 17 * 8192);
   std::int64_t rows, tiles, parts;
 };
 
