@@ -7,6 +7,12 @@
 using Exec = Kokkos::DefaultExecutionSpace;
 using Team = Kokkos::TeamPolicy<Exec>;
 
+struct Distance {  // of a point to a query, on a line
+  Kokkos::View<float*> points;
+  float query;
+  KOKKOS_FUNCTION float operator()(std::int64_t p) const { return Kokkos::fabs(points(p) - query); }
+};
+
 int main() {
   Kokkos::ScopeGuard const kokkos;
   Exec const exec;
@@ -49,4 +55,18 @@ int main() {
                             Kokkos::subview(indices, r, Kokkos::ALL));
       });
   show("by threads", indices);
+
+  // A team finds the points that are nearest to a query.
+  auto const points = row<float>({1, 8, 3, 6, 9});
+  auto const queries = row<float>({5, 9});
+  Kokkos::parallel_for(
+      Team(exec, 2, Kokkos::AUTO).set_scratch_size(0, Kokkos::PerTeam(bytes)),
+      KOKKOS_LAMBDA(Team::member_type const& member) {
+        int const q = member.league_rank();
+        ktopk::team_top_k(member, member.team_scratch(0),
+                          ktopk::in_kernel(5, Distance{points, queries(q)}), k, ktopk::Nothing{},
+                          Kokkos::subview(indices, q, Kokkos::ALL),
+                          {.order = ktopk::Order::smallest});
+      });
+  show("nearest", indices);
 }
