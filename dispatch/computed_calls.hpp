@@ -30,9 +30,7 @@ concept ComputedRows = Rows<R> && !is_stored_rows<R>;
 
 /// Whether rows are those of signed integers by magnitude. They are compiled in the library, for radix alone.
 template <class R>
-inline constexpr bool are_magnitudes = requires {
-  R::are_magnitudes;
-};
+inline constexpr bool are_magnitudes = requires { R::are_magnitudes; };
 
 /// Which kernels serve a call whose keys are computed.
 enum class ComputedBy { radix, one_pass, host_one_pass };

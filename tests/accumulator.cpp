@@ -18,6 +18,7 @@
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 #include "support/run.hpp"
+#include "support/sorted_options.hpp"
 #include "support/spaces.hpp"
 
 // A stream that is cut into chunks, and lists that are merged: the answer is that for the whole.
@@ -26,15 +27,6 @@ namespace ktopk::testing {
 namespace {
 
 using Types = std::tuple<std::uint8_t, bfloat16, float, std::int64_t>;
-
-/// Sorted output, and a tie rule: what a stream has.
-template <class T>
-std::vector<Options> options_of_streams() {
-  std::vector<Options> some;
-  for (Options const& options : every_option<T>())
-    if (options.sorted == Sorted::yes && options.ties != Ties::any) some.push_back(options);
-  return some;
-}
 
 template <class View>
 auto flat(View const& view) {
@@ -93,7 +85,7 @@ TEMPLATE_LIST_TEST_CASE("a stream gives the same bits however it is cut and orde
     std::uint64_t seed = 0;
     for (Input input : inputs_for<TestType>())
       for (Size const size : {Size{1, 5000, 30}, Size{3, 700, 100}, Size{2, 40, 60}}) {
-        auto const options = options_of_streams<TestType>();
+        auto const options = sorted_options<TestType>();
         Options const& chosen = options[random_bits(3, ++seed) % options.size()];
         auto question =
             uniform_question(filled<TestType>(input, size.rows, size.n), size.rows, size.n, size.k);
@@ -164,7 +156,7 @@ TEMPLATE_LIST_TEST_CASE("lists of any order and length are merged", "[merge]", T
     std::int64_t const parts = 5, rows = 3, slots = 40;
     for (Input input : inputs_for<TestType>())
       for (std::int64_t const k : {1, 30, 200, 250})
-        for (Options const& options : options_of_streams<TestType>()) {
+        for (Options const& options : sorted_options<TestType>()) {
           if (random_bits(5, static_cast<int>(input) * 1000 + k) % 4 != 0) continue;
           // Position p of a row is in part p % parts; some entries are not there.
           auto const all = filled<TestType>(input, rows, parts * slots);

@@ -15,6 +15,7 @@
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 #include "support/run.hpp"
+#include "support/sorted_options.hpp"
 #include "support/spaces.hpp"
 
 // What holds of answers beside each other, without an oracle: what a user would assume of them.
@@ -49,14 +50,6 @@ bool begins_with(Selected<T, Memory> const& longer, Selected<T, Memory> const& s
     for (std::size_t s = 0; s < few.extent(1); ++s)
       if (positions(r, s) != few(r, s) || !same_bits(values(r, s), few_values(r, s))) return false;
   return true;
-}
-
-template <class T>
-std::vector<Options> sorted_options() {
-  std::vector<Options> some;
-  for (Options const& options : every_option<T>())
-    if (options.sorted == Sorted::yes && options.ties != Ties::any) some.push_back(options);
-  return some;
 }
 
 /// Calls body(exec, keys, options) with rows of every input, each with one set of options.

@@ -153,7 +153,8 @@ class Accumulator {
   /// The same for keys at other positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i). They
   /// ascend, which nobody checks.
   template <detail::KeyRows Keys, class Positions>
-  requires(Kokkos::is_view_v<Positions>) void add(Keys const& keys, Positions const& positions) {
+    requires(Kokkos::is_view_v<Positions>)
+  void add(Keys const& keys, Positions const& positions) {
     static_assert(Positions::rank == 1 && detail::reachable<Exec, Positions>,
                   "ktopk::Accumulator: positions are a View of rank 1 that the instance can read");
     detail::require_equal(name, "the number of positions",

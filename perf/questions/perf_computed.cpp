@@ -2,13 +2,13 @@
 #include <ktopk/computed.hpp>
 #include <ktopk/plan.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include <Kokkos_Core.hpp>
+
+#include "least_time.hpp"
 
 // What keys that a functor makes or a mask leaves take, beside a plain call and beside a copy and a plain call:
 // perf_computed [keys of a row] [rows] [k]. Each time is the least of some, by Plans, sorted.
@@ -16,16 +16,8 @@
 namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
-using Clock = std::chrono::steady_clock;
 using Keys = Kokkos::View<float**, Kokkos::LayoutRight>;
 using Marks = Kokkos::View<bool**, Kokkos::LayoutRight>;
-
-KOKKOS_FUNCTION std::uint64_t mixed(std::int64_t i) {
-  auto x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 /// Keys from -1 to 1, and marks of which `share` of 2^16 are true.
 struct Fill {
@@ -42,7 +34,6 @@ struct Fill {
 struct Square {
   KOKKOS_FUNCTION float operator()(float key) const { return key * key; }
 };
-/// A score of two columns.
 struct Weighted {
   Keys a;
   KOKKOS_FUNCTION float operator()(std::int64_t row, std::int64_t i) const {
@@ -73,20 +64,10 @@ struct CopyMarked {
   }
 };
 
-template <class Call>
-double microseconds(Exec const& exec, Call const& call) {
-  double best = 1e30;
-  for (int s = 0; s < 9; ++s) {
-    auto const start = Clock::now();
-    call();
-    exec.fence();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  return best * 1e6;
-}
-
 class Comparison {
  public:
+  static constexpr int calls = 9;
+
   Comparison(Exec const& exec, std::int64_t rows, std::int64_t n, std::int64_t k)
       : keys("keys", rows, n),
         marks("marks", rows, n),
@@ -96,7 +77,7 @@ class Comparison {
         m_indices("indices", rows, k),
         m_plan(exec, ktopk::make_shape<float>(rows, n, k)) {
     fill(0x8000);
-    m_plain = microseconds(exec, [&] { m_plan(keys, m_values, m_indices); });
+    m_plain = least_microseconds(exec, calls, [&] { m_plan(keys, m_values, m_indices); });
     std::printf("%lld x %lld, k = %lld: plain %.1f us\n", static_cast<long long>(rows),
                 static_cast<long long>(n), static_cast<long long>(k), m_plain);
   }
@@ -108,8 +89,9 @@ class Comparison {
   void report(std::string const& what, Source const& source, Copy const& copy) {
     auto const k = static_cast<std::int64_t>(m_values.extent(1));
     ktopk::Plan<Exec> plan(m_exec, ktopk::shape_of(source, k));
-    double const one_call = microseconds(m_exec, [&] { plan(source, m_values, m_indices); });
-    double const by_copy = microseconds(m_exec, [&] {
+    double const one_call =
+        least_microseconds(m_exec, calls, [&] { plan(source, m_values, m_indices); });
+    double const by_copy = least_microseconds(m_exec, calls, [&] {
       for_each(copy(m_copy));
       m_plan(m_copy, m_values, m_indices);
     });
@@ -166,18 +148,14 @@ int main(int argc, char** argv) {
   std::int64_t const n = number(1, 10'000'000), rows = number(2, 1), k = number(3, 100);
   Exec const exec;
   Comparison all(exec, rows, n, k);
-  all.report("transform", ktopk::transform(all.keys, Square{}), [&](Keys const& to) {
-    return CopySquares{all.keys, to};
-  });
+  all.report("transform", ktopk::transform(all.keys, Square{}),
+             [&](Keys const& to) { return CopySquares{all.keys, to}; });
   Weighted const weighted{all.keys};
-  all.report("generate", ktopk::generate<float>(rows, n, weighted), [&](Keys const& to) {
-    return CopyWeighted{weighted, to};
-  });
+  all.report("generate", ktopk::generate<float>(rows, n, weighted),
+             [&](Keys const& to) { return CopyWeighted{weighted, to}; });
   for (int const percent : {1, 10, 50, 90}) {
     all.fill(0x10000u * static_cast<unsigned>(percent) / 100);
     all.report("where, " + std::to_string(percent) + " %", ktopk::where(all.keys, all.marks),
-               [&](Keys const& to) {
-                 return CopyMarked{all.keys, all.marks, to};
-               });
+               [&](Keys const& to) { return CopyMarked{all.keys, all.marks, to}; });
   }
 }

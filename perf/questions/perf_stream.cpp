@@ -3,12 +3,13 @@
 #include <ktopk/top_k.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include <Kokkos_Core.hpp>
+
+#include "least_time.hpp"
 
 // What an Accumulator takes for a row in chunks, as a multiple of one top_k of the whole row, in the same process:
 // perf_stream [keys] [k]. Each time is the least of some.
@@ -17,31 +18,17 @@ namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Keys = Kokkos::View<float*>;
-using Clock = std::chrono::steady_clock;
 
 /// Keys in no order, or such that every chunk beats the one before.
 struct Fill {
   Keys keys;
   bool rises;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    auto x = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    keys(i) = rises ? static_cast<float>(i) : static_cast<float>(x >> 40) * 0x1p-24F;
+    keys(i) = rises ? static_cast<float>(i) : static_cast<float>(mixed(i) >> 40) * 0x1p-24F;
   }
 };
 
-template <class Call>
-double microseconds(Exec const& exec, Call const& call) {
-  double best = 1e30;
-  for (int s = 0; s < 6; ++s) {
-    auto const start = Clock::now();
-    call();
-    exec.fence();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  return best * 1e6;
-}
+constexpr int calls = 6;
 
 void measure(std::int64_t n, std::int64_t k, bool rises) {
   Exec const exec;
@@ -51,12 +38,13 @@ void measure(std::int64_t n, std::int64_t k, bool rises) {
                        Fill{keys, rises});
   Keys const values("values", k);
   Kokkos::View<std::int64_t*> const positions("positions", k);
-  double const whole = microseconds(exec, [&] { ktopk::top_k(exec, keys, values, positions); });
+  double const whole =
+      least_microseconds(exec, calls, [&] { ktopk::top_k(exec, keys, values, positions); });
   std::printf("%s keys, k = %lld, one top_k of %lld: %.1f us\n", rises ? "rising" : "random",
               static_cast<long long>(k), static_cast<long long>(n), whole);
   ktopk::Accumulator<float, std::int64_t, Exec> state(exec, 1, k);
   for (std::int64_t const chunk : {std::int64_t{1} << 20, std::int64_t{1} << 24}) {
-    double const time = microseconds(exec, [&] {
+    double const time = least_microseconds(exec, calls, [&] {
       state.clear();
       for (std::int64_t first = 0; first < n; first += chunk)
         state.add(Kokkos::subview(keys, Kokkos::pair<std::int64_t, std::int64_t>(

@@ -64,7 +64,7 @@ struct MadeRows {
   KTOPK_FUNCTION Row row(std::int64_t row) const { return {computed, row}; }
 };
 
-/// The sample of a long row, `block` keys at a time.
+/// Takes a block of the sample of a long row.
 template <class Bits, class CompositeKey>
 struct MakeSample {
   StoredProblem<Bits> problem;
@@ -73,21 +73,17 @@ struct MakeSample {
   std::int64_t samples;
   CompositeKey* out;
 
-  static constexpr int block = 256;
-  static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
-
   void operator()(std::int64_t index) const {
-    std::int64_t const row_blocks = blocks(samples);
-    std::int64_t const row = index / row_blocks, first = index % row_blocks * block;
-    auto const count = static_cast<int>(std::min<std::int64_t>(block, samples - first));
+    SampleBlock const block(index, samples);
     Strata const strata(problem.shape.n, samples);
-    std::int64_t places[block] = {};
-    Stored<Bits> keys[block];
-    for (int i = 0; i < count; ++i) places[i] = strata.place(first + i);
-    computed.make_at(computed.rows, row, places, count, problem.out.worst, keys);
-    CompositeKey* const to = out + row * samples + first;
-    for (int i = 0; i < count; ++i) to[i] = map(keys[i], static_cast<std::uint64_t>(places[i]));
-    tally(Count::keys_read, count);
+    std::int64_t places[block.most] = {};
+    Stored<Bits> keys[block.most];
+    for (int i = 0; i < block.count; ++i) places[i] = strata.place(block.first + i);
+    computed.make_at(computed.rows, block.row, places, block.count, problem.out.worst, keys);
+    CompositeKey* const to = out + block.row * samples + block.first;
+    for (int i = 0; i < block.count; ++i)
+      to[i] = map(keys[i], static_cast<std::uint64_t>(places[i]));
+    tally(Count::keys_read, block.count);
   }
 };
 

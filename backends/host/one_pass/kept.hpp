@@ -55,6 +55,20 @@ struct Kept {
   CompositeKey* composites;
 };
 
+/// The samples of a row that a thread takes at a time. Tasks are numbered row after row.
+struct SampleBlock {
+  SampleBlock(std::int64_t index, std::int64_t samples)
+      : row(index / in_row(samples)),
+        first(index % in_row(samples) * most),
+        count(static_cast<int>(std::min<std::int64_t>(most, samples - first))) {}
+
+  static constexpr int most = 256;
+  static std::int64_t in_row(std::int64_t samples) { return (samples + most - 1) / most; }
+
+  std::int64_t row, first;
+  int count;
+};
+
 /// How many parts of a row are read. There are more and smaller parts than elsewhere: if keys are sorted, a few parts
 /// hold all kept keys, and take longer than the others.
 inline std::int64_t keep_parts(Device const& device, Shape const& shape) {

@@ -18,7 +18,7 @@
 namespace ktopk::detail {
 namespace host {
 
-/// The sample of a row, `block` keys at a time.
+/// Takes a block of the sample of a row.
 template <class Bits, class CompositeKey>
 struct TakeSample {
   StoredProblem<Bits> problem;
@@ -26,29 +26,20 @@ struct TakeSample {
   std::int64_t samples;
   CompositeKey* out;
 
-  static constexpr int block = 256;
-  static std::int64_t blocks(std::int64_t samples) { return (samples + block - 1) / block; }
-
-  void operator()(std::int64_t index) const {
-    std::int64_t const row_blocks = blocks(samples);
-    std::int64_t const row = index / row_blocks, first = index % row_blocks * block;
-    std::int64_t const end = std::min(first + block, samples);
-    take(row, {problem.shape.n, samples}, {first, end});
-    tally(Count::keys_read, end - first);
-  }
-
- private:
   /// Reads samples, each of which misses all caches: the less there is between two reads, the more are in flight.
-  void take(std::int64_t row, Strata const& strata, Range range) const {
-    Stored<Bits> const* const keys = problem.rows.pointer(row);
+  void operator()(std::int64_t index) const {
+    SampleBlock const block(index, samples);
+    Strata const strata(problem.shape.n, samples);
+    Stored<Bits> const* const keys = problem.rows.pointer(block.row);
     std::int64_t const step = problem.rows.step;
-    std::int64_t places[block];
-    Bits found[block];
-    int const count = static_cast<int>(range.end - range.begin);
-    for (int i = 0; i < count; ++i) places[i] = strata.place(range.begin + i);
-    for (int i = 0; i < count; ++i) found[i] = keys[places[i] * step];
-    CompositeKey* const to = out + row * samples + range.begin;
-    for (int i = 0; i < count; ++i) to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
+    std::int64_t places[block.most];
+    Bits found[block.most];
+    for (int i = 0; i < block.count; ++i) places[i] = strata.place(block.first + i);
+    for (int i = 0; i < block.count; ++i) found[i] = keys[places[i] * step];
+    CompositeKey* const to = out + block.row * samples + block.first;
+    for (int i = 0; i < block.count; ++i)
+      to[i] = map(found[i], static_cast<std::uint64_t>(places[i]));
+    tally(Count::keys_read, block.count);
   }
 };
 
@@ -109,7 +100,8 @@ void keep_reaching(Exec const& exec, StoredProblem<Bits> const& problem,
   Threshold const forced = forced_threshold;
   std::int64_t const parts = host::keep_parts(device_of(exec), shape);
   using Sample = TakeSample<Bits, CompositeKey>;
-  host::launch("ktopk::host::one_pass::sample", exec, shape.rows * Sample::blocks(plan.samples),
+  host::launch("ktopk::host::one_pass::sample", exec,
+               shape.rows * SampleBlock::in_row(plan.samples),
                Sample{problem, map, plan.samples, work.samples});
   host::launch("ktopk::host::one_pass::threshold", exec, shape.rows,
                FindThreshold<CompositeKey>{work.samples, plan, forced, work.kept});
@@ -239,7 +231,7 @@ void keep_computed(Exec const& exec, ComputedKeys<Bits> const& keys,
       shape.masked ? (map.join(map.rank(problem.out.worst), 0) | map.below_rank()) + 1 : 0;
   if (shape.masked) std::fill_n(work.present, shape.rows, Count64{0});
   using Sample = MakeSample<Bits, CompositeKey>;
-  std::int64_t const blocks = Sample::blocks(work.plan.samples);
+  std::int64_t const blocks = SampleBlock::in_row(work.plan.samples);
   Sample const sample{problem, map, keys, work.plan.samples, work.samples};
   FindThreshold<CompositeKey> const find{work.samples, work.plan, forced, work.kept, least};
   KeepMade<Bits, CompositeKey> const keep{
