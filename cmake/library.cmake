@@ -6,7 +6,8 @@ include(CheckCXXCompilerFlag)
 set(call_sources
   dispatch/calibration.cpp dispatch/checks.cpp dispatch/choose.cpp dispatch/cost_model.cpp dispatch/explain.cpp
   dispatch/find_ranks.cpp dispatch/info.cpp dispatch/select.cpp portable/finish/arrange.cpp)
-set(sources ${call_sources} dispatch/find_reaching.cpp dispatch/magnitudes.cpp portable/ranks/ranks.cpp)
+set(sources ${call_sources} dispatch/find_reaching.cpp dispatch/magnitudes.cpp portable/delegate/two_stage.cpp
+  portable/ranks/ranks.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources portable/${algorithm}/${algorithm}.cpp)
 endforeach()
@@ -26,8 +27,8 @@ if(KTOPK_HAS_CUDA)
   set_target_properties(ktopk PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set_source_files_properties(${call_sources} PROPERTIES UNITY_GROUP calls)
   set_source_files_properties(
-    portable/bitonic/bitonic.cpp portable/delegate/delegate.cpp portable/heap/heap.cpp portable/queue/queue.cpp
-    portable/sort/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)
+    portable/bitonic/bitonic.cpp portable/delegate/delegate.cpp portable/delegate/two_stage.cpp
+    portable/heap/heap.cpp portable/queue/queue.cpp portable/sort/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)
   set_source_files_properties(
     backends/host/heap/heap.cpp backends/host/one_pass/one_pass.cpp backends/host/radix/radix.cpp
     backends/host/ranks/ranks.cpp

@@ -101,6 +101,9 @@ KTOPK_INLINE void check_options(char const* function, Options const& options) {
     reject(function, "max_iterations = " + std::to_string(options.max_iterations) + " is negative");
   if (!(options.epsilon >= 0))
     reject(function, "epsilon = " + std::to_string(options.epsilon) + " is not a number from 0 up");
+  if (!(options.recall > 0 && options.recall <= 1))
+    reject(function, "recall = " + std::to_string(options.recall) +
+                         " is not a number above 0 and of at most 1");
   Algorithm const inner = options.inner;
   if (inner == Algorithm::automatic || inner == Algorithm::radix || inner == Algorithm::bucket ||
       inner == Algorithm::bitonic)

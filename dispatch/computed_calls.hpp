@@ -8,6 +8,7 @@
 #include <ktopk/detail/checks.hpp>
 #include <ktopk/detail/select.hpp>
 
+#include "../portable/bitonic/bitonic.hpp"
 #include "../portable/one_pass/one_pass.hpp"
 #include "../portable/radix/radix.hpp"
 #include "call_rows.hpp"
@@ -32,8 +33,18 @@ concept ComputedRows = Rows<R> && !is_stored_rows<R>;
 template <class R>
 inline constexpr bool are_magnitudes = requires { R::are_magnitudes; };
 
+/// Whether bitonic is compiled for rows, too. They hold those that were given.
+template <class R>
+inline constexpr bool are_for_bitonic = requires { typename R::Given; };
+
+template <class R>
+Problem<typename R::Given> problem_of_given(Problem<R> const& problem) {
+  typename R::Given const& given = problem.rows;
+  return {problem.shape, given, problem.rank, problem.out, problem.wanted, problem.counts};
+}
+
 /// Which kernels serve a call whose keys are computed.
-enum class ComputedBy { radix, one_pass, host_one_pass };
+enum class ComputedBy { radix, one_pass, host_one_pass, bitonic };
 
 template <class Exec>
 ComputedBy computed_by(Exec const& exec, Shape const& shape, Options const& options);
@@ -42,9 +53,13 @@ template <class Exec>
 ComputedBy computed_by(Resolved<Exec> const& resolved);
 
 template <class Exec, ComputedRows R>
-void run_computed([[maybe_unused]] ComputedBy by, Exec const& exec, CallOf<R> const& call,
-                  Options const& options, std::byte* buffer) {
-  run_call(exec, call, buffer, [&](Problem<R> const& problem, void* workspace) {
+void run_by([[maybe_unused]] ComputedBy by, Exec const& exec, Problem<R> const& problem,
+            Options const& options, void* workspace) {
+  if constexpr (are_for_bitonic<R>) {
+    auto const given = problem_of_given(problem);
+    if (by == ComputedBy::bitonic) return Bitonic<Generic>::run(exec, given, options, workspace);
+    run_by(by, exec, given, options, workspace);
+  } else {
     if constexpr (!are_magnitudes<R>) {
 #if KTOPK_ENABLE_HOST_TUNED
       if constexpr (is_host_space<Exec>)
@@ -54,6 +69,14 @@ void run_computed([[maybe_unused]] ComputedBy by, Exec const& exec, CallOf<R> co
       if (by != ComputedBy::radix) return OnePass<Generic>::run(exec, problem, options, workspace);
     }
     Radix<Generic>::run(exec, problem, options, workspace);
+  }
+}
+
+template <class Exec, ComputedRows R>
+void run_computed(ComputedBy by, Exec const& exec, CallOf<R> const& call, Options const& options,
+                  std::byte* buffer) {
+  run_call(exec, call, buffer, [&](Problem<R> const& problem, void* workspace) {
+    run_by(by, exec, problem, options, workspace);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "../portable/bitonic/bitonic.cpp"
 #include "../portable/bucket/bucket.cpp"
 #include "../portable/delegate/delegate.cpp"
+#include "../portable/delegate/two_stage.cpp"
 #include "../portable/finish/arrange.cpp"
 #include "../portable/heap/heap.cpp"
 #include "../portable/one_pass/one_pass.cpp"

@@ -16,6 +16,7 @@
 #include "../portable/bitonic/bitonic.hpp"
 #include "../portable/bucket/bucket.hpp"
 #include "../portable/delegate/delegate.hpp"
+#include "../portable/delegate/two_stage.hpp"
 #include "../portable/heap/heap.hpp"
 #include "../portable/one_pass/one_pass.hpp"
 #include "../portable/queue/queue.hpp"
@@ -33,7 +34,7 @@ namespace ktopk::detail {
 using PortableKernels =
     KernelList<OnePass<Generic>, Radix<Generic>, Heap<Generic>, Bitonic<Generic>, Queue<Generic>,
                Sort<Generic>, Bisection<Generic>, Bucket<Generic>, Quick<Generic>, Sample<Generic>,
-               Delegate<Generic>>;
+               TwoStage, Delegate<Generic>>;
 
 template <class Exec>
 struct TunedKernels {

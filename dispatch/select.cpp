@@ -197,6 +197,7 @@ Served served_by(Exec const& exec, Shape const& shape, Options const& options) {
 
 template <class Exec>
 ComputedBy computed_by(Kernel<Exec> const& kernel) {
+  if (kernel.algorithm == Algorithm::bitonic) return ComputedBy::bitonic;
   if (kernel.algorithm != Algorithm::one_pass) return ComputedBy::radix;
   return kernel.tuned ? ComputedBy::host_one_pass : ComputedBy::one_pass;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "portable/bitonic/network.hpp"
+#include "portable/bitonic/kernels.hpp"
 #include "portable/run/launch.hpp"
 
 #include <catch2/catch_template_test_macros.hpp>
@@ -31,16 +31,10 @@ struct BestRun {
 
   template <class Group>
   void operator()(Group const& group) const {
-    auto const count = static_cast<std::int64_t>(ranks.size());
+    auto const read = [&](std::int64_t i) { return ranks[static_cast<std::size_t>(i)]; };
     Bits const* const run =
-        best_run(TeamSteps<Group>{group}, count, best.data(), next.data(), length, columns,
-                 [&](std::int64_t first, Runs<Bits> const& runs) {
-                   each(group, 0, runs.size(), [&](std::int64_t i) {
-                     runs.composites[i] =
-                         first + i < count ? ranks[static_cast<std::size_t>(first + i)] : Bits{0};
-                   });
-                   group.barrier();
-                 });
+        best_run(TeamSteps<Group>{group}, best.data(), next.data(), length, columns,
+                 FillInOrder<Group, decltype(read)>{group, {0, std::ssize(ranks)}, read});
     each(group, 0, length, [&](std::int64_t i) { out[static_cast<std::size_t>(i)] = run[i]; });
   }
 };

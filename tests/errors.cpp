@@ -328,6 +328,10 @@ TEST_CASE("limits of a bisection that cannot be", "[errors]") {
   rejects([&] { call({.epsilon = -0.5}); }, {"ktopk::top_k", "epsilon", "-0.5"});
   rejects([&] { call({.epsilon = std::numeric_limits<double>::quiet_NaN()}); },
           {"ktopk::top_k", "epsilon", "nan"});
+  rejects([&] { call({.recall = 0}); }, {"ktopk::top_k", "recall", "0.0"});
+  rejects([&] { call({.recall = 1.5}); }, {"ktopk::top_k", "recall", "1.5"});
+  rejects([&] { call({.recall = std::numeric_limits<double>::quiet_NaN()}); },
+          {"ktopk::top_k", "recall", "nan"});
   rejects(
       [] { (void)workspace_bytes(Exec(), make_shape<float>(1, 10, 4), {.max_iterations = -1}); },
       {"ktopk::workspace_bytes", "max_iterations", "-1"});

@@ -8,7 +8,7 @@ set(read 0)
 
 # The front header of ktopk::header_only ends with the sources; headers of what the caller compiles end with its kernels.
 # Accumulators and ktopk::mpi are compiled by the caller alone, and launch groups of their own.
-set(but "<ktopk/impl/(dispatch/(header_only|computed|run_call)|portable/(group/team_selection|run/launch|ranks/reading))[.]hpp>")
+set(but "<ktopk/impl/(dispatch/(header_only|computed|computed_bitonic|run_call)|portable/(group/team_selection|run/launch|ranks/reading))[.]hpp>")
 
 # check(folder extensions forbidden why): no #include in the folder's files may match `forbidden`.
 function(check folder extensions forbidden why)

@@ -273,6 +273,7 @@ struct DelegateRows {
   static Reason declines(Asked const& a) {
     if (a.shape.ragged) return "ragged rows";
     if (a.options.inner != Algorithm::automatic) return "an inner algorithm by name";
+    if (a.options.recall < 1) return "a recall below 1";
     return delegate_supports(a.shape, a.options) ? nullptr
                                                  : "rows too many or short, or k too large";
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 
@@ -13,7 +14,7 @@
 #include <ktopk/detail/listed_keys.hpp>
 #include <ktopk/detail/sources.hpp>
 #include <ktopk/options.hpp>
-#include <ktopk/top_k.hpp>
+#include <ktopk/plan.hpp>
 
 #include <ktopk/impl/portable/run/launch.hpp>
 
@@ -99,7 +100,8 @@ void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge 
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
 /// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
-/// worth it.
+/// worth it. The second chunk of a shape makes a Plan, whose workspace stays; if there is one for another shape, that waits
+/// until the instance has ended with it. Copies share it, as they share the state.
 /// \tparam T  the key type
 /// \tparam I  std::int32_t or std::int64_t: positions
 template <class T, class I = std::int64_t, class Exec = Kokkos::DefaultExecutionSpace>
@@ -212,11 +214,26 @@ class Accumulator {
     auto const values = first_rows(chunk_values(), count);
     auto const positions = first_rows(chunk_positions(), count);
     if constexpr (detail::Source<Keys>::output_rank == 1)
-      top_k(m_exec, keys, Kokkos::subview(values, 0, Kokkos::ALL),
-            Kokkos::subview(positions, 0, Kokkos::ALL), m_options);
+      select(keys, Kokkos::subview(values, 0, Kokkos::ALL),
+             Kokkos::subview(positions, 0, Kokkos::ALL));
+    else
+      select(keys, values, positions);
+    take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
+  }
+
+  /// By a Plan, if the chunk before or the last ones with a Plan were of its shape: making one takes longer than a call.
+  template <class Keys, class Values, class Positions>
+  void select(Keys const& keys, Values const& values, Positions const& positions) {
+    Shape const shape = shape_of<I>(keys, k());
+    if (shape == m_last && shape != m_planned) {
+      m_plan = std::make_shared<Plan<Exec>>(m_exec, shape, m_options);
+      m_planned = shape;
+    }
+    m_last = shape;
+    if (m_plan && shape == m_planned)
+      (*m_plan)(keys, values, positions);
     else
       top_k(m_exec, keys, values, positions, m_options);
-    take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
   }
 
   detail::ListedKeys<T, I> listed(int list) const {
@@ -243,6 +260,8 @@ class Accumulator {
   Lists m_values;
   PositionLists m_positions;
   int m_state = 0;  // which list is the state: 0 or 2
+  std::shared_ptr<Plan<Exec>> m_plan;
+  Shape m_planned, m_last;  // of the Plan, and of the chunk before
 };
 
 }  // namespace ktopk

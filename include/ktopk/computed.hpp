@@ -89,8 +89,13 @@ inline constexpr bool is_computed<GeneratedRow<T, F>> = true;
 template <class K, class M>
 inline constexpr bool is_computed<Masked<K, M>> = true;
 
+/// Whether nothing may be made of a source.
+template <class Keys>
+inline constexpr bool is_outermost = false;
+
 template <class K, class F>
 struct Source<Transformed<K, F>> {
+  static_assert(!is_outermost<K>, "ktopk::transform: for_bitonic comes last, around all else");
   using In = source_key<K>;
   static_assert(std::is_invocable_v<F const&, In>,
                 "ktopk::transform: f cannot be called with a key; is its operator() const?");
@@ -202,6 +207,7 @@ auto mask_functor(M const& mask) {
 
 template <class K, class M>
 struct Source<Masked<K, M>> {
+  static_assert(!is_outermost<K>, "ktopk::where: for_bitonic comes last, around all else");
   using Key = typename Source<K>::Key;
   static constexpr int output_rank = Source<K>::output_rank;
   static constexpr bool is_functor = !MaskView<M> && !MaskBits<M>;

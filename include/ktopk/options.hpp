@@ -76,6 +76,11 @@ struct Options {
   /// radix, bucket or bitonic; automatic is radix, or what a tuned implementation prefers. Bitonic supports k up to
   /// 256; radix takes its place for a larger k. The choice changes workspace_bytes, never the result.
   Algorithm inner = Algorithm::automatic;
+  /// For Algorithm::delegate alone: the part of the true k best that it is expected to find where keys come in random
+  /// order, above 0 and at most 1. Below 1 the result may be approximate, and is the same in every run and on every
+  /// backend: see recall_of in <ktopk/recall.hpp>. If another algorithm runs, the result is exact; `automatic` takes
+  /// none that is not.
+  double recall = 1;
 };
 
 namespace detail {

@@ -24,7 +24,8 @@ struct Shape {
   bool packed = true;
   bool computed =
       false;  ///< a functor makes the keys, or a mask leaves some: see <ktopk/computed.hpp>
-  bool masked = false;  ///< rows may lack keys: a mask says which
+  bool masked = false;       ///< rows may lack keys: a mask says which
+  bool for_bitonic = false;  ///< computed, and bitonic may serve: see <ktopk/computed_bitonic.hpp>
 
   /// Keys of all rows together.
   constexpr std::int64_t keys() const { return ragged ? n : rows * n; }

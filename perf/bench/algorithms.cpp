@@ -2,6 +2,7 @@
 
 #include <ktopk/core/testing.hpp>
 #include <ktopk/ktopk.hpp>
+#include <ktopk/recall.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -88,8 +89,10 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   auto const keys = key_cache.get<Exec, T>(c);
   auto const values = make_places<Exec, T>("ktopk::perf::values", c);
   auto const indices = make_places<Exec, Index>("ktopk::perf::indices", c);
-  Options const options{
-      .sorted = c.sorted, .ties = c.ties, .algorithm = algorithm_from_name(c.method).value()};
+  Options const options{.sorted = c.sorted,
+                        .ties = c.ties,
+                        .algorithm = algorithm_from_name(c.method).value(),
+                        .recall = std::stod(c.recall)};
   Shape const shape = shape_of<T, Index>(c, keys.size());
   Plan<Exec> plan(exec, shape, options);
   auto const check = [&] { verify(exec, c, keys, values, indices); };
@@ -106,6 +109,10 @@ void measure_with_index(benchmark::State& state, Exec const& exec, Case const& c
   served.algorithm = plan.algorithm();
   state.SetLabel(explain(exec, shape, served).kernel);
   report_prediction(state, exec, c, plan.algorithm(), plan.shape());
+  if (options.recall < 1) {
+    state.counters["promised"] = recall_of(shape, options);
+    state.counters["found"] = part_found(exec, c, keys, values);
+  }
   check();
 }
 

@@ -29,6 +29,7 @@ struct Case {
   Layout layout = Layout::right;                             ///< of the keys
   Lengths lengths = Lengths::even;                           ///< ragged: rows of 1 to n keys
   Cache cache = Cache::warm;  ///< cold: no key is in a cache before a call
+  std::string recall = "1";   ///< Options::recall, as it was written
 };
 
 inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : "no"; }
@@ -51,7 +52,8 @@ inline std::string workload_name(Case const& c) {
 inline std::string full_method(Case const& c) {
   return c.method + (c.implementations == Implementations::portable ? ":portable" : "") +
          (c.layout == Layout::left ? ":left" : "") +
-         (c.lengths == Lengths::ragged ? ":ragged" : "") + (c.cache == Cache::cold ? ":cold" : "");
+         (c.lengths == Lengths::ragged ? ":ragged" : "") + (c.cache == Cache::cold ? ":cold" : "") +
+         (c.recall != "1" ? ":recall=" + c.recall : "");
 }
 
 inline std::string name(Case const& c) {

@@ -33,7 +33,8 @@ std::vector<std::pair<char const*, Names Suite::*>> const flags{
     {"--implementation=", &Suite::implementations},
     {"--layout=", &Suite::layouts},
     {"--lengths=", &Suite::lengths},
-    {"--cache=", &Suite::caches}};
+    {"--cache=", &Suite::caches},
+    {"--recall=", &Suite::recalls}};
 
 Names split(std::string const& list) {
   Names names;
@@ -138,7 +139,10 @@ void add_ways(std::vector<Case>& cases, Suite const& suite, Case c) {
       c.layout = layout == "left" ? Layout::left : Layout::right;
       c.implementations =
           implementations == "portable" ? Implementations::portable : Implementations::tuned;
-      cases.push_back(c);
+      for (auto const& recall : suite.recalls) {
+        c.recall = recall;
+        if (recall == "1" || c.method == "delegate") cases.push_back(c);
+      }
     }
   }
 }
@@ -180,7 +184,8 @@ void print_usage() {
       "  --implementation=  tuned, portable: where a backend has a tuned one (tuned)\n"
       "  --layout=   right, left: of the keys; ragged rows have none  (right)\n"
       "  --lengths=  even; ragged: rows of 1 to n keys              (even)\n"
-      "  --cache=    warm; cold: emptied of the keys before each call  (warm)\n\n"
+      "  --cache=    warm; cold: emptied of the keys before each call  (warm)\n"
+      "  --recall=   Options::recall, of delegate alone             (1)\n\n"
       "And Google Benchmark's own, among them --benchmark_filter=REGEX, "
       "--benchmark_min_time=SECONDS,\n"
       "--benchmark_out=FILE.json, --benchmark_list_tests.\n");

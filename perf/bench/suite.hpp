@@ -24,6 +24,7 @@ struct Suite {
   std::vector<std::string> layouts{"right"};
   std::vector<std::string> lengths{"even"};
   std::vector<std::string> caches{"warm"};
+  std::vector<std::string> recalls{"1"};
 };
 
 void print_usage();

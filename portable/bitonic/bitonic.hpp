@@ -15,13 +15,15 @@ struct Bitonic<Generic> {
   static constexpr Algorithm algorithm = Algorithm::bitonic;
   static constexpr char const* label = "ktopk::bitonic";
   static constexpr std::int64_t largest_k = 256;
+  static constexpr bool serves_computed = true;
   static Reason declines(Asked const& a) {
+    if (a.shape.computed && !a.shape.for_bitonic) return "computed keys without for_bitonic";
     return a.shape.k <= largest_k ? nullptr : "k above 256";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
-  template <class Exec, class Bits>
-  static void run(Exec const& exec, StoredProblem<Bits> const& problem, Options const& options,
+  template <class Exec, Rows R>
+  static void run(Exec const& exec, Problem<R> const& problem, Options const& options,
                   void* workspace);
 };
 

@@ -73,20 +73,19 @@ KOKKOS_FORCEINLINE_FUNCTION CompositeKey const* merge_columns(Steps const& steps
   return kept.composites;
 }
 
-/// Returns the best `length` of `count` composite keys, best first. load(first, runs) fills runs with those from the
-/// first-th on, and with zeros after the last.
+/// Returns the best `length` of some composite keys, best first. fill(runs) fills runs with the next of them, and with
+/// zeros after the last; it returns whether there are more.
 /// \param best, next  length * columns each; the result is in one of them
 /// \param columns     a power of two
-template <class Steps, class CompositeKey, class Load>
-KOKKOS_FORCEINLINE_FUNCTION CompositeKey const* best_run(Steps const& steps, std::int64_t count,
-                                                         CompositeKey* best, CompositeKey* next,
-                                                         int length, int columns,
-                                                         Load const& load) {
+template <class Steps, class CompositeKey, class Fill>
+KOKKOS_FORCEINLINE_FUNCTION CompositeKey const* best_run(Steps const& steps, CompositeKey* best,
+                                                         CompositeKey* next, int length,
+                                                         int columns, Fill&& fill) {
   Runs<CompositeKey> const kept{best, length, columns}, fresh{next, length, columns};
-  load(0, kept);
+  bool more = fill(kept);
   local_sort(steps, kept);
-  for (std::int64_t first = kept.size(); first < count; first += kept.size()) {
-    load(first, fresh);
+  while (more) {
+    more = fill(fresh);
     local_sort(steps, fresh);
     merge(steps, kept.composites, fresh.composites, columns, kept);
     rebuild(steps, kept);

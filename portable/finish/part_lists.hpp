@@ -12,9 +12,9 @@
 
 namespace ktopk::detail {
 
-template <class Bits, class CompositeKey>
+template <Rows R, class CompositeKey>
 struct PartLists {
-  SelectedSink<StoredRows<Bits>, CompositeKey> sink;
+  SelectedSink<R, CompositeKey> sink;
   std::int64_t parts;
   CompositeKey* list;
   RowValidation* validations;
@@ -64,9 +64,8 @@ struct PartListLayout {
     validations = layout.take<RowValidation>(shape.rows);
     scratch = RadixScratch<CompositeKey>(layout, device, shape.rows, parts * shape.k, 0, false);
   }
-  template <class Bits>
-  PartLists<Bits, CompositeKey> lists(
-      SelectedSink<StoredRows<Bits>, CompositeKey> const& sink) const {
+  template <Rows R>
+  PartLists<R, CompositeKey> lists(SelectedSink<R, CompositeKey> const& sink) const {
     return {sink, parts, list, validations};
   }
 
@@ -77,16 +76,14 @@ struct PartListLayout {
 };
 
 /// Selects from the lists of rows that have several parts.
-template <class Exec, class Bits, class CompositeKey>
-void select_from_lists(char const* label, Exec const& exec,
-                       PartLists<Bits, CompositeKey> const& lists,
+template <class Exec, Rows R, class CompositeKey>
+void select_from_lists(char const* label, Exec const& exec, PartLists<R, CompositeKey> const& lists,
                        RadixScratch<CompositeKey> const& scratch) {
   if (lists.parts == 1) return;
-  StoredProblem<Bits> const& problem = lists.sink.problem;
+  Problem<R> const& problem = lists.sink.problem;
   launch_each(label, exec, problem.shape.rows, lists);
   radix_select(exec,
-               ListSource<StoredRows<Bits>, CompositeKey>{problem, lists.list, lists.stride(),
-                                                          lists.validations},
+               ListSource<R, CompositeKey>{problem, lists.list, lists.stride(), lists.validations},
                scratch, lists.sink);
 }
 

@@ -11,7 +11,7 @@ namespace ktopk::detail {
 /// `Team` keeps the keys: best_of returns the best of a range in order, shared_bytes its scratch memory.
 template <template <class, class> class Team, class Bits, class CompositeKey>
 struct SelectParts {
-  PartLists<Bits, CompositeKey> lists;
+  PartLists<StoredRows<Bits>, CompositeKey> lists;
   CompositeKeyMap<Bits, CompositeKey> map;
 
   template <class Group>

@@ -121,14 +121,16 @@ void compare(Truth<T> const& truth, Outputs<T> const& outputs, Options const& op
 
 /// Asks for k of each row, by every algorithm that serves computed keys and all rules; once by a Plan, too.
 template <class T, class Source>
-void ask(Source const& source, Truth<T> const& truth, std::int64_t k) {
+void ask(Source const& source, Truth<T> const& truth, std::int64_t k,
+         std::vector<Algorithm> const& algorithms = {Algorithm::automatic, Algorithm::one_pass,
+                                                     Algorithm::radix}) {
   Exec const exec;
   Outputs<T> const outputs(truth.rows(), k);
   auto const counts = per_row(nothing, outputs.counts);
   auto all = orders();
   if (is_float_key<T>) all.push_back({.nan = NaN::skip, .by = By::magnitude});
   for (Options options : all)
-    for (Algorithm algorithm : {Algorithm::automatic, Algorithm::one_pass, Algorithm::radix})
+    for (Algorithm algorithm : algorithms)
       for (Ties ties : {Ties::lowest_index, Ties::highest_index})
         for (Sorted sorted : {Sorted::yes, Sorted::no}) {
           options.algorithm = algorithm;
@@ -140,7 +142,7 @@ void ask(Source const& source, Truth<T> const& truth, std::int64_t k) {
           exec.fence();
           compare(truth, outputs, options);
         }
-  Plan<Exec> plan(exec, shape_of(source, k));
+  Plan<Exec> plan(exec, shape_of(source, k), {.algorithm = algorithms.front()});
   Kokkos::deep_copy(outputs.indices, -7);
   plan(source, outputs.values, outputs.indices, counts);
   exec.fence();
