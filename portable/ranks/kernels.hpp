@@ -23,28 +23,29 @@ struct RankRowsKernel {
     auto& state = search.shared(group).row;
     search.begin(group, state, row);
     for (int pass = 0; pass < search.scratch.most_passes() && !state.done; ++pass)
-      search.scratch.is_long ? pass_of_long_row(group, state, row) : pass_over(group, state, row);
+      pass_over(group, state, row);
     search.store(group, state, row);
   }
 
  private:
   using State = RankRow<typename R::Bits>;
 
+  /// One text for rows of every length. If it called `count` in two places, nvcc would make that a function, and every
+  /// thread would copy this functor to its stack for it.
   template <class Group>
   KOKKOS_FUNCTION void pass_over(Group const& group, State& state, std::int64_t row) const {
-    search.count(group, state, state.open, row, {0, search.size_of(state, row)},
-                 [](std::int64_t, Count64) {});
     unsigned const* const counters = search.counters(group);
-    search.conclude(group, state, row, [&](int i) { return Count64{counters[i]}; });
-  }
-  template <class Group>
-  KOKKOS_FUNCTION void pass_of_long_row(Group const& group, State& state, std::int64_t row) const {
-    Count64* const totals = search.totals(group);
-    each(group, 0, search.scratch.counters, [&](std::int64_t i) { totals[i] = 0; });
+    Count64* const totals = search.scratch.is_long ? search.totals(group) : nullptr;
+    if (totals != nullptr)
+      each(group, 0, search.scratch.counters, [&](std::int64_t i) { totals[i] = 0; });
     group.barrier();
     search.count(group, state, state.open, row, {0, search.size_of(state, row)},
-                 [&](std::int64_t i, Count64 count) { totals[i] += count; });
-    search.conclude(group, state, row, [&](int i) { return totals[i]; });
+                 [&](std::int64_t i, Count64 count) {
+                   if (totals != nullptr) totals[i] += count;
+                 });
+    search.conclude(group, state, row, [&](int i) {
+      return totals != nullptr ? totals[i] : Count64{counters[i]};
+    });
   }
 };
 

@@ -61,7 +61,7 @@ Matrix make_matrix(int rows, int per_row) {
 
 Factors factorize(Matrix const& matrix, int per_row, Way way) {
   int const n = matrix.numRows();
-  bool const is_gpu = KokkosKernels::Impl::is_gpu_exec_space_v<Exec>;
+  bool const is_gpu = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
   Factors made{Factor(n), Factor(n)};
   Handle handle;
   handle.create_par_ilut_handle();
