@@ -88,6 +88,25 @@ struct ColumnOf<OrderedColumn<K>> {
   }
 };
 
+/// The columns of a row, by value: a kernel asks for many of its keys.
+template <class Bits, class... More>
+struct ColumnsOfRow {
+  StoredRow<Bits> keys;
+  OrderedBitsMap<Bits> rank;
+  ColumnsOfRow<More...> more;
+
+  KTOPK_FUNCTION std::uint64_t packed(std::int64_t i) const {
+    return std::uint64_t{rank(keys[i])} << (8 * (sizeof(More) + ...)) | more.packed(i);
+  }
+};
+template <class Bits>
+struct ColumnsOfRow<Bits> {
+  StoredRow<Bits> keys;
+  OrderedBitsMap<Bits> rank;
+
+  KTOPK_FUNCTION std::uint64_t packed(std::int64_t i) const { return rank(keys[i]); }
+};
+
 /// The columns of some rows, each with the map to its ordered bits.
 template <class Bits, class... More>
 struct ColumnRows {
@@ -95,9 +114,8 @@ struct ColumnRows {
   OrderedBitsMap<Bits> rank;
   ColumnRows<More...> more;
 
-  KTOPK_FUNCTION std::uint64_t packed(std::int64_t row, std::int64_t i) const {
-    std::uint64_t const own = rank(rows.row(row)[i]);
-    return own << (8 * (sizeof(More) + ...)) | more.packed(row, i);
+  KTOPK_FUNCTION ColumnsOfRow<Bits, More...> row(std::int64_t row) const {
+    return {rows.row(row), rank, more.row(row)};
   }
   ColumnRows without_first(std::int64_t count) const {
     return {rows.without_first(count), rank, more.without_first(count)};
@@ -108,9 +126,7 @@ struct ColumnRows<Bits> {
   StoredRows<Bits> rows;
   OrderedBitsMap<Bits> rank;
 
-  KTOPK_FUNCTION std::uint64_t packed(std::int64_t row, std::int64_t i) const {
-    return rank(rows.row(row)[i]);
-  }
+  KTOPK_FUNCTION ColumnsOfRow<Bits> row(std::int64_t row) const { return {rows.row(row), rank}; }
   ColumnRows without_first(std::int64_t count) const { return {rows.without_first(count), rank}; }
 };
 
@@ -126,17 +142,17 @@ struct LexicographicRows {
   struct Row {
     using Bits = Out;
     static constexpr bool has_gaps = false;
-    LexicographicRows const* own;
-    std::int64_t number;
+    ColumnsOfRow<ColumnBits...> columns;
+    Out flip;
     KTOPK_FUNCTION Bits operator[](std::int64_t i) const {
-      return static_cast<Bits>(own->columns.packed(number, i) ^ own->flip);
+      return static_cast<Bits>(columns.packed(i) ^ flip);
     }
-    KTOPK_FUNCTION std::int64_t lead(std::int64_t) const { return 0; }
+    KTOPK_FUNCTION std::int64_t lead(std::int64_t i) const { return columns.keys.lead(i); }
   };
 
   KTOPK_FUNCTION std::int64_t length(std::int64_t) const { return columns.rows.n; }
   KTOPK_FUNCTION std::int64_t begin(std::int64_t row) const { return row * columns.rows.n; }
-  KTOPK_FUNCTION Row row(std::int64_t row) const { return {this, row}; }
+  KTOPK_FUNCTION Row row(std::int64_t row) const { return {columns.row(row), flip}; }
   bool are_side_by_side() const { return columns.rows.are_side_by_side(); }
   bool are_neighbors() const { return columns.rows.are_neighbors(); }
   LexicographicRows without_first(std::int64_t rows) const {
