@@ -7,7 +7,7 @@ set(call_sources
   dispatch/calibration.cpp dispatch/checks.cpp dispatch/choose.cpp dispatch/cost_model.cpp dispatch/explain.cpp
   dispatch/find_ranks.cpp dispatch/info.cpp dispatch/select.cpp portable/finish/arrange.cpp)
 set(sources ${call_sources} dispatch/find_reaching.cpp dispatch/magnitudes.cpp portable/delegate/two_stage.cpp
-  portable/ranks/ranks.cpp)
+  portable/ranks/held.cpp portable/ranks/ranks.cpp)
 foreach(algorithm IN LISTS KTOPK_ALGORITHMS)
   list(APPEND sources portable/${algorithm}/${algorithm}.cpp)
 endforeach()

@@ -7,6 +7,7 @@
 #include <ktopk/core/testing.hpp>
 #include <ktopk/detail/instantiate.hpp>
 
+#include "../portable/ranks/held.hpp"
 #if KTOPK_ENABLE_HOST_TUNED
 #include "../backends/host/ranks/ranks.hpp"
 #include "../portable/ranks/search.hpp"
@@ -64,13 +65,14 @@ bool are_found_by_host(Exec const& exec, RankCall<StoredRows<Bits>> const& call,
 }
 #endif
 
-/// Searches keys in memory: by the tuned implementation where it finds the ranks, else portably.
+/// Searches keys in memory: by the tuned implementation where it finds the ranks, else portably, short rows in registers.
 struct SearchStored {
   template <class Exec, class Bits>
   void operator()(Exec const& exec, RankCall<StoredRows<Bits>> const& call, void* workspace) const {
 #if KTOPK_ENABLE_HOST_TUNED
     if (are_found_by_host(exec, call, workspace)) return;
 #endif
+    if (are_ranks_held(call)) return find_held_ranks(exec, call);
     search_ranks(exec, call, workspace);
   }
 };

@@ -23,6 +23,7 @@
 #include "../portable/queue/queue.cpp"
 #include "../portable/quick/quick.cpp"
 #include "../portable/radix/radix.cpp"
+#include "../portable/ranks/held.cpp"
 #include "../portable/ranks/ranks.cpp"
 #include "../portable/sample/sample.cpp"
 #include "../portable/sort/sort.cpp"

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <ktopk/impl/portable/group/lane_group.hpp>
+
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
@@ -432,6 +434,29 @@ TEST_CASE("wrong ranks are rejected", "[ranks]") {
   CHECK_NOTHROW(to.kth(keys, 1, value));
   CHECK_THROWS_AS(from.kth(keys, 1, value), std::invalid_argument);
   exec.fence();
+}
+
+TEST_CASE("lanes hold short rows, whatever their number", "[ranks]") {
+  ktopk::detail::ForcePortable const portable;
+  for_each_exec([&](auto const& exec) {
+    auto const is_held = [&](std::int64_t rows, std::int64_t n, Options const& options) {
+      auto const keys = filled<float>(Input::nans, rows, n);
+      auto const view = copied_to<MemoryOf<std::decay_t<decltype(exec)>>, Kokkos::LayoutRight>(
+          keys, rows, n);
+      Recorder const record;
+      ask_ranks(exec, view, Sorted2<float>(keys, equal_rows(rows, n), options), some_ranks(n, 3),
+                options);
+      return record.ran("ktopk::ranks::held");
+    };
+    CHECK(is_held(3, 8192, {}));
+    CHECK_FALSE(is_held(3, 8193, {}));
+    CHECK_FALSE(is_held(3, 8192, {.nan = NaN::skip}));
+    for (int const lanes : {1, 8, 64, 256}) {
+      ktopk::detail::ForceLanes const force(lanes);
+      for (Size const size : {Size{1, 1}, Size{7, 33}, Size{70, 300}, Size{1, 2000}})
+        CHECK(is_held(size.rows, size.n, {}));
+    }
+  });
 }
 
 #if KTOPK_ENABLE_HOST_TUNED && !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP)

@@ -193,39 +193,6 @@ KTOPK_INLINE std::size_t Bisection<Generic>::workspace_bytes(Device const& devic
                       : bytes_of<BisectionLayout>(device, shape, options);
 }
 
-/// The narrowest composite key for rows that bisection supports.
-template <class Bits>
-using BisectionCompositeKey =
-    std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
-
-/// How many keys a lane holds at most: each takes registers.
-template <class Bits>
-inline constexpr int most_held = sizeof(Bits) == 8 ? 16 : 32;
-
-/// How many lanes hold a row of n keys.
-template <class Bits>
-int lanes_for(std::int64_t n) {
-  constexpr int held = most_held<Bits>;
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>((n + held - 1) / held)));
-}
-
-/// Whether the lanes of a team, or a thread of a host, hold a row.
-template <class Bits>
-bool fits_lanes(std::int64_t n) {
-  return n <= LoneLane::capacity<HeldBits<Bits>, most_held<Bits>> &&
-         lanes_for<Bits>(n) <= most_lanes;
-}
-
-template <class Bits>
-KeyLoads loads_of(StoredProblem<Bits> const& problem) {
-  constexpr std::int64_t chunk = most_in_chunk<Bits>;
-  if (problem.rows.are_ragged()) return KeyLoads::keys;
-  bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.rows.keys) % 16 == 0;
-  bool const are_whole = problem.rows.step == 1 && problem.rows.row_stride % chunk == 0 &&
-                         problem.shape.n % chunk == 0;
-  return is_aligned && are_whole ? KeyLoads::chunks : KeyLoads::keys;
-}
-
 /// \param longest  row that is held
 template <class Exec, class Bits, class CompositeKey>
 void bisect_held_rows(Exec const& exec, SelectedSink<StoredRows<Bits>, CompositeKey> const& sink,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -211,6 +212,14 @@ class HeldRow {
   KOKKOS_FORCEINLINE_FUNCTION Keys none() const {
     return m_group.template reaching<Most>(m_held, 0, Held{});
   }
+  /// The least key of the row that reaches a threshold.
+  KOKKOS_FORCEINLINE_FUNCTION Bits least_reaching(Held threshold) const {
+    Held least = std::numeric_limits<Held>::max();
+    each([&](int j) {
+      if (j < m_count && m_held[j] >= threshold) least = lesser(least, m_held[j]);
+    });
+    return static_cast<Bits>(m_group.extremes(LaneExtremes<Held>{least, 0}).least);
+  }
   /// Those of the interval that reach a place.
   KOKKOS_FORCEINLINE_FUNCTION auto tied(Keys const& reaching, Keys const& above, int least) const {
     return m_group.rest(reaching, above, places(least));
@@ -391,6 +400,20 @@ class HeldRow {
   Held m_held[capacity];
 };
 
+/// All groups of the team take as many steps as the slowest of them. Returns the bits of their states.
+template <class Group, class Row, class Search>
+KOKKOS_FORCEINLINE_FUNCTION unsigned find_interval(Group& group, Row const& held, Search& search) {
+  while (true) {
+    bool const is_open = search.state() == Search::open;
+    auto const threshold = is_open ? search.threshold() : 0;
+    auto const keys = is_open ? held.reaching(threshold) : held.none();
+    LaneTotal const total = group.sum(keys.count(), search.state());
+    if (is_open) search.take(threshold, total.sum, keys);
+    unsigned const states = group.is_alone() ? search.state() : total.states;
+    if ((states & Search::open) == 0) return states;
+  }
+}
+
 template <class Bits, class CompositeKey, int Most>
 struct BisectHeldRows {
   SelectedSink<StoredRows<Bits>, CompositeKey> sink;
@@ -419,20 +442,6 @@ struct BisectHeldRows {
   }
 
  private:
-  /// All groups of the team take as many steps as the slowest of them. Returns the bits of their states.
-  template <class Group, class Row, class Search>
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned find_interval(Group& group, Row const& held,
-                                                            Search& search) {
-    while (true) {
-      bool const is_open = search.state() == Search::open;
-      Bits const threshold = is_open ? search.threshold() : 0;
-      auto const keys = is_open ? held.reaching(threshold) : held.none();
-      LaneTotal const total = group.sum(keys.count(), search.state());
-      if (is_open) search.take(threshold, total.sum, keys);
-      unsigned const states = group.is_alone() ? search.state() : total.states;
-      if ((states & Search::open) == 0) return states;
-    }
-  }
   template <class Group, class Row, class Search>
   KOKKOS_FORCEINLINE_FUNCTION static void find_place(Group& group, Row const& held,
                                                      Search& search) {
@@ -449,5 +458,38 @@ struct BisectHeldRows {
     }
   }
 };
+
+/// The narrowest composite key for rows that bisection supports.
+template <class Bits>
+using BisectionCompositeKey =
+    std::conditional_t<sizeof(Bits) == 8, CompositeKey128, CompositeKey64>;
+
+/// How many keys a lane holds at most: each takes registers.
+template <class Bits>
+inline constexpr int most_held = sizeof(Bits) == 8 ? 16 : 32;
+
+/// How many lanes hold a row of n keys.
+template <class Bits>
+int lanes_for(std::int64_t n) {
+  constexpr int held = most_held<Bits>;
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>((n + held - 1) / held)));
+}
+
+/// Whether the lanes of a team, or a thread of a host, hold a row.
+template <class Bits>
+bool fits_lanes(std::int64_t n) {
+  return n <= LoneLane::capacity<HeldBits<Bits>, most_held<Bits>> &&
+         lanes_for<Bits>(n) <= most_lanes;
+}
+
+template <class Bits>
+KeyLoads loads_of(StoredProblem<Bits> const& problem) {
+  constexpr std::int64_t chunk = most_in_chunk<Bits>;
+  if (problem.rows.are_ragged()) return KeyLoads::keys;
+  bool const is_aligned = reinterpret_cast<std::uintptr_t>(problem.rows.keys) % 16 == 0;
+  bool const are_whole = problem.rows.step == 1 && problem.rows.row_stride % chunk == 0 &&
+                         problem.shape.n % chunk == 0;
+  return is_aligned && are_whole ? KeyLoads::chunks : KeyLoads::keys;
+}
 
 }  // namespace ktopk::detail

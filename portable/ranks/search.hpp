@@ -46,6 +46,14 @@ struct RankMemory {
   }
 };
 
+/// The ordered bits of the one or two keys of which a value is made, in a row of so many keys.
+template <class Bits>
+struct RankFound {
+  bool exists;
+  Bits first, second;
+  std::int64_t present;
+};
+
 template <Rows R>
 struct RankSearch {
   using Bits = typename R::Bits;
@@ -157,6 +165,16 @@ struct RankSearch {
   KOKKOS_FUNCTION void store(Group const& group, Row const& state, std::int64_t row) const {
     detail::each(group, 0, values,
                  [&](std::int64_t v) { store_value(state, row, static_cast<int>(v)); });
+  }
+  /// By one thread.
+  KOKKOS_FUNCTION void store_found(RankFound<Bits> const& found, std::int64_t row,
+                                   int value) const {
+    std::int64_t const at = row * out.row_stride + (first + value) * out.step;
+    if (out.as_keys)
+      static_cast<Stored<Bits>*>(out.values)[at] = found.exists ? key_of(found.first) : worst;
+    else
+      store_number(at,
+                   found.exists ? between(found, value) : std::numeric_limits<double>::quiet_NaN());
   }
 
  private:
@@ -481,24 +499,18 @@ struct RankSearch {
   }
 
   KOKKOS_FUNCTION void store_value(Row const& state, std::int64_t row, int value) const {
-    std::int64_t const at = row * out.row_stride + (first + value) * out.step;
     int const each = request.keys_of_value(), key = value * each;
-    bool const exists = state.need[key] != 0;
-    if (out.as_keys) {
-      static_cast<Stored<Bits>*>(out.values)[at] = exists ? key_of(state.ordered[key]) : worst;
-      return;
-    }
-    double number = std::numeric_limits<double>::quiet_NaN();
-    if (exists) number = between(state, key, each, value);
-    store_number(at, number);
+    store_found({state.need[key] != 0, state.ordered[key], state.ordered[key + each - 1],
+                 static_cast<std::int64_t>(state.present)},
+                row, value);
   }
 
   /// The number of a key, or the one between two keys.
-  KOKKOS_FUNCTION double between(Row const& state, int key, int each, int value) const {
-    double const a = number_of(key_of(state.ordered[key]), out.kind);
-    if (each == 1 || state.ordered[key] == state.ordered[key + 1]) return a;
-    double const b = number_of(key_of(state.ordered[key + 1]), out.kind);
-    double const weight = request.weight(first, value, static_cast<std::int64_t>(state.present));
+  KOKKOS_FUNCTION double between(RankFound<Bits> const& found, int value) const {
+    double const a = number_of(key_of(found.first), out.kind);
+    if (found.first == found.second) return a;
+    double const b = number_of(key_of(found.second), out.kind);
+    double const weight = request.weight(first, value, found.present);
     // By fma, which every backend rounds alike.
     return weight < 0.5 ? std::fma(b - a, weight, a) : std::fma(a - b, 1 - weight, b);
   }
