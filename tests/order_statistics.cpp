@@ -439,22 +439,25 @@ TEST_CASE("wrong ranks are rejected", "[ranks]") {
 TEST_CASE("lanes hold short rows, whatever their number", "[ranks]") {
   ktopk::detail::ForcePortable const portable;
   for_each_exec([&](auto const& exec) {
-    auto const is_held = [&](std::int64_t rows, std::int64_t n, Options const& options) {
+    auto const is_held = [&](std::int64_t rows, std::int64_t n, Options const& options,
+                             std::int64_t count = 1) {
       auto const keys = filled<float>(Input::nans, rows, n);
-      auto const view = copied_to<MemoryOf<std::decay_t<decltype(exec)>>, Kokkos::LayoutRight>(
-          keys, rows, n);
+      auto const view =
+          copied_to<MemoryOf<std::decay_t<decltype(exec)>>, Kokkos::LayoutRight>(keys, rows, n);
       Recorder const record;
-      ask_ranks(exec, view, Sorted2<float>(keys, equal_rows(rows, n), options), some_ranks(n, 3),
-                options);
+      ask_ranks(exec, view, Sorted2<float>(keys, equal_rows(rows, n), options),
+                some_ranks(n, count), options);
       return record.ran("ktopk::ranks::held");
     };
     CHECK(is_held(3, 8192, {}));
     CHECK_FALSE(is_held(3, 8193, {}));
     CHECK_FALSE(is_held(3, 8192, {.nan = NaN::skip}));
+    CHECK(is_held(3, 3000, {}, 7));
+    CHECK_FALSE(is_held(3, 8192, {}, 7));
     for (int const lanes : {1, 8, 64, 256}) {
       ktopk::detail::ForceLanes const force(lanes);
       for (Size const size : {Size{1, 1}, Size{7, 33}, Size{70, 300}, Size{1, 2000}})
-        CHECK(is_held(size.rows, size.n, {}));
+        CHECK(is_held(size.rows, size.n, {}, 3));
     }
   });
 }

@@ -2,6 +2,7 @@
 #include "two_stage.hpp"
 
 #include <ktopk/core/counters.hpp>
+#include <ktopk/core/unrolled.hpp>
 #include <ktopk/detail/instantiate.hpp>
 
 #include "../finish/arrange.hpp"
@@ -40,6 +41,19 @@ struct KeepOfBuckets {
     auto const keys = problem.rows.row(row);
     CompositeKey best[width] = {}, second[width] = {};
     std::int64_t i = bucket;
+    // Reads run ahead of what waits for them.
+    constexpr int ahead = 8;
+    for (; i + (ahead - 1) * plan.buckets + width <= plan.n; i += ahead * plan.buckets) {
+      Bits read[ahead][width];
+      unrolled<ahead>([&](auto a) {
+        for (int l = 0; l < width; ++l) read[a][l] = keys[i + a * plan.buckets + l];
+      });
+      unrolled<ahead>([&](auto a) {
+        std::int64_t const first = i + a * plan.buckets;
+        for (int l = 0; l < width; ++l)
+          offer(map(read[a][l], static_cast<std::uint64_t>(first + l)), best[l], second[l]);
+      });
+    }
     for (; i + width <= plan.n; i += plan.buckets)
       for (int l = 0; l < width; ++l) offer(composite_at(map, keys, i + l), best[l], second[l]);
     for (int l = 0; i + l < plan.n; ++l) offer(composite_at(map, keys, i + l), best[l], second[l]);

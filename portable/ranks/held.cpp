@@ -50,9 +50,20 @@ struct RankHeldRows {
   }
 };
 
+/// Bisection counts the keys of a row for each rank anew; the passes of the other search have a price of their own, and
+/// that of a further rank is small.
+/// \see perf/results/h200-ranks.csv, perf/notebook/portable.md
+inline bool is_worth_bisecting(std::int64_t n, int key_bytes, std::int64_t keys) {
+  return keys * n * std::max(key_bytes, 4) <= 36'000 + 7'700 * keys;
+}
+
 template <class Bits>
 bool are_ranks_held(RankCall<StoredRows<Bits>> const& call) {
-  return !call.shape.ragged && !call.skips_nan && fits_lanes<Bits>(call.shape.n);
+  Shape const& shape = call.shape;
+  std::int64_t const keys =
+      std::min<std::int64_t>(shape.k * call.request.keys_of_value(), most_ranks);
+  return !shape.ragged && !call.skips_nan && fits_lanes<Bits>(shape.n) &&
+         is_worth_bisecting(shape.n, sizeof(Bits), keys);
 }
 
 template <class Exec, class Bits>
@@ -60,17 +71,19 @@ void find_held_ranks(Exec const& exec, RankCall<StoredRows<Bits>> const& call) {
   using Body = RankHeldRows<Bits>;
   Shape const& shape = call.shape;
   auto const problem = make_problem(shape, call.rows);
-  auto const map = make_composite_key_map<typename Body::CompositeKey>(call.rank, shape.n,
-                                                                       Ties::lowest_index);
+  auto const map =
+      make_composite_key_map<typename Body::CompositeKey>(call.rank, shape.n, Ties::lowest_index);
   int const lanes = std::max(lanes_for<Bits>(shape.n), forced_lanes.load());
   int const bytes = lanes * static_cast<int>(sizeof(LaneExtremes<HeldBits<Bits>>));
   RankLayout<Bits> const none(nullptr, device_of(exec), shape, 1);
   std::int64_t const each = call.request.keys_of_value(), at_once = call.request.most_values();
   for (std::int64_t first = 0; first < shape.k; first += at_once) {
     auto const values = static_cast<int>(std::min(at_once, shape.k - first));
-    RankSearch<StoredRows<Bits>> const search{
-        call.rows, call.rank,    call.worst, Bits{0}, call.out, call.request_from(first),
-        none.scratch, first, values, static_cast<int>(values * each)};
+    RankSearch<StoredRows<Bits>> const search{call.rows,    call.rank,
+                                              call.worst,   Bits{0},
+                                              call.out,     call.request_from(first),
+                                              none.scratch, first,
+                                              values,       static_cast<int>(values * each)};
     launch_lanes("ktopk::ranks::held", exec, shape.rows, lanes,
                  call.rows.step == 1 ? Neighbors::lanes : Neighbors::groups, (bytes + 15) / 16 * 16,
                  Body{search, {problem, map, nullptr}, loads_of(problem)});

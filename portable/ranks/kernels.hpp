@@ -43,9 +43,8 @@ struct RankRowsKernel {
                  [&](std::int64_t i, Count64 count) {
                    if (totals != nullptr) totals[i] += count;
                  });
-    search.conclude(group, state, row, [&](int i) {
-      return totals != nullptr ? totals[i] : Count64{counters[i]};
-    });
+    search.conclude(group, state, row,
+                    [&](int i) { return totals != nullptr ? totals[i] : Count64{counters[i]}; });
   }
 };
 
