@@ -149,6 +149,34 @@ TEST_CASE("keys of a stream have positions, and chunks fewer rows", "[accumulato
   validation.close();
 }
 
+TEST_CASE("a state that was saved goes on in another object", "[accumulator]") {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    using Memory = MemoryOf<Exec>;
+    using State = Accumulator<float, std::int64_t, Exec>;
+    std::int64_t const rows = 3, n = 400, k = 70;
+    auto const question = uniform_question(filled<float>(Input::few_values, rows, n), rows, n, k);
+    auto const keys = copied_to<Memory, Kokkos::LayoutRight>(question.keys, rows, n);
+    using Range = Kokkos::pair<std::int64_t, std::int64_t>;
+    auto const chunk = [&](std::int64_t begin, std::int64_t end) {
+      return Kokkos::subview(keys, Kokkos::ALL, Range(begin, end));
+    };
+    // Saved full, and with less than k keys.
+    for (std::int64_t const cut : {150, 30}) {
+      State first(exec, rows, k), second(exec, rows, k);
+      first.add(chunk(0, cut), 0);
+      auto const values = on_host(packed<float, Memory>(first.values()));
+      auto const positions = on_host(packed<std::int64_t, Memory>(first.positions()));
+      exec.fence();
+      Kokkos::deep_copy(second.values(), values);
+      Kokkos::deep_copy(second.positions(), positions);
+      second.add(chunk(cut, n), cut);
+      expect_state(exec, second, question, {}, validation, "saved");
+    }
+  });
+  validation.close();
+}
+
 TEMPLATE_LIST_TEST_CASE("lists of any order and length are merged", "[merge]", Types) {
   Validation validation;
   for_each_exec([&]<class Exec>(Exec const& exec) {
