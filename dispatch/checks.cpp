@@ -65,6 +65,8 @@ KTOPK_INLINE void check_planned(char const* function, Shape const& given, Shape 
                          std::to_string(given.computed) + " and " + std::to_string(given.masked) +
                          ", but " + std::to_string(planned.computed) + " and " +
                          std::to_string(planned.masked) + " of the Plan's");
+  if (planned.for_bitonic && !given.for_bitonic)
+    reject(function, "the keys lack for_bitonic, but the Plan's Shape has for_bitonic = true");
   if (planned.ragged)
     require_at_most(function, "the number of keys of all rows", given.n, planned.n);
   else

@@ -17,6 +17,7 @@
 #include "support/copies.hpp"
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
+#include "support/recorder.hpp"
 #include "support/run.hpp"
 #include "support/sorted_options.hpp"
 #include "support/spaces.hpp"
@@ -145,6 +146,35 @@ TEST_CASE("keys of a stream have positions, and chunks fewer rows", "[accumulato
     expect_state(exec, rows, uneven, {}, validation, "fewer rows");
     CHECK_THROWS_AS(state.add(keys, 0), std::invalid_argument);
     CHECK_THROWS_AS(state.merge(rows), std::invalid_argument);
+  });
+  validation.close();
+}
+
+TEST_CASE("chunks of one shape are selected from by a Plan", "[accumulator]") {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    using Memory = MemoryOf<Exec>;
+    std::int64_t const rows = 2, n = 5000, k = 300;
+    auto const question = uniform_question(filled<float>(Input::normal, rows, n), rows, n, k);
+    auto const keys = copied_to<Memory, Kokkos::LayoutRight>(question.keys, rows, n);
+    Accumulator<float, std::int64_t, Exec> state(exec, rows, k);
+    std::int64_t first = 0;
+    std::vector<std::int64_t> plans;
+    // Three shapes, one of them shorter than k.
+    for (std::int64_t const length : {1000, 1000, 1000, 100, 100, 100, 1000, 700}) {
+      Recorder const record;
+      state.add(Kokkos::subview(keys, Kokkos::ALL,
+                                Kokkos::pair<std::int64_t, std::int64_t>(first, first + length)),
+                first);
+      exec.fence();
+      auto const made = record.all(Event::Kind::allocation);
+      plans.push_back(std::count_if(made.begin(), made.end(), [](Event const& event) {
+        return event.label == "ktopk::Plan::workspace";
+      }));
+      first += length;
+    }
+    CHECK(plans == std::vector<std::int64_t>{0, 1, 0, 0, 1, 0, 0, 0});
+    expect_state(exec, state, question, {}, validation, "chunks of three shapes");
   });
   validation.close();
 }

@@ -121,8 +121,16 @@ TEST_CASE("bitonic runs where it is compiled for computed keys, else radix does"
   CHECK_FALSE(runs_bitonic([&] { top_k(exec, for_bitonic(source), some(10), nothing); }));
 }
 
+TEST_CASE("a Plan for bitonic refuses keys for which it is not compiled") {
+  Exec const exec;
+  Outputs<std::int32_t> const outputs(2, 20);
+  auto const source = generate<std::int32_t>(2, 5000, Scrambled{});
+  Plan<Exec> plan(exec, shape_of(for_bitonic(source), 20), {.algorithm = Algorithm::bitonic});
+  CHECK_THROWS_AS(plan(source, outputs.values, outputs.indices), std::invalid_argument);
+}
+
 TEST_CASE(
-    "bitonic calls a functor once for a key that there is, and once more for a selected one") {
+    "bitonic calls a functor for the keys that there are, and again for selected ones at most") {
   std::int64_t const n = 40'000, k = 20;
   Kokkos::View<int*, Memory> const calls("test::calls", n);
   Kokkos::View<float*, Memory> const values("test::values", k);

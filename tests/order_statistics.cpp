@@ -220,32 +220,52 @@ TEST_CASE("ranks that ragged rows have, or lack", "[ranks]") {
 TEST_CASE("the k-th of each row, one k or a k of each", "[ranks]") {
   for_each_search([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
-    std::int64_t const rows = 6, n = 20'000;
-    auto const keys = filled<double>(Input::normal, rows, n);
-    auto const view = copied_to<Memory, Kokkos::LayoutRight>(keys, rows, n);
-    Sorted2<double> const truth(keys, equal_rows(rows, n), {});
-    Kokkos::View<double*, Memory> const values("values", rows);
-    auto const check = [&](auto const& k_of) {
-      exec.fence();
-      auto const got = on_host(values);
-      for (std::int64_t r = 0; r < rows; ++r) CHECK(got(r) == truth.of_rank(r, k_of(r) - 1));
-    };
-    kth(exec, view, 777, values);
-    check([](std::int64_t) { return 777; });
-    // Out of range on the device: such a row has no such key.
-    std::vector<std::int64_t> const each{1, n, n / 2, 0, n + 1, 17};
-    auto const k_of = [&](std::int64_t r) { return each[r]; };
-    kth(exec, view, copied_to<Memory>(each), values);
-    check(k_of);
-    Kokkos::deep_copy(values, 0);
-    auto const host = copied_to<Kokkos::HostSpace>(each);
-    kth(exec, view, host, values);
-    check(k_of);
+    for (std::int64_t const n : {20'000, 2'000}) {
+      std::int64_t const rows = 6;
+      auto const keys = filled<double>(Input::normal, rows, n);
+      auto const view = copied_to<Memory, Kokkos::LayoutRight>(keys, rows, n);
+      Sorted2<double> const truth(keys, equal_rows(rows, n), {});
+      Kokkos::View<double*, Memory> const values("values", rows);
+      auto const check = [&](auto const& k_of) {
+        exec.fence();
+        auto const got = on_host(values);
+        for (std::int64_t r = 0; r < rows; ++r) CHECK(got(r) == truth.of_rank(r, k_of(r) - 1));
+      };
+      kth(exec, view, 777, values);
+      check([](std::int64_t) { return 777; });
+      // Out of range on the device: such a row has no such key.
+      std::vector<std::int64_t> const each{1, n, n / 2, 0, n + 1, 17};
+      auto const k_of = [&](std::int64_t r) { return each[r]; };
+      kth(exec, view, copied_to<Memory>(each), values);
+      check(k_of);
+      Kokkos::deep_copy(values, 0);
+      auto const host = copied_to<Kokkos::HostSpace>(each);
+      kth(exec, view, host, values);
+      check(k_of);
 
-    Kokkos::View<double, Memory> const value("value");
-    kth(exec, Kokkos::subview(view, 2, Kokkos::ALL), n / 2, value);
+      Kokkos::View<double, Memory> const value("value");
+      kth(exec, Kokkos::subview(view, 2, Kokkos::ALL), n / 2, value);
+      exec.fence();
+      CHECK(on_host(value)() == truth.of_rank(2, n / 2 - 1));
+    }
+  });
+}
+
+TEST_CASE("rows without a key have no k-th, and no quantile", "[ranks]") {
+  for_each_search([&](auto const& exec) {
+    using Memory = MemoryOf<std::decay_t<decltype(exec)>>;
+    Kokkos::View<float**, Kokkos::LayoutRight, Memory> const none("none", 3, 0);
+    Kokkos::View<float*, Memory> const values("values", 3);
+    Kokkos::View<float**, Memory> const medians("medians", 3, 1);
+    Kokkos::deep_copy(values, 7.f);
+    Kokkos::deep_copy(medians, 7.f);
+    kth(exec, none, copied_to<Memory>(std::vector<std::int64_t>{1, 0, 5}), values);
+    quantiles(exec, none, std::vector<double>{0.5}, medians);
     exec.fence();
-    CHECK(on_host(value)() == truth.of_rank(2, n / 2 - 1));
+    for (int r = 0; r < 3; ++r) {
+      CHECK(same_bits(on_host(values)(r), worst_key<float>({})));
+      CHECK(std::isnan(on_host(medians)(r, 0)));
+    }
   });
 }
 
@@ -454,7 +474,7 @@ TEST_CASE("lanes hold short rows, whatever their number", "[ranks]") {
     CHECK_FALSE(is_held(3, 8192, {.nan = NaN::skip}));
     CHECK(is_held(3, 3000, {}, 7));
     CHECK_FALSE(is_held(3, 8192, {}, 7));
-    for (int const lanes : {1, 8, 64, 256}) {
+    for (int const lanes : {1, 8, 64, 256}) {  // of a device; a host has one
       ktopk::detail::ForceLanes const force(lanes);
       for (Size const size : {Size{1, 1}, Size{7, 33}, Size{70, 300}, Size{1, 2000}})
         CHECK(is_held(size.rows, size.n, {}, 3));

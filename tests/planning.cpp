@@ -13,6 +13,7 @@
 #include "portable/bitonic/bitonic.hpp"
 #include "portable/bucket/bucket.hpp"
 #include "portable/delegate/delegate.hpp"
+#include "portable/delegate/two_stage.hpp"
 #include "portable/heap/heap.hpp"
 #include "portable/one_pass/one_pass.hpp"
 #include "portable/queue/queue.hpp"
@@ -63,6 +64,7 @@ std::vector<Options> planned_options() {
       all.push_back({.sorted = sorted, .algorithm = algorithm});
   for (Algorithm inner : {Algorithm::bucket, Algorithm::bitonic})
     all.push_back({.algorithm = Algorithm::delegate, .inner = inner});
+  all.push_back({.algorithm = Algorithm::delegate, .recall = 0.9});
   return all;
 }
 
@@ -123,6 +125,10 @@ TEST_CASE("portable implementations plan for devices at the limits of all sizes"
         for (Algorithm inner : {Algorithm::radix, Algorithm::bucket, Algorithm::bitonic}) {
           options.inner = inner;
           plan_portable<Delegate<Generic>>(device, shape, options);
+          Options approximate = options;
+          approximate.algorithm = Algorithm::delegate;
+          approximate.recall = 0.9;
+          plan_portable<TwoStage>(device, shape, approximate);
         }
       }
     });

@@ -100,7 +100,7 @@ void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge 
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
 /// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
-/// worth it. The second chunk of a shape makes a Plan, whose workspace stays; if there is one for another shape, that waits
+/// worth it. The second chunk of a shape in a row makes a Plan, whose workspace stays; if there is one for another shape, that waits
 /// until the instance has ended with it. Copies share it, as they share the state.
 /// \tparam T  the key type
 /// \tparam I  std::int32_t or std::int64_t: positions

@@ -17,7 +17,7 @@ struct ForBitonic {
 };
 
 /// The same keys, of which Options::algorithm = Algorithm::bitonic may select. Without it radix takes the place of bitonic.
-/// Under bitonic a functor is called once for each position where there is a key, and once more for each that is selected;
+/// Under bitonic a functor is called once for each position where there is a key, and at most once more for each that is selected;
 /// a mask is called once for each position.
 /// \param keys  what a function of <ktopk/computed.hpp> returns; nothing nests around for_bitonic
 template <class Keys>

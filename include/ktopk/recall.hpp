@@ -22,7 +22,8 @@ inline TwoStagePlan two_stage_plan(Shape const& shape, Options const& options) {
 }  // namespace detail
 
 /// The part of the true k best keys of a row that a call with these options is expected to find, at least
-/// Options::recall; 1 where the answer is exact. Algorithm::bisection's early stop is not counted.
+/// Options::recall; 1 where the answer is exact, but for signed integers by magnitude, of which all are found whatever this
+/// says. Algorithm::bisection's early stop is not counted.
 ///
 /// It is the mean over all orders in which the keys of a row can come. Key i is dealt to bucket i % b, and each bucket
 /// keeps its best one or two keys; of X of the k best in a bucket of m keys, min(X, 1) or min(X, 2) are found, and X has

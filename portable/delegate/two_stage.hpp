@@ -6,7 +6,7 @@
 
 // Approximate selection with an expected recall, which must be asked for by name: a row is dealt out to buckets, the best
 // one or two keys of each are candidates, and the k best candidates are the answer.
-// Reads the input once, and a candidate for every 4 to 128 keys.
+// Reads the input once, and a candidate for every 2 to 128 keys.
 // After arXiv:2206.14286 and arXiv:2506.04165. \see recall_of for the formula
 
 namespace ktopk::detail {
@@ -16,20 +16,15 @@ struct TwoStage {
   static constexpr char const* label = "ktopk::delegate::two_stage";
   static Reason declines(Asked const& a) {
     if (a.options.recall == 1) return "an exact answer is asked for";
-    return two_stage_plan(a.shape, by_delegate(a.options)).buckets > 0
+    return two_stage_plan(a.shape, a.options).buckets > 0
                ? nullptr
-               : "no few candidates have the recall";
+               : "no plan with few candidates reaches the recall";
   }
   static std::size_t workspace_bytes(Device const& device, Shape const& shape,
                                      Options const& options);
   template <class Exec, class Bits>
   static void run(Exec const& exec, StoredProblem<Bits> const& problem, Options const& options,
                   void* workspace);
-
-  static Options by_delegate(Options options) {
-    options.algorithm = Algorithm::delegate;
-    return options;
-  }
 };
 
 }  // namespace ktopk::detail

@@ -62,7 +62,7 @@ bool are_ranks_held(RankCall<StoredRows<Bits>> const& call) {
   Shape const& shape = call.shape;
   std::int64_t const keys =
       std::min<std::int64_t>(shape.k * call.request.keys_of_value(), most_ranks);
-  return !shape.ragged && !call.skips_nan && fits_lanes<Bits>(shape.n) &&
+  return !shape.ragged && !call.skips_nan && shape.n > 0 && fits_lanes<Bits>(shape.n) &&
          is_worth_bisecting(shape.n, sizeof(Bits), keys);
 }
 
