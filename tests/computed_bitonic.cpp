@@ -14,7 +14,6 @@ struct Half {
   KOKKOS_FUNCTION float operator()(std::uint8_t key) const { return key * 0.5f - 30; }
 };
 
-/// The ranking function, where a mask leaves a part of the keys.
 struct Scrambled {
   KOKKOS_FUNCTION std::int32_t operator()(std::int64_t row, std::int64_t i) const {
     return static_cast<std::int32_t>((row * 1'000'003 + i) * 40'503 % 100'003);
