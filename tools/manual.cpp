@@ -8,7 +8,9 @@
 namespace ktopk::tools {
 namespace {
 
+// REUSE-IgnoreStart
 constexpr char const* license = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception";
+// REUSE-IgnoreEnd
 
 std::vector<CLI::App const*> subcommands(CLI::App const& app) {
   return app.get_subcommands(nullptr);
