@@ -2,6 +2,7 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <new>
 #include <stdexcept>
 
 #include "support.hpp"
@@ -111,6 +112,61 @@ TEST_CASE("what all ranks together lack is refused on all", "[mpi][few]") {
                    {.first = (std::int64_t{1} << 31) + 2 * rank()});
       },
       "ktopk::mpi::top_k");
+  expect_that_a_call_works();
+}
+
+TEST_CASE("whichever rank is wrong, and in whatever call, all throw", "[mpi][few]") {
+  int const wrong = ranks() / 2;
+  bool const is_wrong = rank() == wrong;
+  std::string const of_rank = "rank " + std::to_string(wrong) + ": ";
+  Keys const keys("test::keys", 10), values("test::values", 4);
+  Kokkos::View<float**, Kokkos::LayoutRight, Kokkos::HostSpace> const rows("test::rows", 2, 10);
+  Keys const two("test::thresholds", 2), three("test::thresholds", 3);
+  Kokkos::View<float**, Kokkos::HostSpace> const outputs("test::values", 2, 4);
+  using Counts = Kokkos::View<std::int64_t*, Kokkos::HostSpace>;
+  Counts const counts("test::counts", 4), others("test::counts", 3);
+  mpi::Plan<Exec> plan(MPI_COMM_WORLD, Exec());
+
+  expect_error([&] { plan.kth(keys, 1, is_wrong ? values : Keys("test::value", 1)); }, of_rank,
+               "ktopk::mpi::kth: ");
+  expect_error([&] { plan.count(keys, values, is_wrong ? others : counts, nothing); }, of_rank,
+               "ktopk::mpi::count: ");
+  expect_error(
+      [&] {
+        plan.reaching(rows, is_wrong ? three : two, outputs, nothing, Counts("test::counts", 2));
+      },
+      of_rank, "ktopk::mpi::reaching: ");
+  if (ranks() > 1)
+    expect_error(
+        [&] { plan.count(keys, is_wrong ? three : values, is_wrong ? others : counts, nothing); },
+        "ktopk::mpi::count: the ranks differ in k, from 3 to 4");
+  expect_that_a_call_works();
+}
+
+TEST_CASE("want of memory on one rank is an exception on all", "[mpi][few]") {
+  ktopk::detail::mpi::Communicator const comm(MPI_COMM_WORLD);
+  auto const begin = [&](auto const& body) {
+    return ktopk::detail::mpi::agree(comm, "test", 1, body);
+  };
+  using Terms = std::vector<ktopk::detail::mpi::Term>;
+  auto const full = [&]() -> Terms {
+    if (is_last()) throw std::bad_alloc();
+    return {{"a term", 1}};
+  };
+  if (is_last())
+    CHECK_THROWS_AS(begin(full), std::bad_alloc);
+  else
+    CHECK_THROWS_WITH(begin(full), ContainsSubstring("rank " + std::to_string(last_rank()) + ": "));
+  // The first rank that fails is the one that all name, a wrong argument or not.
+  if (ranks() == 1) return;
+  expect_error(
+      [&] {
+        begin([&]() -> Terms {
+          if (rank() == 0) throw std::invalid_argument("wrong");
+          return full();
+        });
+      },
+      "rank 0: wrong");
   expect_that_a_call_works();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 
+#include <cmath>
 #include <tuple>
 
 #include "support.hpp"
@@ -120,6 +121,93 @@ TEMPLATE_LIST_TEST_CASE("each rank finds its part of what reaches a threshold", 
       }
     });
   });
+}
+
+namespace {
+
+/// This rank's ten keys of 0, 1, 2, ... with an instance and a communicator.
+struct Numbers {
+  Kokkos::View<float*, Kokkos::HostSpace> keys{"test::keys", 10};
+  Numbers() {
+    for (int i = 0; i < 10; ++i) keys(i) = static_cast<float>(10 * rank() + i);
+  }
+  MPI_Comm comm() const { return MPI_COMM_WORLD; }
+  Kokkos::DefaultHostExecutionSpace exec() const { return {}; }
+};
+
+/// Calls `ask` with the questions' first arguments: a communicator and an instance, and what has both.
+template <class Ask>
+void by_both_handles(Ask const& ask) {
+  Numbers const numbers;
+  ask(numbers, numbers);
+  ask(numbers, MPI_COMM_WORLD, numbers.exec());
+}
+
+}  // namespace
+
+TEST_CASE("questions are asked without a Plan, by a communicator or by a handle", "[mpi][few]") {
+  using Counts = Kokkos::View<std::int64_t*, Kokkos::HostSpace>;
+  Kokkos::View<float*, Kokkos::HostSpace> const bound("test::bound", 1), value("test::value", 1);
+  Kokkos::View<float*, Kokkos::HostSpace> const values("test::values", 10);
+  Counts const better("test::better", 1), equal("test::equal", 1), counts("test::counts", 1);
+  Counts const positions("test::positions", 10);
+  Kokkos::deep_copy(bound, 4.0f);
+  by_both_handles([&](Numbers const& numbers, auto const&... where) {
+    mpi::kth(where..., numbers.keys, 3, value);
+    CHECK(value(0) == static_cast<float>(10 * ranks() - 3));
+    mpi::kth(where..., numbers.keys, 3, value, Options{.order = Order::smallest});
+    CHECK(value(0) == 2);
+    mpi::count(where..., numbers.keys, bound, better, equal);
+    CHECK(better(0) == 10 * ranks() - 5);
+    CHECK(equal(0) == 1);
+    mpi::reaching(where..., numbers.keys, bound, values, positions, counts,
+                  Options{.order = Order::smallest}, mpi::Distribution{.first = 100 * rank()});
+    CHECK(counts(0) == (rank() == 0 ? 5 : 0));
+    if (rank() == 0) CHECK((values(4) == 4 && positions(4) == 4));
+  });
+}
+
+TEST_CASE("the way that the model finds faster is chosen", "[mpi][few]") {
+  auto const way = [](int ranks, std::int64_t k) {
+    return mpi::choose_way({.ranks = ranks, .k = k});
+  };
+  for (int const ranks : {2, 64, 1000, 100000}) {
+    CHECK(way(ranks, 1) == mpi::Way::candidates);
+    CHECK(way(ranks, 128) == mpi::Way::candidates);
+    CHECK(way(ranks, 1000000) == mpi::Way::counts);
+  }
+  CHECK(way(2, 2048) == mpi::Way::candidates);
+  CHECK(way(64, 2048) == mpi::Way::counts);
+  // A network without latency makes counts cheaper, an owner's result too.
+  mpi::WayShape const small{.ranks = 64, .k = 500};
+  CHECK(mpi::choose_way(small) == mpi::Way::candidates);
+  CHECK(mpi::choose_way(small, {.latency = 0, .bytes_per_second = 1e15}) == mpi::Way::counts);
+  mpi::WayShape const all{.ranks = 8, .k = 20000};
+  auto owner = all;
+  owner.result = mpi::Result::owner;
+  CHECK(mpi::modeled_seconds(mpi::Way::counts, owner) <
+        mpi::modeled_seconds(mpi::Way::counts, all));
+  CHECK(mpi::modeled_seconds(mpi::Way::candidates, owner) ==
+        mpi::modeled_seconds(mpi::Way::candidates, all));
+}
+
+TEST_CASE("the model predicts what docs/scaling.md says", "[mpi][few]") {
+  struct Prediction {
+    int ranks;
+    std::int64_t k;
+    double candidates_us, counts_us;
+  };
+  // Rounded as they stand there.
+  for (Prediction const p :
+       {Prediction{2, 128, 10, 40}, Prediction{64, 128, 41, 206}, Prediction{1000, 128, 65, 341},
+        Prediction{64, 2048, 472, 269}, Prediction{1000, 2048, 745, 403},
+        Prediction{64, 1000000, 224400, 33100}, Prediction{100000, 1000000, 580800, 33000}}) {
+    INFO(p.ranks << " ranks, k = " << p.k);
+    mpi::WayShape const shape{.ranks = p.ranks, .k = p.k};
+    CHECK(std::abs(1e6 * mpi::modeled_seconds(mpi::Way::candidates, shape) / p.candidates_us - 1) <
+          0.05);
+    CHECK(std::abs(1e6 * mpi::modeled_seconds(mpi::Way::counts, shape) / p.counts_us - 1) < 0.05);
+  }
 }
 
 }  // namespace ktopk::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,30 +18,51 @@ struct Term {
   std::int64_t value;
 };
 
-/// Checks a call on all ranks, before any selects. If one rank's arguments are wrong, all throw, with what that rank says.
+/// What this rank threw while it began a call, if anything: a wrong argument, or else want of memory and the like.
+struct Failure {
+  std::exception_ptr thrown;
+  std::string text;
+  bool is_argument = false;
+};
+
+template <class Body>
+Failure failure_of(Body const& body) {
+  try {
+    body();
+    return {};
+  } catch (std::invalid_argument const& error) {
+    return {std::current_exception(), error.what(), true};
+  } catch (std::exception const& error) {
+    return {std::current_exception(), error.what()};
+  } catch (...) { return {std::current_exception(), "an exception"}; }
+}
+
+/// Begins a call on all ranks, before any selects. If one rank fails, all throw, with what the first such rank says.
 /// \param count  how many terms body() returns
-/// \param body   checks this rank's arguments, and throws std::invalid_argument; returns the terms
-/// \throws std::invalid_argument on all ranks
+/// \param body   checks this rank's arguments and gets its memory; returns the terms
+/// \throws std::invalid_argument on all ranks for a wrong argument or terms that differ. Else what the failing rank threw, and
+///         std::runtime_error on the others
 template <class Body>
 std::vector<Term> agree(Communicator const& comm, char const* function, std::size_t count,
                         Body const& body) {
-  std::string error;
   std::vector<Term> terms(count);
-  try {
-    terms = body();
-  } catch (std::invalid_argument const& wrong) { error = wrong.what(); }
+  Failure const failure = failure_of([&] { terms = body(); });
   int const rank = comm.rank(), size = comm.size();
-  // The first rank with an error, and the extremes of each term.
-  std::vector<std::int64_t> all{error.empty() ? 0 : size - rank};
+  // The first rank that failed and how, and the extremes of each term.
+  std::vector<std::int64_t> all{failure.thrown ? 2 * (size - rank) + (failure.is_argument ? 1 : 0)
+                                               : 0};
   for (Term const& term : terms) {
     all.push_back(term.value);
     all.push_back(-term.value);
   }
   comm.reduce(all, MPI_MAX);
   if (all[0] > 0) {
-    int const wrong = size - static_cast<int>(all[0]);
-    throw std::invalid_argument("rank " + std::to_string(wrong) + ": " +
-                                comm.text_of(wrong, error));
+    int const first = size - static_cast<int>(all[0] / 2);
+    std::string const text =
+        "rank " + std::to_string(first) + ": " + comm.text_of(first, failure.text);
+    if (all[0] % 2 == 1) throw std::invalid_argument(text);
+    if (failure.thrown) std::rethrow_exception(failure.thrown);
+    throw std::runtime_error(text);
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
     std::int64_t const most = all[1 + 2 * i], least = -all[2 + 2 * i];
