@@ -91,6 +91,7 @@ struct Case {
   KTOPK_FUNCTION bool has_counts() const {
     return per_row == PerRow::wanted || per_row == PerRow::counts;
   }
+  KTOPK_FUNCTION bool skips_nan() const { return options.nan == NaN::skip && is_float(type); }
   KTOPK_FUNCTION bool has_values() const { return outputs != Outputs::indices; }
   KTOPK_FUNCTION bool has_indices() const { return outputs != Outputs::values; }
   KTOPK_FUNCTION int index_bytes() const { return index <= IndexType::uint32 ? 4 : 8; }

@@ -20,6 +20,7 @@ constexpr char const* rows_names[] = {"uniform",      "even",     "jittered",  "
                                       "mostly_empty", "one_full", "all_empty", "beyond",
                                       "descending",   "wild",     "in_matrix"};
 constexpr char const* threshold_names[] = {"sampled", "too_high", "too_low"};
+constexpr char const* nan_names[] = {"greatest", "least", "skip"};
 constexpr char const* ties_names[] = {"any", "lowest_index", "highest_index"};
 
 template <std::size_t Count, class Enum>
@@ -58,10 +59,7 @@ Field const all_fields[] = {
      }},
     {"sorted", [](Case const& c) { return yes_or_no(c.options.sorted == Sorted::yes); }},
     {"ties", [](Case const& c) { return name_in(ties_names, c.options.ties); }},
-    {"nan",
-     [](Case const& c) -> std::string {
-       return c.options.nan == NaN::greatest ? "greatest" : "least";
-     }},
+    {"nan", [](Case const& c) { return name_in(nan_names, c.options.nan); }},
     {"by",
      [](Case const& c) -> std::string {
        return c.options.by == By::magnitude ? "magnitude" : "value";

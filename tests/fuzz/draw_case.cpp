@@ -99,7 +99,7 @@ void draw_options(Draw& draw, Options& options) {
   options.order = draw.enumerator<Order>(2);
   options.sorted = draw.one_in(2) ? Sorted::yes : Sorted::no;
   options.ties = draw.enumerator<Ties>(3);
-  options.nan = draw.enumerator<NaN>(2);
+  options.nan = draw.enumerator<NaN>(3);
   if (draw.one_in(8)) options.by = By::magnitude;
   constexpr Algorithm inner[] = {Algorithm::automatic, Algorithm::radix, Algorithm::bucket,
                                  Algorithm::bitonic};

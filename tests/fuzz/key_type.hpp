@@ -91,6 +91,11 @@ KTOPK_FUNCTION int compare_numbers(Number a, Number b) {
   return a < b ? -1 : b < a ? 1 : 0;
 }
 
+KTOPK_FUNCTION inline bool is_nan(KeyType type, std::uint64_t bits) {
+  double const number = is_float(type) ? to_double(type, bits) : 0;
+  return number != number;
+}
+
 KTOPK_FUNCTION inline int compare_floats(double a, double b, NaN nan) {
   bool const a_is_nan = a != a, b_is_nan = b != b;
   int const above = nan == NaN::greatest ? 1 : -1;

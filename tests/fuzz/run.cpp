@@ -34,7 +34,8 @@ constexpr char const* wrong_names[] = {"nothing",
                                        "something was written beside the counts",
                                        "something was written beside the workspace",
                                        "a key was changed",
-                                       "a value, in a call without indices"};
+                                       "a value, in a call without indices",
+                                       "a NaN that is skipped was selected"};
 
 std::string describe(Report const& report) {
   char text[256];

@@ -24,7 +24,8 @@ enum class Wrong {
   written_outside_counts,
   written_outside_workspace,
   keys_changed,
-  values_alone
+  values_alone,
+  nan_selected
 };
 
 struct Report {
@@ -79,6 +80,8 @@ struct Scene {
   Memory memory;
   std::uint32_t* marks = nullptr;  ///< a bit for each key: whether it is selected
   long long* worst = nullptr;      ///< of each row: the position of its worst selected key
+  long long* numbers =
+      nullptr;  ///< of each row: how many of its keys are no NaN, where NaNs are skipped
   Report* report = nullptr;
 
   KOKKOS_FUNCTION void fail(Wrong wrong, std::int64_t row, std::int64_t at, std::uint64_t found,
@@ -91,6 +94,15 @@ struct Scene {
     report->expected = expected;
   }
 
+  KOKKOS_FUNCTION Row row(std::int64_t r) const {
+    Row row = row_of(c, r);
+    if (c.skips_nan() && numbers[r] < row.selected) row.selected = numbers[r];
+    return row;
+  }
+  /// Whether a key is one that may be selected.
+  KOKKOS_FUNCTION bool may_select(std::uint64_t key) const {
+    return !c.skips_nan() || !is_nan(c.type, key);
+  }
   KOKKOS_FUNCTION std::int64_t key_at(std::int64_t r, Row const& row, std::int64_t i) const {
     if (c.kind_of_rows == Rows::uniform) return c.key_place.at(r, i);
     return c.key_place.at(c.is_ragged() ? 0 : r, row.begin + i);

@@ -18,12 +18,13 @@ enum class Spoil {
   padding,
   count,
   outside,  ///< something written beside the slots
-  keys      ///< a key that the call changed
+  keys,     ///< a key that the call changed
+  nan       ///< a NaN that is skipped
 };
-inline constexpr int spoils = 11;
+inline constexpr int spoils = 12;
 inline constexpr char const* spoil_names[] = {
     "nothing", "value_bits", "index_twice", "index_out_of_row", "order", "worse_key",
-    "tie",     "padding",    "count",       "outside",          "keys"};
+    "tie",     "padding",    "count",       "outside",          "keys",  "nan"};
 
 /// Spoils the answer of a call, by one thread. Where the answer has no place for the mistake, it stays as it is.
 struct SpoilAnswer {
@@ -34,7 +35,7 @@ struct SpoilAnswer {
     if (how == Spoil::keys) return spoil_keys();
     if (how == Spoil::outside) return spoil_outside();
     for (std::int64_t r = 0; r < s.c.rows && s.report->spoiled == 0; ++r)
-      s.report->spoiled = spoil_row(r, row_of(s.c, r)) ? 1 : 0;
+      s.report->spoiled = spoil_row(r, s.row(r)) ? 1 : 0;
   }
 
  private:
@@ -48,6 +49,7 @@ struct SpoilAnswer {
       case Spoil::tie: return s.c.options.ties != Ties::any && take_other(r, row, 0);
       case Spoil::padding: return spoil_padding(r, row);
       case Spoil::count: return spoil_count(r, row);
+      case Spoil::nan: return take_nan(r, row);
       default: return false;
     }
   }
@@ -112,9 +114,20 @@ struct SpoilAnswer {
     std::int64_t const slot = slot_of_worst(r, row);
     auto const worst = static_cast<std::int64_t>(s.index(r, slot));
     for (std::int64_t i = 0; i < row.length; ++i) {
+      if (!s.may_select(s.key(r, row, i))) continue;
       if (s.before(s.key(r, row, i), s.key(r, row, worst)) != sign) continue;
       if (i == worst || s.before(r, row, i, worst) > 0) continue;
       set(r, slot, static_cast<std::uint64_t>(i), s.key(r, row, i));
+      return true;
+    }
+    return false;
+  }
+
+  KOKKOS_FUNCTION bool take_nan(std::int64_t r, Row const& row) const {
+    if (row.selected == 0 || !s.c.has_indices()) return false;
+    for (std::int64_t i = 0; i < row.length; ++i) {
+      if (s.may_select(s.key(r, row, i))) continue;
+      set(r, 0, static_cast<std::uint64_t>(i), s.key(r, row, i));
       return true;
     }
     return false;

@@ -14,7 +14,7 @@ struct VerifySlots {
 
   KOKKOS_FUNCTION void operator()(std::int64_t slot_of_all) const {
     std::int64_t const r = slot_of_all / s.c.k, slot = slot_of_all % s.c.k;
-    Row const row = row_of(s.c, r);
+    Row const row = s.row(r);
     if (slot >= row.selected)
       verify_padding(r, slot);
     else if (s.c.has_indices())
@@ -39,6 +39,7 @@ struct VerifySlots {
     auto const position = static_cast<std::int64_t>(index);
     if (mark(s.mark_of(r, row, position))) s.fail(Wrong::index_twice, r, slot, index, index);
     std::uint64_t const key = s.key(r, row, position);
+    if (!s.may_select(key)) s.fail(Wrong::nan_selected, r, slot, index, key);
     if (s.c.has_values() && s.value(r, slot) != key)
       s.fail(Wrong::value_of_index, r, slot, s.value(r, slot), key);
     if (s.c.options.sorted == Sorted::yes && slot > 0) verify_order(r, row, slot, position);
@@ -74,7 +75,7 @@ struct FindWorst {
   KOKKOS_FUNCTION void operator()(std::int64_t part_of_all) const {
     std::int64_t const r = part_of_all / parts_of_row(s.c);
     std::int64_t const first = part_of_all % parts_of_row(s.c) * slots_together;
-    Row const row = row_of(s.c, r);
+    Row const row = s.row(r);
     std::int64_t const end = clipped(first + slots_together, row.selected);
     std::int64_t worst = -1;
     for (std::int64_t slot = first; slot < end; ++slot) {
@@ -106,13 +107,28 @@ struct VerifyOthers {
     if ((s.marks[at / 32] >> (at % 32)) % 2 != 0) return;
     bool const by_row = s.c.may_overlap() || !s.c.is_ragged();
     std::int64_t const r = by_row ? at / s.c.n : row_with(s.c, at);
-    Row const row = row_of(s.c, r);
+    Row const row = s.row(r);
     std::int64_t const position = by_row ? at % s.c.n : at - row.begin;
     if (position < 0 || position >= row.length || row.selected == 0) return;
+    if (!s.may_select(s.key(r, row, position))) return;
     std::int64_t const worst = s.worst[r];
     if (worst >= 0 && s.before(r, row, position, worst) > 0)
       s.fail(Wrong::better_key_left_out, r, position, s.key(r, row, position),
              s.key(r, row, worst));
+  }
+};
+
+/// The keys of each row that are numbers.
+struct CountNumbers {
+  Scene s;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t at) const {
+    bool const by_row = s.c.may_overlap() || !s.c.is_ragged();
+    std::int64_t const r = by_row ? at / s.c.n : row_with(s.c, at);
+    Row const row = row_of(s.c, r);
+    std::int64_t const position = by_row ? at % s.c.n : at - row.begin;
+    if (position < 0 || position >= row.length || is_nan(s.c.type, s.key(r, row, position))) return;
+    Kokkos::atomic_add(s.numbers + r, 1LL);
   }
 };
 
@@ -122,7 +138,7 @@ struct VerifyCounts {
   KOKKOS_FUNCTION void operator()(std::int64_t r) const {
     int const bytes = count_bytes(s.c.type);
     std::uint64_t const found = load(s.memory.counts, bytes, place_of_rows(s.c, s.c.rows).at(0, r));
-    auto const expected = static_cast<std::uint64_t>(row_of(s.c, r).selected);
+    auto const expected = static_cast<std::uint64_t>(s.row(r).selected);
     if (found != expected) s.fail(Wrong::count, r, 0, found, expected);
   }
 };
@@ -205,7 +221,7 @@ struct VerifyValues {
   KOKKOS_FUNCTION void operator()(std::int64_t part_of_all) const {
     std::int64_t const r = part_of_all / parts_of_row(s.c);
     std::int64_t const first = part_of_all % parts_of_row(s.c) * slots_together;
-    Row const row = row_of(s.c, r);
+    Row const row = s.row(r);
     std::int64_t const end = clipped(first + slots_together, row.selected);
     std::int64_t const worst = with_indices.worst[r];
     if (first >= end || worst < 0) return;

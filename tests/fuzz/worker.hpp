@@ -22,7 +22,7 @@ class Worker {
  private:
   /// The memory of an answer.
   struct Answer {
-    Pool<Exec> values, indices, counts, marks, worst;
+    Pool<Exec> values, indices, counts, marks, worst, numbers;
   };
 
   Scene scene_of(Case const& c, Answer& answer);
