@@ -17,6 +17,40 @@ SECTIONS = {"calls": ("## Example", "## Costs", "## Errors", "## In NumPy and Py
             "samples": ("## Program", "## In NumPy", "## Costs")}
 NO_EXAMPLE = {"calls/options.md"}
 
+# Where messages come from. In C++ every literal of several words counts, elsewhere what is said of an error.
+ROOT = DOCS.parent
+SOURCES = ("CMakeLists.txt", "docs/CMakeLists.txt", "cmake/*", *(f"{folder}/**/*" for folder in (
+    "backends", "dispatch", "include", "portable", "runtime", "tools")))
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+LITERALS = r'(?P<text>(?:"(?:[^"\\]|\\.)*"\s*)+)'
+CPP = re.compile(r"""//[^\n]*|/\*.*?\*/|R"\(.*?\)"|'(?:[^'\\\n]|\\[^'\n]+|\\')'|""" + LITERALS, re.DOTALL)
+CMAKE = re.compile(r"(?:message\((?:FATAL_ERROR|SEND_ERROR|WARNING)|_NOT_FOUND_MESSAGE)\s+" + LITERALS)
+CALLS = {".txt": CMAKE, ".cmake": CMAKE, ".in": CMAKE, ".bash": re.compile(r"\bdie " + LITERALS)}
+SUFFIXES = {".cpp", ".cu", ".cuh", ".hpp", *CALLS}
+# Numbers and names in a message.
+HOLE = re.compile(r"\$\{[^}]*\}|\$\w+|@\w+@|%[-0-9.]*[a-z]|\\n")
+SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+# Instructions, labels, output that is no error, and why a kernel declines, as `ktopk info --shape` prints it.
+NO_MESSAGE = re.compile(r"""\basm\b.*?\);$|\bfence\("[^"]*"\)|\bstd::printf\([^;]*;"""
+                        r"|^( *)[^\n]*\bReason [\w:<>]+\([^;{]*\{(?:[^\n]+\}$|\n.*?^\1\}$)", re.DOTALL | re.MULTILINE)
+# Files and texts that are no messages, and what they are.
+NOT_LISTED = {
+    "backends/cuda/choose.hpp": "names of measurements",
+    "dispatch/explain.cpp": "what runs",
+    "dispatch/info.cpp": "the configuration",
+    "tools/manual.cpp": "the manual page and the completion",
+    "tools/progress.cpp": "the progress bar",
+    "README.md holds no example": "an error of this checkout",
+    "rank on": "what mpi::describe returns",
+    "ranks on": "the same",
+    "messages through the memory of the host": "the same",
+    "GiB, compute capability": "a device, as `ktopk info` prints it",
+    "hosts, cuda": "an algorithm, as `ktopk info` prints it",
+    "model name": "what /proc/cpuinfo calls a processor",
+    "fortran_order': False, 'shape": "the header of a .npy file",
+    "ktopk selects the k largest or smallest keys of every row of a file": "the first line of --help",
+}
+
 
 class Page(html.parser.HTMLParser):
     """The anchors, links and text of a page; text but that of code."""
@@ -60,23 +94,72 @@ def complaints_of_site(folder):
                 yield f"{name} links to {link}, which has no such anchor"
 
 
-def sources():
-    text = ""
-    for folder in ("dispatch", "include", "portable"):
-        for path in sorted((DOCS.parent / folder).rglob("*.[ch]pp")):
-            text += path.read_text(encoding="utf-8")
-    return re.sub(r'"\s*"', "", text)  # literals that stand one after the other
+def unescaped(text):
+    return re.sub(r'\\(["\\-])', r"\1", text)
 
 
-def complaints_of_messages(text, source):
-    """Messages of the tables, between the dots that stand for numbers and names, are those of the sources."""
-    for row in re.findall(r"^\| (`.*?) \|", text[text.index("## Messages of calls"):text.index("## Configuring")], re.MULTILINE):
-        for message in re.findall(r"`([^`]+)`", row):
-            for part in message.split("…"):
-                # A name that is handed on, and what is said of it.
-                for piece in re.split(r"(?<=[a-z]) (?=is $)", part):
-                    if piece.strip(" =") and piece.strip() not in source and piece.strip().removeprefix("the ") not in source:
-                        yield f"troubleshooting.md: no message has '{piece.strip()}'"
+def literals_of(path):
+    """The line and the text of each literal of a file that may be a part of a message."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in CALLS:
+        found = CALLS[path.suffix].finditer(text)
+    else:
+        text = NO_MESSAGE.sub(lambda cut: "\n" * cut.group().count("\n"), text)
+        found = (token for token in CPP.finditer(text) if token["text"])
+    for one in found:
+        yield text.count("\n", 0, one.start("text")) + 1, unescaped("".join(LITERAL.findall(one["text"])))
+
+
+def literals():
+    """The place and the text of each such literal of the sources."""
+    for path in sorted(path for pattern in SOURCES for path in ROOT.glob(pattern)):
+        name = str(path.relative_to(ROOT))
+        if path.suffix in SUFFIXES and name not in NOT_LISTED:
+            yield from ((f"{name}:{line}", text) for line, text in literals_of(path))
+
+
+def fixed_parts(text):
+    """A message without its numbers and names. A single word says nothing, except for a member as Options::order."""
+    for part in HOLE.split(text):
+        part = part.strip(" ,;:.()'\"")
+        if len(re.findall("[A-Za-z]+", part)) > 1 and re.search(r" |^(?!ktopk)\w+::", part):
+            yield part
+
+
+def spans(text):
+    """The code of a page, in lines and in blocks."""
+    return [" ".join(found[1].split()) for found in SPAN.findall(text.replace("\\|", "|"))]
+
+
+def rows(page):
+    """The messages in the first cells of the tables. `begins …`: `one`, `another` are two."""
+    for cell in re.findall(r"^\| (`.*?) \| ", page, re.MULTILINE):
+        first, *others = spans(cell)
+        yield from (first[:-1] + other for other in others) if "…`: `" in cell else (first, *others)
+
+
+def complaints_of_missing_rows(pages, known):
+    page = pages["troubleshooting.md"]
+    listed = "\n".join([*rows(page), *spans(page)])
+    help_texts = unescaped((ROOT / "tools/installed/ktopk.1").read_text(encoding="utf-8"))
+    of_command = "\n".join([*spans(pages["command.md"]), help_texts])
+    for place, text in known:
+        for part in fixed_parts(text):
+            if part not in listed and part not in NOT_LISTED and not (place.startswith("tools/") and part in of_command):
+                yield f"{place}: troubleshooting.md lacks '{part}'"
+
+
+def complaints_of_wrong_rows(pages, known):
+    said = "\n".join(HOLE.sub("\n", text) for _, text in known)
+    for message in rows(pages["troubleshooting.md"]):
+        yield from (f"troubleshooting.md: no message has '{part.strip()}'" for part in message.split("…") if part.strip() not in said)
+
+
+def complaints_of_messages(pages):
+    """Each message of the sources has a row in troubleshooting.md, and the sources have each message of its rows."""
+    known = list(literals())
+    yield from complaints_of_missing_rows(pages, known)
+    yield from complaints_of_wrong_rows(pages, known)
 
 
 def complaints_of_samples(pages):
@@ -93,7 +176,7 @@ def complaints_of_sources():
     everything = "".join(pages.values())
     for name, text in pages.items():
         if name not in DEVELOPERS:
-            yield from (f"{name}: say '{found[0]}' in plain words" for found in STRANGE.finditer(text))
+            yield from (f"{name}: say '{found[0]}' in plain words" for found in STRANGE.finditer(SPAN.sub("", text)))
         for section in SECTIONS.get(name.split("/")[0], ()) if name not in NO_EXAMPLE else ():
             if section not in text:
                 yield f"{name} has no section '{section}'"
@@ -103,7 +186,7 @@ def complaints_of_sources():
             yield f"{printed.name} does not say what {program.name} prints"
         yield from (f"no page shows {path.name}" for path in (program, printed) if f"programs/{path.name}" not in everything)
     yield from complaints_of_samples(pages)
-    yield from complaints_of_messages(pages["troubleshooting.md"], sources())
+    yield from complaints_of_messages(pages)
 
 
 def main():
