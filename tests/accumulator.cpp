@@ -7,8 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
-#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
+#include "support/rejects.hpp"
 #include "support/run.hpp"
 #include "support/sorted_options.hpp"
 #include "support/spaces.hpp"
@@ -144,8 +146,8 @@ TEST_CASE("keys of a stream have positions, and chunks fewer rows", "[accumulato
     rows.add(Kokkos::subview(keys, Kokkos::ALL, Range(0, 1000)), 0);
     rows.add(Kokkos::subview(keys, Range(0, 1), Range(1000, n)), 1000);
     expect_state(exec, rows, uneven, {}, validation, "fewer rows");
-    CHECK_THROWS_AS(state.add(keys, 0), std::invalid_argument);
-    CHECK_THROWS_AS(state.merge(rows), std::invalid_argument);
+    rejects([&] { state.add(keys, 0); }, {"ktopk::Accumulator", "2 rows", "has 1"});
+    rejects([&] { state.merge(rows); }, {"ktopk::Accumulator", "number of rows is 2", "1"});
   });
   validation.close();
 }
@@ -177,6 +179,55 @@ TEST_CASE("chunks of one shape are selected from by a Plan", "[accumulator]") {
     expect_state(exec, state, question, {}, validation, "chunks of three shapes");
   });
   validation.close();
+}
+
+TEST_CASE("a copy of an Accumulator is another name for it", "[accumulator]") {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    std::int64_t const n = 3000, k = 90;
+    auto const question = uniform_question(filled<float>(Input::few_values, 1, n), 1, n, k);
+    auto const keys = copied_to<MemoryOf<Exec>>(question.keys);
+    using Range = Kokkos::pair<std::int64_t, std::int64_t>;
+    Accumulator<float, std::int64_t, Exec> const begun(exec, 1, k);
+    auto first = begun, second = first;
+    bool is_second = false;
+    for (std::int64_t begin = 0; begin < n; begin += 500, is_second = !is_second)
+      (is_second ? second : first).add(Kokkos::subview(keys, Range(begin, begin + 500)), begin);
+    expect_state(exec, begun, question, {}, validation, "copies");
+  });
+  validation.close();
+}
+
+TEST_CASE("what an Accumulator cannot take in is rejected", "[accumulator]") {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  using Memory = Exec::memory_space;
+  char const* const name = "ktopk::Accumulator";
+  Exec const exec;
+  Kokkos::View<float*, Memory> const keys("keys", 10);
+  Kokkos::View<int*, Memory> const nine("positions", 9), counts("counts", 2);
+  Accumulator<float, std::int32_t, Exec> state(exec, 1, 4);
+  rejects([&] { Accumulator<float>(exec, 1, -4); }, {name, "negative size", "k = -4"});
+  rejects([&] { state.add(keys, -1); }, {name, "first position is -1"});
+  std::int64_t const most = std::numeric_limits<std::int32_t>::max();
+  rejects([&] { state.add(keys, most - 8); }, {name, "2147483647", "2147483648"});
+  rejects([&] { state.add(keys, std::numeric_limits<std::int64_t>::max()); },
+          {name, "9223372036854775807", "10 keys"});
+  CHECK_NOTHROW(state.add(keys, most - 9));
+  rejects([&] { state.add(keys, nine); }, {name, "number of positions is 9", "10"});
+  rejects([&] { state.counts(counts); }, {name, "length of counts is 2", "1"});
+  using State = Accumulator<float, std::int32_t, Exec>;
+  auto const rejects_other = [&](std::int64_t k, Options const& options,
+                                 std::vector<std::string> const& parts) {
+    State const other(exec, 1, k, options);
+    rejects([&] { state.merge(other); }, parts);
+  };
+  rejects_other(5, {}, {name, "k is 5", "4"});
+  rejects_other(4, {.order = Order::smallest}, {name, "the order of the other one is 1", "0"});
+  rejects_other(4, {.ties = Ties::highest_index}, {name, "the tie rule of the other one"});
+  rejects_other(4, {.nan = NaN::skip}, {name, "the NaN rule of the other one"});
+  rejects_other(4, {.by = By::magnitude}, {name, "By of the other one"});
+  CHECK_NOTHROW(state.merge(State(exec, 1, 4, {.sorted = Sorted::no})));
+  exec.fence();
 }
 
 TEST_CASE("a state that was saved goes on in another object", "[accumulator]") {
@@ -252,7 +303,8 @@ TEMPLATE_LIST_TEST_CASE("lists of any order and length are merged", "[merge]", T
     Kokkos::View<int**, Memory> const positions("positions", 2, 9);
     Kokkos::View<TestType*, Memory> const to("to", 4);
     Kokkos::View<int*, Memory> const at("at", 4);
-    CHECK_THROWS_AS(merge(exec, values, positions, to, at), std::invalid_argument);
+    rejects([&] { merge(exec, values, positions, to, at); },
+            {"ktopk::merge", "an extent of the parts' positions is 9", "10"});
   });
   validation.close();
 }

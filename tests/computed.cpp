@@ -3,10 +3,11 @@
 #include <ktopk/explain.hpp>
 #include <ktopk/lexicographic.hpp>
 
-#include <stdexcept>
+#include <Kokkos_Bitset.hpp>
 
 #include "support/computed.hpp"
 #include "support/recorder.hpp"
+#include "support/rejects.hpp"
 
 // Keys that a functor makes or a mask leaves: the answer of the oracle for the keys that there are. computed_sources.cpp
 // has further sources.
@@ -220,13 +221,20 @@ TEST_CASE("columns decide one after the other, each in its own order") {
       }
     }
   Kokkos::View<std::int32_t**, Kokkos::LayoutRight, Memory> const indices("indices", rows, k);
-  CHECK_THROWS_AS(top_k(exec, lexicographic(a, on_device(third, n, rows)), nothing, indices),
-                  std::invalid_argument);
-  CHECK_THROWS_AS(top_k(exec, lexicographic(a, b), nothing, indices, {.nan = NaN::skip}),
-                  std::invalid_argument);
-  CHECK_THROWS_AS(top_k(exec, lexicographic(a, b), nothing, indices, {.by = By::magnitude}),
-                  std::invalid_argument);
+  auto const turned = on_device(third, n, rows);
+  rejects([&] { top_k(exec, lexicographic(a, turned), nothing, indices); },
+          {"ktopk::top_k", "a column", std::to_string(n), std::to_string(rows)});
+  rejects([&] { top_k(exec, lexicographic(a, b), nothing, indices, {.nan = NaN::skip}); },
+          {"ktopk::lexicographic", "NaN::skip"});
+  rejects([&] { top_k(exec, lexicographic(a, b), nothing, indices, {.by = By::magnitude}); },
+          {"ktopk::lexicographic", "By::magnitude of signed integers"});
 }
+
+namespace {
+struct Negated {
+  KOKKOS_FUNCTION int operator()(int key) const { return -key; }
+};
+}  // namespace
 
 TEST_CASE("computed calls are checked as others are") {
   Exec const exec;
@@ -234,11 +242,25 @@ TEST_CASE("computed calls are checked as others are") {
   Kokkos::View<bool**, Kokkos::LayoutRight, Memory> const mask("mask", 3, 99);
   Kokkos::View<float**, Kokkos::LayoutRight, Memory> const values("values", 3, 10);
   Kokkos::View<float**, Kokkos::LayoutRight, Memory> const more("more", 3, 101);
-  CHECK_THROWS_AS(top_k(exec, transform(keys, Magnitude{}), more, nothing), std::invalid_argument);
-  CHECK_THROWS_AS(top_k(exec, transform(keys, Magnitude{}), keys, nothing), std::invalid_argument);
+  rejects([&] { top_k(exec, transform(keys, Magnitude{}), more, nothing); },
+          {"ktopk::top_k", "k = 101", "n = 100"});
+  rejects([&] { top_k(exec, transform(keys, Magnitude{}), keys, nothing); },
+          {"ktopk::top_k", "keys and values overlap by 1200 bytes"});
   Plan<Exec> plan(exec, make_shape<float>(3, 100, 10));
-  CHECK_THROWS_AS(plan(transform(keys, Magnitude{}), values, nothing), std::invalid_argument);
-  CHECK_THROWS_AS(static_cast<void>(shape_of(where(keys, mask), 10)), std::invalid_argument);
+  rejects([&] { plan(transform(keys, Magnitude{}), values, nothing); },
+          {"ktopk::Plan", "computed and masked of the keys' shape are 1 and 0, but 0 and 0"});
+  rejects([&] { static_cast<void>(shape_of(where(keys, mask), 10)); },
+          {"length of the mask's rows is 99", "100"});
+  Kokkos::Bitset<Exec> const bits(99);
+  auto const row = Kokkos::subview(keys, 0, Kokkos::ALL);
+  rejects([&] { static_cast<void>(shape_of(where(row, bits), 10)); },
+          {"number of the mask's bits is 99", "100"});
+  Kokkos::View<int**, Memory> const integers("integers", 3, 100), smallest("values", 3, 10);
+  rejects(
+      [&] {
+        top_k(exec, transform(integers, Negated{}), smallest, nothing, {.by = By::magnitude});
+      },
+      {"By::magnitude of signed integers"});
 }
 
 }  // namespace ktopk::testing

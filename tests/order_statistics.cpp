@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
+#include "support/rejects.hpp"
 #include "support/run.hpp"
 #include "support/spaces.hpp"
 
@@ -437,22 +437,33 @@ TEST_CASE("wrong ranks are rejected", "[ranks]") {
       values("values", 3, 2);
   Kokkos::View<int**, Kokkos::LayoutRight, Memory> const integers("integers", 3, 10),
       integer_values("values", 3, 2);
-  Kokkos::View<float*, Memory> const value("value", 3), two("two", 2);
-  CHECK_THROWS_AS(kth(exec, keys, 0, value), std::invalid_argument);
-  CHECK_THROWS_AS(kth(exec, keys, 11, value), std::invalid_argument);
-  CHECK_THROWS_AS(kth(exec, keys, 1, two), std::invalid_argument);
-  CHECK_THROWS_AS(ranks(exec, keys, {0, 10}, values), std::invalid_argument);
-  CHECK_THROWS_AS(ranks(exec, keys, {0, -1}, values), std::invalid_argument);
-  CHECK_THROWS_AS(ranks(exec, keys, {0}, values), std::invalid_argument);
-  CHECK_THROWS_AS(quantiles(exec, keys, {0.5, 1.5}, values), std::invalid_argument);
-  CHECK_THROWS_AS(quantiles(exec, keys, {0.5, std::nan("")}, values), std::invalid_argument);
-  CHECK_THROWS_AS(quantiles(exec, integers, {0.5, 0.5}, integer_values), std::invalid_argument);
+  Kokkos::View<float*, Memory> const value("value", 3), two("two", 2), in_keys(keys.data(), 3);
+  Kokkos::View<int*, Memory> const integer_value("value", 3);
+  rejects([&] { kth(exec, keys, 0, value); }, {"ktopk::kth", "0", "10"});
+  rejects([&] { kth(exec, keys, 11, value); }, {"ktopk::kth", "11", "10"});
+  rejects([&] { kth(exec, keys, 1, two); }, {"ktopk::kth", "length of the values is 2", "3"});
+  rejects([&] { kth(exec, keys, 1, in_keys); }, {"ktopk::kth", "overlap"});
+  Kokkos::View<std::int64_t*, Memory> const wanted("wanted", 2);
+  rejects([&] { kth(exec, keys, wanted, value); }, {"ktopk::kth", "length of k is 2", "3"});
+  rejects([&] { ranks(exec, keys, {0, 10}, values); }, {"ktopk::ranks", "10", "9"});
+  rejects([&] { ranks(exec, keys, {0, -1}, values); }, {"ktopk::ranks", "-1", "9"});
+  rejects([&] { ranks(exec, keys, {0}, values); }, {"ktopk::ranks", "number of ranks is 1", "2"});
+  rejects([&] { quantiles(exec, keys, {0.5, 1.5}, values); }, {"ktopk::quantiles", "1.5"});
+  rejects([&] { quantiles(exec, keys, {0.5, std::nan("")}, values); }, {"ktopk::quantiles", "nan"});
+  rejects([&] { quantiles(exec, keys, {0.5}, values); },
+          {"ktopk::quantiles", "number of q is 1", "2"});
+  rejects([&] { quantiles(exec, integers, {0.5, 0.5}, integer_values); },
+          {"ktopk::quantiles", "interpolation = 3", "values are integers"});
+  rejects([&] { kth(exec, integers, 1, integer_value, {.by = By::magnitude}); },
+          {"ktopk::kth", "By::magnitude of signed integers"});
   RanksPlan<Exec> plan(exec, make_shape<float>(2, 10, 1));
-  CHECK_THROWS_AS(plan.kth(keys, 1, value), std::invalid_argument);
+  rejects([&] { plan.kth(keys, 1, value); },
+          {"ktopk::RanksPlan", "number of rows is 3", "at most 2"});
   RanksPlan<Exec> from(exec, make_shape<float>(3, 10, 1));
   RanksPlan<Exec> to(std::move(from));
   CHECK_NOTHROW(to.kth(keys, 1, value));
-  CHECK_THROWS_AS(from.kth(keys, 1, value), std::invalid_argument);
+  rejects([&] { from.kth(keys, 1, value); },
+          {"ktopk::RanksPlan", "called after it was moved from"});
   exec.fence();
 }
 

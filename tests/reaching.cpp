@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "support/copies.hpp"
 #include "support/oracle.hpp"
 #include "support/recorder.hpp"
+#include "support/rejects.hpp"
 #include "support/spaces.hpp"
 
 // What reaches a threshold, and counts by bounds. The oracle tells which of two keys is better.
@@ -284,9 +284,8 @@ TEST_CASE("payload is gathered by position, of several Views at once", "[gather]
   CHECK(got_parts(0, 2) == 20);
   CHECK(got_parts(1, 0) == 33);
   CHECK(got_parts(1, 1) == 31);
-  CHECK_THROWS_AS(
-      gather(exec, indices, payload(labels, Kokkos::View<double**, Memory>("to", 2, 2))),
-      std::invalid_argument);
+  Kokkos::View<double**, Memory> const too_few("to", 2, 2);
+  rejects([&] { gather(exec, indices, payload(labels, too_few)); }, {"ktopk::gather", "2", "3"});
 }
 
 TEST_CASE("wrong thresholds and bounds are rejected", "[reaching]") {
@@ -298,11 +297,41 @@ TEST_CASE("wrong thresholds and bounds are rejected", "[reaching]") {
   Kokkos::View<float*, Memory> const thresholds("thresholds", 3), two("two", 2);
   Kokkos::View<std::int64_t**, Memory> const counts("counts", 3, 2);
   Kokkos::View<std::int64_t*, Memory> const one("one", 1);
-  CHECK_THROWS_AS(reaching(exec, keys, two, values, nothing, nothing), std::invalid_argument);
-  CHECK_THROWS_AS(reaching(exec, keys, thresholds, more, nothing, nothing), std::invalid_argument);
-  CHECK_THROWS_AS(reaching(exec, keys, thresholds, keys, nothing, nothing), std::invalid_argument);
-  CHECK_THROWS_AS(reaching(exec, keys, thresholds, values, nothing, one), std::invalid_argument);
-  CHECK_THROWS_AS(count(exec, keys, thresholds, counts, nothing), std::invalid_argument);
+  char const* const reach = "ktopk::reaching";
+  rejects([&] { reaching(exec, keys, two, values, nothing, nothing); },
+          {reach, "length of thresholds is 2", "3"});
+  rejects([&] { reaching(exec, keys, thresholds, more, nothing, nothing); },
+          {reach, "rows of values is 2", "3"});
+  rejects([&] { reaching(exec, keys, thresholds, keys, nothing, nothing); },
+          {reach, "keys and values overlap by 120 bytes"});
+  rejects([&] { reaching(exec, keys, thresholds, values, nothing, one); },
+          {reach, "length of counts is 1", "3"});
+  Kokkos::View<int**, Memory> const indices("indices", 3, 3);
+  rejects([&] { reaching(exec, keys, thresholds, values, indices, nothing); },
+          {reach, "extent of values is 2", "3"});
+  Kokkos::View<float**, Memory> const same(thresholds.data(), 3, 1);
+  rejects([&] { reaching(exec, keys, thresholds, same, nothing, nothing); },
+          {reach, "thresholds and values overlap by 12 bytes"});
+  Kokkos::View<int**, Memory> const index_of_each("indices", 3, 1);
+  Kokkos::View<int*, Memory> const in_indices(index_of_each.data(), 3);
+  rejects([&] { reaching(exec, keys, thresholds, nothing, index_of_each, in_indices); },
+          {reach, "indices and counts overlap by 12 bytes"});
+
+  char const* const number = "ktopk::count";
+  rejects([&] { count(exec, keys, thresholds, counts, nothing); },
+          {number, "length of a row of counts is 2", "3"});
+  rejects([&] { count(exec, keys, more, counts, nothing); }, {number, "rows of bounds is 2", "3"});
+  rejects([&] { count(exec, keys, two, counts, counts); },
+          {number, "better and equal overlap by 48"});
+  Kokkos::View<std::int32_t**, Memory> const in_keys(reinterpret_cast<std::int32_t*>(keys.data()),
+                                                     3, 2);
+  rejects([&] { count(exec, keys, two, nothing, in_keys); },
+          {number, "keys and equal overlap by 24"});
+  Kokkos::View<std::int32_t**, Memory> const in_bounds(reinterpret_cast<std::int32_t*>(two.data()),
+                                                       1, 2);
+  Kokkos::View<float**, Memory> const row("row", 1, 10);
+  rejects([&] { count(exec, row, two, in_bounds, nothing); },
+          {number, "bounds and better overlap by 8"});
 }
 
 }  // namespace ktopk::testing

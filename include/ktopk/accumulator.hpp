@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -100,8 +101,8 @@ void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge 
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
 /// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
-/// worth it. The second chunk of a shape in a row makes a Plan, whose workspace stays; if there is one for another shape, that waits
-/// until the instance has ended with it. Copies share it, as they share the state.
+/// worth it. The second chunk of a shape in a row makes a Plan, whose workspace stays; if there is one for another shape, that
+/// waits until the instance has ended with it. A copy is another name for the same state, as that of a View is.
 /// \tparam T  the key type
 /// \tparam I  std::int32_t or std::int64_t: positions
 template <class T, class I = std::int64_t, class Exec = Kokkos::DefaultExecutionSpace>
@@ -147,9 +148,12 @@ class Accumulator {
   /// \param keys            whatever top_k takes, with as many rows or fewer: those are the first. A chunk may be shorter
   ///                        than k.
   /// \param first_position  in the stream, of the first key of each row; further positions follow
-  /// \throws std::invalid_argument for more rows, and for what top_k rejects
+  /// \throws std::invalid_argument for more rows, for positions that are negative or more than I holds, and for what top_k
+  ///         rejects
   template <detail::KeyRows Keys>
   void add(Keys const& keys, std::int64_t first_position) {
+    check_positions(first_position,
+                    detail::longest_row_of(keys, detail::Source<Keys>::shape(name, keys)));
     add_at(keys, static_cast<I>(first_position));
   }
   /// The same for keys at other positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i). They
@@ -166,16 +170,24 @@ class Accumulator {
   }
 
   /// Adds what another one has: of other keys, with the same options, rows and k.
+  /// \throws std::invalid_argument for others
   void merge(Accumulator const& other) {
     detail::require_equal(name, "the number of rows", other.rows(), rows());
     detail::require_equal(name, "k", other.k(), k());
-    take_in(other.listed(other.m_state), rows(), detail::SamePositions{});
+    detail::require_equal(name, "the order of the other one", int(other.m_options.order),
+                          int(m_options.order));
+    detail::require_equal(name, "the tie rule of the other one", int(other.m_options.ties),
+                          int(m_options.ties));
+    detail::require_equal(name, "the NaN rule of the other one", int(other.m_options.nan),
+                          int(m_options.nan));
+    detail::require_equal(name, "By of the other one", int(other.m_options.by), int(m_options.by));
+    take_in(other.listed(other.m_own->state), rows(), detail::SamePositions{});
   }
 
   /// The state: values(row, slot), best first, and positions; -1 behind the last. They stay what they are until the next
   /// call that changes it.
-  auto values() const { return of(m_values, m_state); }
-  auto positions() const { return of(m_positions, m_state); }
+  auto values() const { return of(m_values, m_own->state); }
+  auto positions() const { return of(m_positions, m_own->state); }
   /// The worst key of each row that is kept, which a key has to reach; the worst of all where a row is not full.
   auto thresholds() const { return Kokkos::subview(values(), Kokkos::ALL, k() > 0 ? k() - 1 : 0); }
 
@@ -192,6 +204,21 @@ class Accumulator {
  private:
   static constexpr char const* name = "ktopk::Accumulator";
   static constexpr int chunk = 1;  // of the three lists, between the state and the next one
+
+  /// What copies share beside the lists.
+  struct Own {
+    int state = 0;  // which list is the state: 0 or 2
+    std::unique_ptr<Plan<Exec>> plan;
+    Shape planned, last;  // of the Plan, and of the chunk before
+  };
+
+  static void check_positions(std::int64_t first, std::int64_t count) {
+    if (first < 0) detail::reject(name, "the first position is " + std::to_string(first));
+    if (count > std::numeric_limits<std::int64_t>::max() - first)
+      detail::reject(name, "the first position is " + std::to_string(first) + ", and a row has " +
+                               std::to_string(count) + " keys");
+    detail::check_index_range<I>(name, first + count);
+  }
 
   template <class View>
   static auto of(View const& view, int list) {
@@ -225,13 +252,13 @@ class Accumulator {
   template <class Keys, class Values, class Positions>
   void select(Keys const& keys, Values const& values, Positions const& positions) {
     Shape const shape = shape_of<I>(keys, k());
-    if (shape == m_last && shape != m_planned) {
-      m_plan = std::make_shared<Plan<Exec>>(m_exec, shape, m_options);
-      m_planned = shape;
+    if (shape == m_own->last && shape != m_own->planned) {
+      m_own->plan = std::make_unique<Plan<Exec>>(m_exec, shape, m_options);
+      m_own->planned = shape;
     }
-    m_last = shape;
-    if (m_plan && shape == m_planned)
-      (*m_plan)(keys, values, positions);
+    m_own->last = shape;
+    if (m_own->plan && shape == m_own->planned)
+      (*m_own->plan)(keys, values, positions);
     else
       top_k(m_exec, keys, values, positions, m_options);
   }
@@ -243,25 +270,23 @@ class Accumulator {
   /// Merges the state and lists of the first rows into the next state.
   template <class Place>
   void take_in(detail::ListedKeys<T, I> const& lists, std::int64_t count, Place const& place) {
-    int const next = 2 - m_state;
+    int const next = 2 - m_own->state;
     detail::merge_listed("ktopk::Accumulator::merge", m_exec, rows(),
-                         detail::MergeListed<T, I, Place>{listed(m_state),
+                         detail::MergeListed<T, I, Place>{listed(m_own->state),
                                                           lists,
                                                           listed(next),
                                                           {k()},
                                                           detail::KeyOrder<T>(m_options),
                                                           place,
                                                           count});
-    m_state = next;
+    m_own->state = next;
   }
 
   Exec m_exec;
   Options m_options;
   Lists m_values;
   PositionLists m_positions;
-  int m_state = 0;  // which list is the state: 0 or 2
-  std::shared_ptr<Plan<Exec>> m_plan;
-  Shape m_planned, m_last;  // of the Plan, and of the chunk before
+  std::shared_ptr<Own> m_own = std::make_shared<Own>();
 };
 
 }  // namespace ktopk

@@ -93,9 +93,21 @@ inline constexpr bool is_computed<Masked<K, M>> = true;
 template <class Keys>
 inline constexpr bool is_outermost = false;
 
+/// What is left of keys without values has none either.
+template <class K>
+struct MaskedValues {};
+template <class K>
+  requires requires { Source<K>::has_no_values; }
+struct MaskedValues<K> {
+  static constexpr bool has_no_values = true;
+};
+
 template <class K, class F>
 struct Source<Transformed<K, F>> {
   static_assert(!is_outermost<K>, "ktopk::transform: for_bitonic comes last, around all else");
+  static_assert(
+      !requires { Source<K>::has_no_values; },
+      "ktopk::transform: columns have no values that f could be called with");
   using In = source_key<K>;
   static_assert(std::is_invocable_v<F const&, In>,
                 "ktopk::transform: f cannot be called with a key; is its operator() const?");
@@ -206,7 +218,7 @@ auto mask_functor(M const& mask) {
 }
 
 template <class K, class M>
-struct Source<Masked<K, M>> {
+struct Source<Masked<K, M>> : MaskedValues<K> {
   static_assert(!is_outermost<K>, "ktopk::where: for_bitonic comes last, around all else");
   using Key = typename Source<K>::Key;
   static constexpr int output_rank = Source<K>::output_rank;

@@ -61,6 +61,9 @@ RankCall<source_rows<Keys>> rank_call(char const* function, Keys const& keys, Va
   using T = source_key<Keys>;
   require_key_type<typename Source<Keys>::Key>();
   Source<Keys>::template check<Exec>();
+  static_assert(
+      !requires { Source<Keys>::has_no_values; },
+      "ktopk: columns have no values: take top_k for indices, and gather by them");
   static_assert(Kokkos::is_view_v<Values>, "ktopk: values are a View");
   static_assert(!std::is_const_v<typename Values::value_type>,
                 "ktopk: values are const, but they are an output");

@@ -22,6 +22,9 @@ template <class Exec, class Keys, class View>
 constexpr void check_keys_on_device() {
   require_key_type<typename Source<Keys>::Key>();
   Source<Keys>::template check<Exec>();
+  static_assert(
+      !requires { Source<Keys>::has_no_values; },
+      "ktopk: columns have no values that thresholds or bounds could be compared with");
   static_assert(Kokkos::is_view_v<View>, "ktopk: thresholds and bounds are a View");
   static_assert(std::is_same_v<typename View::non_const_value_type, typename Source<Keys>::Key>,
                 "ktopk: thresholds and bounds are of key type");
@@ -45,6 +48,15 @@ Shape source_shape(char const* function, Keys const& keys) {
   Shape const shape = Source<Keys>::shape(function, keys);
   check_sizes(function, shape);
   return shape;
+}
+
+/// The bytes of an output that need not be there.
+template <class View>
+Extent output_extent(char const* name, View const& view) {
+  if constexpr (IsNothing<View>)
+    return {};
+  else
+    return extent_of(name, view);
 }
 
 /// The counts by bounds, as a matrix.
@@ -92,6 +104,10 @@ CountCall<source_rows<Keys>> count_call(char const* function, Keys const& keys,
   call.better = count_matrix<Exec>(function, "better", better, call.shape.rows, given.columns);
   call.equal = count_matrix<Exec>(function, "equal", equal, call.shape.rows, given.columns);
   call.shape.k = given.columns;
+  check_disjoint(function, {Source<Keys>::keys_extent(keys), output_extent("better", better)});
+  check_disjoint(function, {Source<Keys>::keys_extent(keys), output_extent("equal", equal)});
+  check_disjoint(function, {extent_of("bounds", bounds), output_extent("better", better),
+                            output_extent("equal", equal)});
   return call;
 }
 
@@ -139,7 +155,6 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
                   static_cast<std::int64_t>(thresholds.extent(0)), shape.rows);
     call.threshold_stride = static_cast<std::int64_t>(thresholds.stride(0));
   }
-  Extent value_extent, index_extent;
   if constexpr (!IsNothing<Indices>) {
     Matrix const out = matrix_of(indices);
     check_output_rows(function, "indices", out.rows, out.columns, shape.rows);
@@ -150,7 +165,6 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
     call.out.index_row = out.row_stride;
     call.out.index_step = out.column_stride;
     call.out.index_bytes = shape.index_bytes;
-    index_extent = extent_of("indices", indices);
   }
   if constexpr (!IsNothing<Values>) {
     Matrix const out = matrix_of(values);
@@ -161,10 +175,13 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
     call.out.values = reinterpret_cast<Stored<Bits>*>(values.data());
     call.out.value_row = out.row_stride;
     call.out.value_step = out.column_stride;
-    value_extent = extent_of("values", values);
   }
   call.counts = row_counts<Exec>(function, counts, shape.rows);
-  check_disjoint(function, {Source<Keys>::keys_extent(keys), value_extent, index_extent});
+  Extent const of_values = output_extent("values", values),
+               of_indices = output_extent("indices", indices),
+               of_counts = output_extent("counts", counts);
+  check_disjoint(function, {Source<Keys>::keys_extent(keys), of_values, of_indices, of_counts});
+  check_disjoint(function, {extent_of("thresholds", thresholds), of_values, of_indices, of_counts});
   return call;
 }
 
