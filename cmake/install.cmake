@@ -40,7 +40,7 @@ install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATIO
 install(DIRECTORY docs DESTINATION ${pages} FILES_MATCHING
   PATTERN "*.md" PATTERN "*.svg" PATTERN "programs/*.txt" PATTERN "programs/*.[ch]pp"
   PATTERN "CMakeLists.txt" EXCLUDE PATTERN "requirements.txt" EXCLUDE PATTERN site EXCLUDE)
-foreach(page IN ITEMS perf/README.md perf/results/README.md perf/results/compare/report.md tests/fuzz/README.md)
+foreach(page IN ITEMS perf/README.md perf/results/README.md tests/fuzz/README.md)
   cmake_path(GET page PARENT_PATH folder)
   install(FILES ${page} DESTINATION ${pages}/${folder})
 endforeach()

@@ -3,7 +3,6 @@
 """results/README.md lists every measurement, each has the stated form, and the texts named there cite it."""
 import csv
 import fnmatch
-import json
 import pathlib
 import re
 import sys
@@ -15,7 +14,6 @@ sys.path.insert(0, str(ROOT / "perf" / "bench"))
 import report  # noqa: E402
 
 INDEX = "README.md"
-REPORT = "compare/report.md"  # of the runs beside it
 RUNS = "gpu-runs.csv"  # what was tested on a GPU, not measured
 LINE = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<machine>[^|]+) \| (?P<commit>[^|]+) \| (?P<shows>[^|]+) \| (?P<cited_by>[^|]+) \|$", re.MULTILINE)
 # A file, several as host-*.csv, or the folder of a comparison.
@@ -27,7 +25,7 @@ def lines_of_index(folder):
 
 
 def files_of(folder):
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {INDEX, REPORT, RUNS}
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {INDEX, RUNS}
 
 
 def name_of(file):
@@ -46,14 +44,6 @@ def is_number(text):
         return float(text) >= 0
     except ValueError:
         return False
-
-
-def complaints_of_comparison(file, text):
-    measured = json.loads(text)
-    known = measured.get("provenance", {})
-    for there, what in (("processor" in known, "machine"), ("commit" in known, "commit"), (measured.get("measurements"), "measurement")):
-        if not there:
-            yield f"{file} states no {what}"
 
 
 def complaints_of_csv(file, text):
@@ -79,10 +69,8 @@ def complaints_of_csv(file, text):
 def complaints_of_form(file, text):
     if pathlib.PurePath(file).suffix == ".csv":
         yield from complaints_of_csv(file, text)
-    elif pathlib.PurePath(file).parts[0] == "compare":
-        yield from complaints_of_comparison(file, text)
     else:
-        yield f"{file} is no CSV: perf/bench/keep.py makes it of JSON"
+        yield f"{file} is no CSV: perf/bench/keep.py or perf/compare/compare.py makes it of JSON"
 
 
 def complaints_of_line(line, folder, root):
@@ -143,11 +131,10 @@ class ComplaintsTest(unittest.TestCase):
         self.assertEqual(self.complaints(), [])
 
     def test_a_comparison_is_cited_by_its_folder(self):
-        known = {"schema": 1, "provenance": {"processor": "a processor", "commit": "0123456"}, "measurements": [{}]}
-        self.write("results/compare/here/results.json", json.dumps(known))
-        self.list("compare/here/results.json")
+        self.write("results/compare/here/kept.csv", (self.folder / "one-row.csv").read_text(encoding="utf-8"))
+        self.list("compare/here/kept.csv")
         (self.folder / "one-row.csv").unlink()
-        self.assertEqual(self.complaints(), ["text.md does not cite compare/here/results.json"])
+        self.assertEqual(self.complaints(), ["text.md does not cite compare/here/kept.csv"])
         self.write("text.md", "`./dev compare --report perf/results/compare/here`.")
         self.assertEqual(self.complaints(), [])
 
@@ -192,7 +179,7 @@ class ComplaintsTest(unittest.TestCase):
         self.write("results/one-row.json", '{"context": {}, "commit": "0123456"}')
         (self.folder / "one-row.csv").unlink()
         self.list("one-row.json")
-        self.assertEqual(self.complaints(), ["one-row.json is no CSV: perf/bench/keep.py makes it of JSON"])
+        self.assertEqual(self.complaints(), ["one-row.json is no CSV: perf/bench/keep.py or perf/compare/compare.py makes it of JSON"])
 
 
 if __name__ == "__main__":

@@ -151,6 +151,8 @@ class Analysis:
         for platform in self.platforms:
             for application in self.applications:
                 yield from self.unserved(platform, application)
+        for run in self.runs:
+            yield from ((self.name_of((run.machine, backend)), what, reason) for backend, what, reason in run.did_not_run)
 
     def unserved(self, platform, application):
         found = [m for m in self.measurements if m.platform == platform and m.application == application and m.cache == "warm"]

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The portability comparison: `run` measures ktopk and its baselines on every backend of this machine, `report` joins
-the results of several machines. ./dev compare builds all that is needed and calls both."""
+the results of several machines. ./dev compare builds all that is needed and calls both. `keep` makes of a run what perf/results
+keeps of it, in a folder that `report` reads likewise."""
 import argparse
 import pathlib
 import shlex
 import sys
 
 import analysis
+import kept
 import measure
 import provenance
 import report_html
@@ -47,10 +49,10 @@ def run(arguments):
 
 def report(arguments):
     """\\return the exit status: 3 where a case became slower than the baseline by more than the tolerance"""
-    found = analysis.Analysis([results.read(folder) for folder in arguments.folders])
+    found = analysis.Analysis([kept.read_either(folder) for folder in arguments.folders])
     changed = None
     if arguments.baseline:
-        former = analysis.Analysis([results.read(arguments.baseline)])
+        former = analysis.Analysis([kept.read_either(arguments.baseline)])
         changed = analysis.changes(found, former, arguments.tolerance)
     arguments.out.mkdir(parents=True, exist_ok=True)
     pathlib.Path(arguments.out, "report.md").write_text(report_markdown.text(found, changed, arguments.tolerance), encoding="utf-8")
@@ -61,6 +63,13 @@ def report(arguments):
     if changed and changed[0]:
         print(f"{len(changed[0])} cases are more than {arguments.tolerance:g} times as slow as in {arguments.baseline}", file=sys.stderr)
         return REGRESSED
+    return 0
+
+
+def keep(arguments):
+    text = kept.text_of(results.read(arguments.folder), arguments.backend)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    pathlib.Path(arguments.out, kept.FILE).write_text(text, encoding="utf-8")
     return 0
 
 
@@ -91,13 +100,17 @@ def parse(words):
     running.add_argument("--command-line", help="what the results call the command")
     reporting = commands.add_parser("report", parents=[shared], help="join the results of several machines")
     reporting.add_argument("folders", nargs="+", type=pathlib.Path, help="folders of runs")
+    keeping = commands.add_parser("keep", help=f"write {kept.FILE} for perf/results: the medians of one backend")
+    keeping.add_argument("folder", type=pathlib.Path, help="the folder of a run")
+    keeping.add_argument("out", type=pathlib.Path, help=f"the folder that gets {kept.FILE}")
+    keeping.add_argument("--backend", default="", help="which one, where several ran")
     return parser.parse_args(words)
 
 
 def main(words=None):
     arguments = parse(words)
     try:
-        return run(arguments) if arguments.do == "run" else report(arguments)
+        return {"run": run, "report": report, "keep": keep}[arguments.do](arguments)
     except ValueError as error:
         print(f"compare: {error}", file=sys.stderr)
         return 2

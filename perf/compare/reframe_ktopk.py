@@ -17,6 +17,7 @@ from reframe.core.builtins import parameter, performance_function, run_before, s
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
+import kept  # noqa: E402
 import results  # noqa: E402
 import workloads  # noqa: E402
 
@@ -64,10 +65,10 @@ class ktopk_perf(rfm.RunOnlyRegressionTest):
     def former_over_bound(self):
         """Of the same case in the stored run of this system; None without one."""
         folder = pathlib.Path(self.references or STORED / self.current_system.name)
-        if not (folder / results.FILE).is_file():
+        if not any((folder / file).is_file() for file in (kept.FILE, results.FILE)):
             return None
         case = (self.workload, self.shape.name, self.keys)
-        found = [m for m in results.read(folder).measurements
+        found = [m for m in kept.read_either(folder).measurements
                  if (m.problem, m.backend, m.application, m.cache) == (case, self.backend, results.TUNED, "warm") and m.served]
         return found[0].time / found[0].bound if found else None
 

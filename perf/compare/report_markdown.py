@@ -62,7 +62,7 @@ def case_row(analysis, platform, problem):
     bound = next((m.bound for m in (*ours, other) if m and m.served), 0)
     tuned = ours[0]
     return [wording.problem_text(problem), analysis.name_of(platform), wording.microseconds(bound), cell(tuned),
-            f"±{100 * metrics.spread(tuned):.0f} %" if tuned and tuned.served else "-", tuned.algorithm if tuned else "-",
+            f"±{100 * metrics.spread(tuned):.0f} %" if tuned and tuned.served and tuned.calls else "-", tuned.algorithm if tuned else "-",
             cell(ours[1]), cell(cold), f"{cell(other)} {other.application}" if other else "-"]
 
 

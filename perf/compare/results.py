@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a run writes and a report reads: results.json, one for each machine."""
+"""What a run writes and a report reads: results.json, one for each machine. kept.py has what stays of it in perf/results."""
 import json
 import pathlib
 from dataclasses import asdict, dataclass, field
@@ -67,6 +67,7 @@ class Run:
     provenance: dict
     platforms: list
     measurements: list
+    did_not_run: list = field(default_factory=list)  # (backend, what, reason) of cases without a measurement here
 
 
 def without_machine(record):

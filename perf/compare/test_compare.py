@@ -3,6 +3,7 @@
 """The arithmetic of the comparison, its reports from a sample, and what it makes of perf_top_k's output."""
 import contextlib
 import csv
+import dataclasses
 import io
 import json
 import pathlib
@@ -19,6 +20,7 @@ sys.path.insert(0, str(FOLDER))
 
 import analysis  # noqa: E402
 import compare  # noqa: E402
+import kept  # noqa: E402
 import measure  # noqa: E402
 import metrics  # noqa: E402
 import report_html  # noqa: E402
@@ -27,6 +29,7 @@ import results  # noqa: E402
 import wording  # noqa: E402
 import workloads  # noqa: E402
 from analysis import FIELD, HARDWARE  # noqa: E402
+from measure import perf_report  # noqa: E402
 
 HOST, GPU = FOLDER / "sample" / "host", FOLDER / "sample" / "gpu"
 OPENMP, SERIAL, THREADS, CUDA = ("a host", "OpenMP"), ("a host", "Serial"), ("a host", "Threads"), ("a GPU", "Cuda")
@@ -277,6 +280,76 @@ class ReportTest(unittest.TestCase):
         results.write(run, self.out)
         self.assertEqual(results.read(self.out), run)
         self.assertEqual((self.out / results.FILE).read_text(), (HOST / results.FILE).read_text())
+
+
+class KeptTest(unittest.TestCase):
+    """kept.csv says of a backend what results.json says, but for quartiles, best times and numbers of calls."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+
+    def keep(self, *words):
+        with contextlib.redirect_stderr(io.StringIO()):
+            return compare.main(["keep", *map(str, words)])
+
+    def kept(self, folder, backend):
+        self.assertEqual(self.keep(folder, self.out, "--backend", backend), 0)
+        return kept.read(self.out / kept.FILE)
+
+    def test_times_bounds_and_algorithms_are_those_of_the_run(self):
+        for folder, backend in ((HOST, "OpenMP"), (HOST, "Serial"), (GPU, "Cuda")):
+            now = [dataclasses.replace(m, best=0, lower_quartile=0, upper_quartile=0, calls=0)
+                   for m in results.read(folder).measurements if m.backend == backend and (m.time or m.wrong)]
+            self.assertGreater(len(now), 2)
+            self.assertEqual(self.kept(folder, backend).measurements, now)
+
+    def test_all_workloads_and_applications_survive(self):
+        cases = [case for quick in (False, True) for case in workloads.cases(quick, gpu=True)]
+        measured = [results.Measurement(each.name, shape.name, keys, "Cuda", application, cache, 1.5, bound=1, machine="a GPU")
+                    for each, shape, keys in cases for application in (*results.OURS, *measure.HOST_BASELINES, *measure.CUDA_BASELINES)
+                    for cache in ("warm", "cold")]
+        results.write(results.Run("a GPU", False, {}, [results.Platform("Cuda", "ran")], measured), self.out)
+        self.assertEqual(self.kept(self.out, "Cuda").measurements, measured)
+
+    def test_a_shape_has_one_workload(self):
+        self.assertEqual(len(kept.WORKLOAD_OF), len(kept.SHAPES))
+
+    def test_the_machine_and_what_did_not_run_are_kept(self):
+        run, was = self.kept(HOST, "OpenMP"), results.read(HOST)
+        self.assertEqual((run.machine, run.quick), (was.machine, was.quick))
+        self.assertLessEqual(was.provenance.items(), run.provenance.items())
+        self.assertEqual(run.provenance["left out"], "Serial")
+        self.assertEqual([(each.backend, each.status) for each in run.platforms], [("OpenMP", "ran"), ("Threads", "failed"), ("HIP", "absent")])
+        told = list(analysis.Analysis([run]).did_not_run())
+        for line in (("OpenMP", "std::nth_element, 1 of 3 cases", "stopped after 900 s"), ("HIP", "everything", "absent: there is no hipcc here")):
+            self.assertIn(line, told)
+        self.assertIn("WRONG ANSWER", [reason for _, _, reason in told])
+
+    def test_the_report_takes_it_beside_a_run(self):
+        self.kept(GPU, "Cuda")
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(compare.main(["report", "--out", str(self.out), str(self.out), str(HOST), "--baseline", str(self.out)]), 0)
+        text = (self.out / "report.md").read_text(encoding="utf-8")
+        self.assertRegex(text, r"[|] a GPU: Cuda [|] [\d.]+ us [|] [\d.]+ us [(][\d.]+[)] [|] - [|]")  # the spread is not kept
+        self.assertIn("a host: OpenMP", text)
+
+    def test_what_a_run_wrote_counts_before_what_is_kept(self):
+        run = self.kept(GPU, "Cuda")
+        self.assertEqual(kept.read_either(self.out), run)
+        results.write(results.read(GPU), self.out)
+        self.assertEqual(kept.read_either(self.out), results.read(GPU))
+
+    def test_the_columns_are_those_of_every_measurement(self):
+        self.kept(GPU, "Cuda")
+        head, lines = perf_report.read_kept(self.out / kept.FILE)
+        self.assertEqual(tuple(lines[0]), perf_report.COLUMNS)
+        self.assertLessEqual({"ktopk commit", "backend", "machine"}, set(dict(head)))
+
+    def test_a_file_is_of_one_backend(self):
+        self.assertEqual([self.keep(HOST, self.out), self.keep(HOST, self.out, "--backend", "Threads"), self.keep(self.out, self.out)], [2, 2, 2])
+        self.assertEqual(self.keep(GPU, self.out), 0)
 
 
 class WordingTest(unittest.TestCase):
