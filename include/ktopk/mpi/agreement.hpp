@@ -34,7 +34,7 @@ Failure failure_of(Body const& body) {
     return {std::current_exception(), error.what(), true};
   } catch (std::exception const& error) {
     return {std::current_exception(), error.what()};
-  } catch (...) { return {std::current_exception(), "an exception"}; }
+  } catch (...) { return {std::current_exception(), "unknown"}; }
 }
 
 /// Begins a call on all ranks, before any selects. If one rank fails, all throw, with what the first such rank says.
