@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Compiles every public header alone and twice in one source; those of the ground that promise it, without Kokkos.
+# Compiles every public header alone and twice in one source; those of the ground that promise it, without Kokkos. And all of
+# them in one source, which a test reads.
 
 set(without_kokkos options.hpp float16.hpp problem.hpp info.hpp core/key_traits.hpp core/macros.hpp
   core/ordered_bits.hpp
@@ -10,6 +11,14 @@ list(APPEND headers config.hpp version.hpp)
 if(NOT KTOPK_ENABLE_MPI)
   list(FILTER headers EXCLUDE REGEX "^mpi[/.]")
 endif()
+
+set(every_header)
+foreach(header IN LISTS headers)
+  if(NOT header MATCHES "^mpi[/.]")
+    string(APPEND every_header "#include <ktopk/${header}>\n")
+  endif()
+endforeach()
+file(CONFIGURE OUTPUT headers/every_header.cpp CONTENT "${every_header}" @ONLY)
 
 add_library(headers_with_kokkos OBJECT)
 add_library(headers_without_kokkos OBJECT)

@@ -25,7 +25,7 @@ namespace ktopk::detail {
 
 /// Lists of keys with positions: those of a row are entries 0 .. count - 1, part after part.
 template <class Values, class Positions>
-struct PartLists {
+struct MergeParts {
   using T = typename Values::non_const_value_type;
   using Position = typename Positions::non_const_value_type;
   static constexpr bool has_rows = Values::rank == 3;
@@ -287,7 +287,7 @@ template <detail::ExecutionSpace Exec, class PartValues, class PartPositions, cl
 void merge(Exec const& exec, PartValues const& part_values, PartPositions const& part_positions,
            Values const& values, Positions const& positions, Options const& options = {}) {
   detail::check_merge<Exec>(part_values, part_positions, values, positions, options);
-  using Lists = detail::PartLists<PartValues, PartPositions>;
+  using Lists = detail::MergeParts<PartValues, PartPositions>;
   detail::Merge<Exec, Lists, Values, Positions>(exec, Lists{part_values, part_positions}, values,
                                                 positions, options)
       .run();
