@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -21,8 +23,9 @@
 
 // One, two and three key columns and a value, after section 6.6 of Shanbhag et al. (SIGMOD 2018): columns [keys of a column].
 // Several columns are also packed into one of 64 bits, outside the times. Three floats are 12 bytes, more than
-// ktopk::lexicographic takes; the third line is a float and two integers of 16 bits. The answers are compared; then come the
-// least times of some rounds, and their ratio to one key column by the same algorithm.
+// ktopk::lexicographic takes: two selections and three sorts of k rows are their answer. Beside them is a key of a float and two
+// integers of 16 bits. The answers are compared; then come the least times of some rounds, and their ratio to one key column by
+// the same algorithm.
 
 namespace columns {
 
@@ -31,11 +34,12 @@ using Memory = Exec::memory_space;
 template <class T>
 using Column = Kokkos::View<T*, Memory>;
 using ktopk::Algorithm;
+using ktopk::Sorted;
 using ktopk::papers::Method;
 using ktopk::papers::uninitialized;
 
 struct Table {
-  Column<float> first, second;
+  Column<float> first, second, third;
   Column<std::int16_t> high, low;  // third and fourth, non-negative
   Column<std::uint64_t> packed, packed_three;
   Column<std::int32_t> value;
@@ -43,6 +47,7 @@ struct Table {
   explicit Table(std::int64_t n)
       : first(uninitialized("first"), n),
         second(uninitialized("second"), n),
+        third(uninitialized("third"), n),
         high(uninitialized("high"), n),
         low(uninitialized("low"), n),
         packed(uninitialized("packed"), n),
@@ -50,10 +55,10 @@ struct Table {
         value(uninitialized("value"), n) {}
 };
 
-/// Uniform keys in [0, 1); the first column has so many different ones.
+/// Uniform keys in [0, 1); the first and the second column have so many different ones.
 struct Make {
   Table table;
-  double levels;
+  double levels, levels_of_second;
 
   KOKKOS_FUNCTION static double draw(int column, std::int64_t i) {
     return 1 - ktopk::papers::uniform(static_cast<std::uint64_t>(column),
@@ -62,12 +67,14 @@ struct Make {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     // Bits of floats that are not negative are in the order of the floats.
     auto const first = static_cast<float>(Kokkos::floor(draw(1, i) * levels) / levels);
-    auto const second = static_cast<float>(draw(2, i));
+    auto const second =
+        static_cast<float>(Kokkos::floor(draw(2, i) * levels_of_second) / levels_of_second);
     auto const rest = static_cast<std::uint32_t>(draw(3, i) * 0x1p15) << 16 |
                       static_cast<std::uint32_t>(draw(4, i) * 0x1p15);
     auto const leading = static_cast<std::uint64_t>(Kokkos::bit_cast<std::uint32_t>(first)) << 32;
     table.first(i) = first;
     table.second(i) = second;
+    table.third(i) = static_cast<float>(Kokkos::floor(draw(5, i) * 0x1p10) / 0x1p10);
     table.high(i) = static_cast<std::int16_t>(rest >> 16);
     table.low(i) = static_cast<std::int16_t>(rest & 0x7fff);
     table.packed(i) = leading | Kokkos::bit_cast<std::uint32_t>(second);
@@ -76,10 +83,123 @@ struct Make {
   }
 };
 
-Table make_table(Exec const& exec, std::int64_t n, double levels) {
+Table make_table(Exec const& exec, std::int64_t n, double levels,
+                 double levels_of_second = 0x1p53) {
   Table const table(n);
-  Kokkos::parallel_for("table", Kokkos::RangePolicy<Exec>(exec, 0, n), Make{table, levels});
+  Kokkos::parallel_for("table", Kokkos::RangePolicy<Exec>(exec, 0, n),
+                       Make{table, levels, levels_of_second});
   return table;
+}
+
+/// Two columns in the order of their floats, which are not negative.
+struct FirstTwo {
+  Column<float> first, second;
+  KOKKOS_FUNCTION std::uint64_t operator()(std::int64_t i) const {
+    return std::uint64_t{Kokkos::bit_cast<std::uint32_t>(first(i))} << 32 |
+           Kokkos::bit_cast<std::uint32_t>(second(i));
+  }
+};
+
+/// Once the k best of two columns are known, the k best of three: those above the k-th pair, and of those with that pair the
+/// best by the third column.
+struct ThirdOfTies {
+  FirstTwo pair;
+  Column<float> third;
+  Column<std::uint64_t> best;  // pairs, sorted
+  KOKKOS_FUNCTION std::uint64_t operator()(std::int64_t i) const {
+    std::uint64_t const own = pair(i), last = best(best.extent(0) - 1);
+    if (own != last) return own > last ? std::uint64_t{2} << 32 : 0;
+    return std::uint64_t{1} << 32 | Kokkos::bit_cast<std::uint32_t>(third(i));
+  }
+};
+
+/// What a function of a row says of those of a list.
+template <class F, class Rows>
+struct OfListed {
+  F f;
+  Rows rows;
+  KOKKOS_FUNCTION auto operator()(std::int64_t j) const { return f(rows(j)); }
+};
+
+/// Rows in the order of the three columns, sorted by the last one first.
+struct InOrder {
+  Column<std::int32_t> ascending, by_third, by_pair, rows;
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t j) const { return ascending(by_third(j)); }
+  KOKKOS_FUNCTION void operator()(int j) const { rows(j) = ascending(by_third(by_pair(j))); }
+};
+
+/// The rows of the k best keys of three floats, sorted.
+class ThreeFloats {
+ public:
+  ThreeFloats(Exec const& exec, Table const& table, Column<std::int32_t> const& rows,
+              Algorithm algorithm)
+      : m_exec(exec), m_k(static_cast<std::int64_t>(rows.extent(0))), m_found("found", m_k) {
+    auto const n = static_cast<std::int64_t>(table.first.extent(0));
+    Column<std::uint64_t> const best("best", m_k);
+    m_order = {list("ascending"), list("by third"), list("by pair"), rows};
+    FirstTwo const pair{table.first, table.second};
+    using ktopk::generate;
+    plan_by(algorithm, generate<std::uint64_t>(n, pair), best, ktopk::nothing, Sorted::yes);
+    plan_by(algorithm, generate<std::uint64_t>(n, ThirdOfTies{pair, table.third, best}),
+            ktopk::nothing, m_found, Sorted::no);
+    plan(m_found, m_order.ascending, ktopk::nothing, {.order = ktopk::Order::smallest});
+    plan(generate<float>(m_k, OfListed{table.third, m_order.ascending}), ktopk::nothing,
+         m_order.by_third, {});
+    plan(generate<std::uint64_t>(m_k, OfListed{pair, m_order}), ktopk::nothing, m_order.by_pair,
+         {});
+  }
+  void operator()() const {
+    for (auto const& step : m_steps) step();
+    Kokkos::parallel_for("in order",
+                         Kokkos::RangePolicy<Exec, int>(m_exec, 0, static_cast<int>(m_k)), m_order);
+  }
+
+ private:
+  Column<std::int32_t> list(char const* name) const {
+    return {name, static_cast<std::size_t>(m_k)};
+  }
+
+  template <class Keys, class Values, class Indices>
+  void plan_by(Algorithm algorithm, Keys const& keys, Values const& values, Indices const& indices,
+               Sorted sorted) {
+    ktopk::Options const options{.sorted = sorted, .algorithm = algorithm};
+    if (algorithm == Algorithm::bitonic)
+      plan(ktopk::for_bitonic(keys), values, indices, options);
+    else
+      plan(keys, values, indices, options);
+  }
+  template <class Keys, class Values, class Indices>
+  void plan(Keys const& keys, Values const& values, Indices const& indices,
+            ktopk::Options const& options) {
+    auto const plan = std::make_shared<ktopk::Plan<Exec>>(
+        m_exec, ktopk::shape_of<std::int32_t>(keys, m_k), options);
+    m_steps.push_back([=] { (*plan)(keys, values, indices); });
+  }
+
+  Exec m_exec;
+  std::int64_t m_k;
+  Column<std::int32_t> m_found;
+  InOrder m_order;
+  std::vector<std::function<void()>> m_steps;
+};
+
+/// The same by the host.
+Column<std::int32_t> three_floats_by_host(Table const& table, int k) {
+  auto const copy = [](auto const& column) {
+    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), column);
+  };
+  auto const first = copy(table.first), second = copy(table.second), third = copy(table.third);
+  std::vector<std::int32_t> rows(first.extent(0));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::partial_sort(rows.begin(), rows.begin() + k, rows.end(), [&](int a, int b) {
+    return std::tuple(-first(a), -second(a), -third(a), a) <
+           std::tuple(-first(b), -second(b), -third(b), b);
+  });
+  Column<std::int32_t> const best("best", k);
+  auto const mirror = Kokkos::create_mirror_view(best);
+  std::copy(rows.begin(), rows.begin() + k, mirror.data());
+  Kokkos::deep_copy(best, mirror);
+  return best;
 }
 
 /// The rows of the k best keys, and their values.
@@ -97,6 +217,15 @@ class Selection {
       ktopk::gather(exec, rows, ktopk::payload(table.value, values));
     };
   }
+  /// Of three floats.
+  Selection(Exec const& exec, std::string name, Table const& table, int k, Algorithm algorithm)
+      : m_name(std::move(name)), m_rows("rows", k), m_values("values", k) {
+    m_select = [exec, table, select = ThreeFloats(exec, table, m_rows, algorithm), rows = m_rows,
+                values = m_values] {
+      select();
+      ktopk::gather(exec, rows, ktopk::payload(table.value, values));
+    };
+  }
   std::string const& name() const { return m_name; }
   Column<std::int32_t> const& values() const { return m_values; }
   void operator()() const { m_select(); }
@@ -111,7 +240,7 @@ class Selection {
 using Case = std::vector<Selection>;
 
 std::vector<Case> cases(Exec const& exec, Table const& table, int k) {
-  std::vector<Case> all(3);
+  std::vector<Case> all(4);
   auto const add = [&](Case& of, char const* columns, auto const& keys, Algorithm algorithm) {
     of.emplace_back(exec, std::string(columns) + ktopk::name(algorithm), table, keys, k, algorithm);
   };
@@ -121,6 +250,8 @@ std::vector<Case> cases(Exec const& exec, Table const& table, int k) {
     add(all[0], "KV,", table.first, algorithm);
     add(all[1], "KKV packed,", table.packed, algorithm);
     add(all[2], "KKKV in 8 bytes packed,", table.packed_three, algorithm);
+    all[3].emplace_back(exec, std::string("KKKV of floats,") + ktopk::name(algorithm), table, k,
+                        algorithm);
   }
   add(all[1], "KKV,", ktopk::for_bitonic(two), Algorithm::bitonic);
   add(all[2], "KKKV in 8 bytes,", ktopk::for_bitonic(three), Algorithm::bitonic);
@@ -129,6 +260,13 @@ std::vector<Case> cases(Exec const& exec, Table const& table, int k) {
     add(all[2], "KKKV in 8 bytes,", three, algorithm);
   }
   return all;
+}
+
+/// Whether three floats are compared as a host does; values are the numbers of rows.
+bool agree_with_host(Case const& three_floats, Table const& table, int k) {
+  three_floats.front()();
+  return ktopk::papers::same(three_floats.front().name(), three_floats_by_host(table, k),
+                             three_floats.front().values());
 }
 
 /// Whether all selections of each case agree.
@@ -161,8 +299,13 @@ void measure(Exec const& exec, std::vector<Case> const& cases, int k) {
 }
 
 bool run(Exec const& exec, std::int64_t n) {
-  // In the first table the second column decides nearly always.
-  bool right = agree(cases(exec, make_table(exec, 50000, 16), 100));
+  // In the first table the second column decides nearly always, in the next the third one and the position, too.
+  bool right = true;
+  for (double const levels_of_second : {0x1p53, 4.0}) {
+    Table const table = make_table(exec, 50000, 16, levels_of_second);
+    auto const few = cases(exec, table, 100);
+    right = agree(few) && agree_with_host(few[3], table, 100) && right;
+  }
   std::printf(
       "# %lld rows on %s; ratios are over one key column by the same algorithm\n"
       "k,columns,algorithm,ms,ratio\n",
