@@ -69,4 +69,22 @@ int main() {
                           {.order = ktopk::Order::smallest});
       });
   show("nearest", indices);
+
+  // The same by a reduction in each team, which computes each distance once.
+  using Nearest = ktopk::TopK<float, int, 2>;
+  Kokkos::parallel_for(
+      Team(exec, 2, Kokkos::AUTO), KOKKOS_LAMBDA(Team::member_type const& member) {
+        int const q = member.league_rank();
+        Nearest::value_type best;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(member, 5),
+            [&](int p, Nearest::value_type& of_thread) {
+              of_thread.offer(Kokkos::fabs(points(p) - queries(q)), p);
+            },
+            Nearest(best, {.order = ktopk::Order::smallest}));
+        Kokkos::single(Kokkos::PerTeam(member), [&] {
+          for (int j = 0; j < k; ++j) indices(q, j) = best.indices[j];
+        });
+      });
+  show("by a reduction", indices);
 }

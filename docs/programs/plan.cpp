@@ -7,7 +7,8 @@ int main() {
   Kokkos::ScopeGuard const kokkos;
   Kokkos::DefaultExecutionSpace const exec;
   int const rows = 2, n = 1000, k = 3;
-  Kokkos::View<double**> const keys("keys", rows, n);
+  // make_shape is for LayoutRight.
+  Kokkos::View<double**, Kokkos::LayoutRight> const keys("keys", rows, n);
   Kokkos::View<int**> const indices("indices", rows, k);
 
   // Chooses the kernels and allocates the workspace, once.

@@ -24,4 +24,12 @@ int main() {
   show("found", found);
   show("values", values);
   show("indices", indices);
+
+  // A threshold for each of two rows, and room for two keys: three of the first row reach it.
+  auto const batch = matrix<float>({{3, 8, 5}, {7, 1, 9}});
+  Kokkos::View<float**> const some("some", 2, 2);
+  Kokkos::View<int*> const counts("counts", 2);
+  ktopk::reaching(exec, batch, row<float>({3, 7}), some, ktopk::nothing, counts);
+  show("counts", counts);
+  show("by rows", some);
 }

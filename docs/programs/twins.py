@@ -109,6 +109,7 @@ assert indices.tolist() == [2, 4, 1, 3]
 
 # [order]
 keys = np.array([2, np.nan, 7, -7, 7, np.nan, 1], dtype=np.float32)
-smallest = np.argsort(keys, kind="stable")[:4]    # NaN comes last
+smallest = np.argsort(keys, kind="stable")[:4]    # NaN comes last, as by default
+largest = np.argsort(-keys, kind="stable")[:4]    # NaN comes last, as with NaN::least
 # [end]
-assert smallest.tolist() == [3, 6, 0, 2]
+assert smallest.tolist() == [3, 6, 0, 2] and largest.tolist() == [2, 4, 0, 6]

@@ -9,8 +9,9 @@ int main() {
   int const rows = 2, n = 1000, k = 3;
   // On a GPU two streams; on a host half of the threads each.
   auto const instances = Kokkos::Experimental::partition_space(Exec(), 1, 1);
-  Kokkos::View<int**> const temperature("temperature", rows, n), rainfall("rainfall", rows, n);
-  Kokkos::View<int**> const warmest("warmest", rows, k), driest("driest", rows, k);
+  using Rows = Kokkos::View<int**, Kokkos::LayoutRight>;
+  Rows const temperature("temperature", rows, n), rainfall("rainfall", rows, n);
+  Rows const warmest("warmest", rows, k), driest("driest", rows, k);
   Kokkos::parallel_for(
       n, KOKKOS_LAMBDA(int i) {
         for (int r = 0; r < rows; ++r) {
