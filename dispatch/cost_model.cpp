@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <ktopk/core/one_pass_plan.hpp>
+#include <ktopk/core/rank_request.hpp>
 #include <ktopk/detail/instantiate.hpp>
 
 namespace ktopk::detail {
@@ -175,6 +176,14 @@ inline double one_pass_keys_read(double n, double k) {
   return n + static_cast<double>(samples) + kept_keys(n, k);
 }
 
+/// Of each sixteen ranks the sample, a read that counts in all their brackets, and another that moves the keys of the digits in
+/// which they lie.
+inline double ranks_keys_read(Shape const& shape, double n) {
+  auto const ranks = static_cast<double>(shape.k);
+  if (ranks == 1) return bracket_of_ranks(shape, n, n / 2).keys_read(n);
+  return std::ceil(ranks / most_ranks) * (bracket_of_ranks(shape, n, n / 2).samples + 2 * n);
+}
+
 KTOPK_INLINE double keys_read(Question question, Algorithm algorithm, Shape const& shape,
                               double found) {
   double const n = keys_in_row(shape), k = static_cast<double>(shape.k);
@@ -184,6 +193,7 @@ KTOPK_INLINE double keys_read(Question question, Algorithm algorithm, Shape cons
       if (algorithm == Algorithm::radix) return rows * bracket_of_radix(shape, n, k).keys_read(n);
       return rows * one_pass_keys_read(n, k);
     case Question::kth: return rows * bracket_of_ranks(shape, n, k).keys_read(n);
+    case Question::ranks: return rows * ranks_keys_read(shape, n);
     case Question::count: return rows * n;
     default: return rows * (found <= n / 16 ? n + found : 2 * n + found);
   }

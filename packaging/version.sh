@@ -12,6 +12,7 @@ places=(
   'CITATION.cff' '^version: '
   'README.md' 'find_package\(ktopk '
   'docs/start.md' 'find_package\(ktopk '
+  'docs/start.md' 'tar xf ktopk-'
   'docs/command.md' '^version: '
   'packaging/conda/recipe.yaml' '^  version: "'
 )

@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include <cstdint>
+#include <vector>
 
 #include "dispatch/cost_model.hpp"
 
@@ -88,6 +89,20 @@ TEST_CASE("kth makes the keys that the cost model says", "[cost]") {
       CHECK_THAT(made_by_kth(length, k), WithinRel(keys_read(Question::kth, Algorithm::automatic,
                                                              make_shape<float>(1, length, k)),
                                                    0.05));
+    }
+}
+
+TEST_CASE("ranks make the keys that the cost model says", "[cost]") {
+  for (std::int64_t const length : {n, 4 * n})
+    for (std::int64_t const count : {1, 2, 7, 16, 32}) {
+      INFO("n = " << length << ", " << count << " ranks");
+      std::vector<std::int64_t> wanted;
+      for (std::int64_t i = 1; i <= count; ++i) wanted.push_back(length * i / (count + 1));
+      Column<float> const values("values", count);
+      CHECK_THAT(made(length, [&](auto const& keys) { ranks(Exec(), keys, wanted, values); }),
+                 WithinRel(keys_read(Question::ranks, Algorithm::automatic,
+                                     make_shape<float>(1, length, count)),
+                           0.05));
     }
 }
 
