@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <tuple>
 #include <type_traits>
 
 #include <Kokkos_Core.hpp>
@@ -54,6 +53,20 @@ struct TunedKernels<Kokkos::Cuda> {
 template <class Exec, class Bits>
 using Run = void(Exec const&, StoredProblem<Bits> const&, Options const&, void*);
 
+template <class Exec, class Bits, class... Tuned, class... Portable>
+constexpr auto runs_in(KernelList<Tuned...>, KernelList<Portable...>) {
+  return std::array<Run<Exec, Bits>*, sizeof...(Tuned) + sizeof...(Portable)>{&Tuned::run...,
+                                                                              &Portable::run...};
+}
+
+/// How each line of the table runs for one width of keys. Header-only code compiles the widths that it selects from.
+template <class Exec, class Bits>
+std::span<Run<Exec, Bits>* const> runs_of() {
+  static constexpr auto runs =
+      runs_in<Exec, Bits>(typename TunedKernels<Exec>::type{}, PortableKernels{});
+  return runs;
+}
+
 /// A line of the table: an implementation by its functions. \see Implementation
 template <class Exec>
 struct Kernel {
@@ -63,37 +76,27 @@ struct Kernel {
   bool serves_computed;  // keys that a functor makes
   Reason (*declines)(Asked const&);
   std::size_t (*workspace_bytes)(Device const&, Shape const&, Options const&);
-  std::tuple<Run<Exec, std::uint8_t>*, Run<Exec, std::uint16_t>*, Run<Exec, std::uint32_t>*,
-             Run<Exec, std::uint64_t>*>
-      runs;
+  std::size_t place;  // in the table
 
   template <class Bits>
   void run(Exec const& exec, StoredProblem<Bits> const& problem, Options const& options,
            void* workspace) const {
-    std::get<Run<Exec, Bits>*>(runs)(exec, problem, options, workspace);
+    runs_of<Exec, Bits>()[place](exec, problem, options, workspace);
   }
 };
 
 template <class Exec, class R>
 constexpr Kernel<Exec> line_of(bool tuned) {
   static_assert(Implementation<R, Exec, std::uint32_t>);
-  Run<Exec, std::uint8_t>* const of_8 = &R::run;
-  Run<Exec, std::uint16_t>* const of_16 = &R::run;
-  Run<Exec, std::uint32_t>* const of_32 = &R::run;
-  Run<Exec, std::uint64_t>* const of_64 = &R::run;
   constexpr bool serves_computed = requires { R::serves_computed; };
-  return {R::algorithm,
-          R::label,
-          tuned,
-          serves_computed,
-          &R::declines,
-          &R::workspace_bytes,
-          {of_8, of_16, of_32, of_64}};
+  return {R::algorithm, R::label, tuned, serves_computed, &R::declines, &R::workspace_bytes, 0};
 }
 
 template <class Exec, class... Tuned, class... Portable>
 constexpr auto table_of(KernelList<Tuned...>, KernelList<Portable...>) {
-  return std::array{line_of<Exec, Tuned>(true)..., line_of<Exec, Portable>(false)...};
+  std::array lines{line_of<Exec, Tuned>(true)..., line_of<Exec, Portable>(false)...};
+  for (std::size_t place = 0; place < lines.size(); ++place) lines[place].place = place;
+  return lines;
 }
 
 template <class Exec>
