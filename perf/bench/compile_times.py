@@ -1,28 +1,39 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long a file that calls top_k takes to compile beside one that only includes Kokkos_Core.hpp, in seconds of
-processor time and with the flags of a configured build; with --whole also how long all of that build takes from
-nothing, without a compiler cache."""
+"""How long files that select take to compile beside one that only includes Kokkos_Core.hpp, and how much memory: a call of
+keys in memory, one whose keys a functor makes, one behind a mask, and with --header-only the first one without the compiled
+library. With the flags of a configured build; with --whole also how long all of that build takes from nothing, without a
+compiler cache."""
 import argparse
 import json
 import os
 import pathlib
 import platform
-import resource
 import shlex
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
+CALL = """#include <ktopk/{header}.hpp>
+struct Functor {{
+  KOKKOS_FUNCTION {result} operator()({argument} x) const {{ return {body}; }}
+}};
+void hottest(Kokkos::View<float const*> keys, Kokkos::View<float*> values, Kokkos::View<int*> indices) {{
+  ktopk::top_k(Kokkos::DefaultExecutionSpace(), {keys}, values, indices);
+}}
+"""
+OF_KEY = {"result": "float", "argument": "float", "body": "x * x"}
+OF_POSITION = {"result": "bool", "argument": "std::int64_t", "body": "x % 3 == 0"}
+CALLER = CALL.format(header="ktopk", keys="keys", **OF_KEY)
 FILES = {
-    "caller": """#include <ktopk/ktopk.hpp>
-void hottest(Kokkos::View<float const*> keys, Kokkos::View<float*> values, Kokkos::View<int*> indices) {
-  ktopk::top_k(Kokkos::DefaultExecutionSpace(), keys, values, indices);
-}
-""",
     "kokkos_alone": "#include <Kokkos_Core.hpp>\n",
+    "caller": CALLER,
+    "functor": CALL.format(header="computed", keys="ktopk::transform(keys, Functor{})", **OF_KEY),
+    "mask": CALL.format(header="computed", keys="ktopk::where(keys, Functor{})", **OF_POSITION),
 }
+HEADER_ONLY = {"header_only": CALLER}
 
 
 def example_in(build):
@@ -34,26 +45,30 @@ def example_in(build):
     raise SystemExit(f"{build} does not build examples/ten_lines.cpp")
 
 
-def processor_seconds(command, folder):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, cwd=folder)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 3)
+def cost_of(command, folder):
+    """Seconds of processor time, and MB of the largest process."""
+    measure = [sys.executable, "-c", "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+               "print(*resource.getrusage(resource.RUSAGE_CHILDREN)[:3])", *command]
+    user, system, kilobytes = map(float, subprocess.run(measure, check=True, cwd=folder, stdout=subprocess.PIPE, text=True).stdout.split())
+    return round(user + system, 3), round(kilobytes / 1024)
 
 
-def time_files(build, runs):
-    """The seconds of each file, compiled in turn."""
+def compile_files(build, runs, header_only):
+    """The costs of each file, compiled in turn."""
     command, folder, example = example_in(build)
-    seconds = {name: [] for name in FILES}
+    files = FILES | (HEADER_ONLY if header_only else {})
+    costs = {name: [] for name in files}
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(runs):
-            for name, text in FILES.items():
+            for name, text in files.items():
                 source = pathlib.Path(scratch) / f"{name}.cpp"
                 source.write_text(text)
                 words = [str(source) if word == example else word for word in command]
                 words[words.index("-o") + 1] = f"{source}.o"
-                seconds[name].append(processor_seconds(words, folder))
-    return seconds
+                if name in HEADER_ONLY:
+                    words.append("-DKTOPK_HEADER_ONLY")
+                costs[name].append(cost_of(words, folder))
+    return costs
 
 
 def time_whole(build, jobs):
@@ -84,6 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path, help="a configured build folder")
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--header-only", action="store_true", help="a call without the compiled library, too")
     parser.add_argument("--whole", action="store_true", help="clean the build and time it, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--output", type=pathlib.Path, required=True)
@@ -91,13 +107,14 @@ def main():
     cache = cache_of(arguments.build)
     compilers = [cache[f"CMAKE_{language}_COMPILER"] for language in ("CXX", "CUDA") if cache.get(f"CMAKE_{language}_COMPILER")]
     commit = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], check=True, capture_output=True, text=True)
-    seconds = time_files(arguments.build, arguments.runs)
-    caller, alone = (statistics.median(seconds[name]) for name in FILES)
+    costs = compile_files(arguments.build, arguments.runs, arguments.header_only)
+    seconds = {name: statistics.median(cost for cost, _ in of) for name, of in costs.items()}
     case = {
         "compilers": [version(compiler) for compiler in compilers],
         "preset": arguments.build.name,
         "processor_s": seconds,
-        "caller_over_kokkos": round(caller / alone, 3),
+        "memory_MB": {name: max(memory for _, memory in of) for name, of in costs.items()},
+        "caller_over_kokkos": round(seconds["caller"] / seconds["kokkos_alone"], 3),
     }
     if arguments.whole:
         case |= {"whole_build_s": time_whole(arguments.build, arguments.jobs), "jobs": arguments.jobs}
