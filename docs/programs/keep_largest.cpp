@@ -5,6 +5,7 @@
 
 int main() {
   Kokkos::ScopeGuard const kokkos;
+  // [select]
   using Exec = Kokkos::DefaultExecutionSpace;
   Exec const exec;
   // Three rows in CSR, and how many entries of each to keep, which the host need not know.
@@ -13,12 +14,12 @@ int main() {
   auto const columns = row<int>({0, 4, 9, 2, 3, 1, 8});
   auto const values = row<float>({5, -7, 6, 1, -2, 4, 3});
   auto const wanted = row<int>({2, 0, 1});
-  // [select]
   int most = 0;  // the largest k
   Kokkos::parallel_reduce(
       Kokkos::RangePolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(int r, int& of_thread) { of_thread = Kokkos::max(of_thread, wanted(r)); },
       Kokkos::Max<int>(most));
+  most = Kokkos::max(most, 0);  // of no rows the reduction leaves the least int
   Kokkos::View<int**> const positions("positions", rows, most);
   Kokkos::View<int*> const counts("counts", rows);
   ktopk::top_k(exec, ktopk::ragged(values, offsets), ktopk::nothing, positions,

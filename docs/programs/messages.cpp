@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <ktopk/computed.hpp>
 #include <ktopk/ktopk.hpp>
 
 #include <cstdio>
@@ -27,6 +28,7 @@ int main() {
   Exec const exec;
   Row<float> const keys("keys", 100), values("values", 10), many("many", 200);
   Row<int> const indices("indices", 10), few("few", 9), too_many("too many", 200);
+  Row<bool> const mask("mask", 99);
   Matrix<float> const batch("batch", 4, 100), best("best", 10, 4);
   Matrix<int> const positions("positions", 10, 4);
   ktopk::Shape const shape = ktopk::make_shape<float, int>(1, 100, 10);
@@ -35,6 +37,7 @@ int main() {
   refused([&] { ktopk::top_k(exec, keys, values, few); });
   refused([&] { ktopk::top_k(exec, batch, best, positions); });
   refused([&] { ktopk::top_k(exec, keys, Kokkos::subview(keys, Kokkos::pair(0, 10)), indices); });
+  refused([&] { ktopk::top_k(exec, ktopk::where(keys, mask), values, indices); });
   refused([&] { ktopk::Plan(exec, shape)(batch, ktopk::nothing, Matrix<int>("rows", 4, 10)); });
   refused([&] { ktopk::Plan(exec, ktopk::Shape{1, 100, 10}); });
   refused([&] {
