@@ -119,9 +119,9 @@ struct Size {
 };
 
 template <class Exec>
-std::vector<int> team_sizes() {
-  if (ktopk::detail::is_host_space<Exec>) return {1};
-  return {1, 3, 32, 67, 256, 1000};
+std::vector<int> team_sizes(Exec const& exec) {
+  if (!ktopk::detail::is_host_space<Exec>) return {1, 3, 32, 67, 256, 1000};
+  return exec.concurrency() > 1 ? std::vector{1, 2} : std::vector{1};
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ TEMPLATE_LIST_TEST_CASE("a team selects as top_k does", "[team]", Types) {
     for (Input input : inputs_for<TestType>())
       for (Size const size :
            {Size{1, 1}, Size{5, 9}, Size{300, 17}, Size{4000, 64}, Size{1000, 1000}})
-        for (int const team : team_sizes<Exec>()) {
+        for (int const team : team_sizes(exec)) {
           Options const& chosen = options[random_bits(1, turn++) % options.size()];
           int const level = static_cast<int>(turn % 2);
           Given const given = turn % 3 == 0 ? Given::functor : Given::view;
@@ -211,7 +211,53 @@ struct ReduceInTeam {
   }
 };
 
+/// A reduction by the lanes of each thread.
+template <class Exec, class T, int K>
+struct ReduceInThread {
+  using Reducer = TopK<T, std::int64_t, K>;
+  using Best = typename Reducer::value_type;
+  Kokkos::View<T**, Kokkos::LayoutLeft, MemoryOf<Exec>> keys;
+  Answers<T, MemoryOf<Exec>> out;
+  Options options;
+  KOKKOS_FUNCTION void operator()(
+      typename Kokkos::TeamPolicy<Exec>::member_type const& member) const {
+    int const row = member.league_rank();
+    Best best;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(member, static_cast<int>(keys.extent(1))),
+        [&](int i, Best& of_lane) { of_lane.offer(keys(row, i), i); }, Reducer(best, options));
+    Kokkos::single(Kokkos::PerThread(member), [&] {
+      for (int slot = 0; slot < K; ++slot) {
+        out.values(row, slot) = best.values[slot];
+        out.indices(row, slot) = best.indices[slot];
+      }
+      out.counts(row) = best.count;
+    });
+  }
+};
+
 }  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a reducer of lanes selects as top_k does", "[team]", Types) {
+  constexpr int k = 10;
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    int const most = Kokkos::TeamPolicy<Exec>::vector_length_max();
+    for (Input input : {Input::normal, Input::all_equal, Input::few_values})
+      for (Options const& options : sorted_options<TestType>())
+        for (std::int64_t const n : {3, 500})
+          for (int const lanes : {1, 2, 8, 32})
+            if (lanes <= most)
+              ask<TestType>(exec, input, 3, n, k, options, validation,
+                            [&](auto const& keys, auto const& out) {
+                              Kokkos::parallel_for(
+                                  "test::reduce_in_thread",
+                                  Kokkos::TeamPolicy<Exec>(exec, 3, 1, lanes),
+                                  ReduceInThread<Exec, TestType, k>{keys, out, options});
+                            });
+  });
+  validation.close();
+}
 
 TEMPLATE_LIST_TEST_CASE("a reducer selects as top_k does", "[team]", Types) {
   constexpr int k = 10;
@@ -247,7 +293,7 @@ TEMPLATE_LIST_TEST_CASE("a reducer selects as top_k does", "[team]", Types) {
                   Kokkos::deep_copy(out.counts, counts);
                 });
           if (n > 500) continue;
-          for (int const team : team_sizes<Exec>())
+          for (int const team : team_sizes(exec))
             if (team <= 256)
               ask<TestType>(exec, input, 3, n, k, options, validation,
                             [&](auto const& keys, auto const& out) {

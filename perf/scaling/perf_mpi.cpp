@@ -10,10 +10,11 @@
 
 #include <Kokkos_Core.hpp>
 
-// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows [rows [equal bits [k...]]]]. Beside each
-// call, top_k of as many keys as a rank has, in the same process: their difference is what the other ranks add; and top_k of
-// all keys, by the first rank alone, whose answer is compared bit for bit. Each time is the least of some series, of the
-// slowest rank. Keys are uniform, or have so many equal leading bits. The constants of docs/scaling.md come first.
+// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows [rows [equal bits [k...]]]]. The name of
+// an algorithm may stand before the numbers; all calls take it. Beside each call, top_k of as many keys as a rank has, in the same
+// process: their difference is what the other ranks add; and top_k of all keys, by the first rank alone, whose answer is compared
+// bit for bit. Each time is the least of some series, of the slowest rank. Keys are uniform, or have so many equal leading bits.
+// The constants of docs/scaling.md come first.
 
 namespace {
 
@@ -140,14 +141,16 @@ double microseconds_of_first(int calls, Call const& call) {
   });
 }
 
-void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k) {
+void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k,
+             ktopk::Algorithm algorithm) {
   using ktopk::mpi::Result;
   using ktopk::mpi::Way;
   auto const rows = static_cast<std::int64_t>(keys.extent(0));
   Selected const found(rows, k), truth(rows, k);
   int const calls = keys.size() > 10000000 ? 5 : 50;
   auto const select = [&](Keys const& from) {
-    ktopk::top_k(exec, from, truth.values, truth.positions, {.short_rows = ktopk::ShortRows::fill});
+    ktopk::top_k(exec, from, truth.values, truth.positions,
+                 {.short_rows = ktopk::ShortRows::fill, .algorithm = algorithm});
     exec.fence();
   };
   double const alone = microseconds(calls, [&] { select(keys); });
@@ -156,7 +159,8 @@ void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k
   bool is_right = true;
   for (auto const result : {Result::all, Result::owner})
     for (auto const way : {Way::candidates, Way::counts}) {
-      ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec, {}, {.result = result, .way = way});
+      ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec, {.algorithm = algorithm},
+                                  {.result = result, .way = way});
       print(" %10.1f",
             microseconds(calls, [&] { plan.top_k(keys, found.values, found.positions); }));
       if (result == Result::all && rank_of() == 0) is_right = is_right && found.same_as(truth);
@@ -170,6 +174,12 @@ bool is_number_of_bits(int bits) { return bits == 0 || (bits >= 9 && bits <= 31)
 }  // namespace
 
 int main(int argc, char** argv) {
+  auto const named =
+      ktopk::algorithm_from_name(argc > 1 ? argv[1] : "").value_or(ktopk::Algorithm::automatic);
+  if (named != ktopk::Algorithm::automatic) {
+    --argc;
+    ++argv;
+  }
   if (argc > 3 && !is_number_of_bits(std::atoi(argv[3]))) {
     std::fprintf(stderr, "perf_mpi: %s equal bits; it must be 0 or from 9 to 31\n", argv[3]);
     return 2;
@@ -192,13 +202,14 @@ int main(int argc, char** argv) {
     Keys const all = size_of() == 1   ? keys
                      : rank_of() == 0 ? keys_between(rows, n, 0, n, equal_bits)
                                       : Keys();
-    print("%d ranks, %lld x %lld floats, %d equal bits; us:\n%9s %10s %10s %10s %10s %10s %10s\n",
-          size_of(), static_cast<long long>(rows), static_cast<long long>(n), equal_bits, "",
-          "all keys", "", "all", "all", "owner", "owner");
+    print(
+        "%s, %d ranks, %lld x %lld floats, %d equal bits; us:\n%9s %10s %10s %10s %10s %10s %10s\n",
+        ktopk::name(named), size_of(), static_cast<long long>(rows), static_cast<long long>(n),
+        equal_bits, "", "all keys", "", "all", "all", "owner", "owner");
     print("%9s %10s %10s %10s %10s %10s %10s\n", "k", "by one", "own keys", "candidates", "counts",
           "candidates", "counts");
     for (std::int64_t const k : wanted)
-      if (k <= n / 10 && k * rows <= 4'000'000) measure(exec, keys, all, k);
+      if (k <= n / 10 && k * rows <= 4'000'000) measure(exec, keys, all, k, named);
     ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec);
     Kokkos::View<float*, Memory> const value("value", rows);
     double const kth = microseconds(3, [&] { plan.kth(keys, n / 2, value); });
