@@ -22,13 +22,14 @@ double milliseconds(Exec const& exec, Call const& call) {
   return 1e3 * best;
 }
 
-/// Prints both times, and whether the answers are the same; returns what main returns.
-template <class Exec, class Call, class Copying, class AreSame>
+/// Prints the times of a call, of what copies the keys and selects from the copy, and of that selection alone; and whether
+/// the answers are the same. Returns what main returns.
+template <class Exec, class Call, class Copying, class Selecting, class AreSame>
 int time_beside(char const* use, Exec const& exec, Call const& call, Copying const& copying,
-                AreSame const& are_same) {
+                Selecting const& selecting, AreSame const& are_same) {
   double const direct = milliseconds(exec, call), copied = milliseconds(exec, copying);
   bool const same = are_same();
-  std::printf("%s: %.2f ms, by a copy %.2f ms%s\n", use, direct, copied,
-              same ? "" : ": THE ANSWERS DIFFER");
+  std::printf("%s: %.2f ms, by a copy %.2f ms, of which %.2f to select%s\n", use, direct, copied,
+              milliseconds(exec, selecting), same ? "" : ": THE ANSWERS DIFFER");
   return same ? 0 : 1;
 }

@@ -49,16 +49,17 @@ int main(int argc, char** argv) {
     ktopk::top_k(exec, ktopk::generate<float>(tokens, experts, score), ktopk::nothing, chosen);
     ktopk::gather(exec, chosen, ktopk::payload(scores, weights));
   };
+  auto const selecting = [&] { ktopk::top_k(exec, biased, ktopk::nothing, others); };
   auto const copying = [&] {
     Kokkos::parallel_for(
         "bias", Pairs(exec, {0, 0}, {tokens, experts}),
         KOKKOS_LAMBDA(int token, int expert) { biased(token, expert) = score(token, expert); });
-    ktopk::top_k(exec, biased, ktopk::nothing, others);
+    selecting();
     Kokkos::parallel_for(
         "weigh", Pairs(exec, {0, 0}, {tokens, k}),
         KOKKOS_LAMBDA(int token, int i) { same(token, i) = scores(token, others(token, i)); });
   };
-  return time_beside("routing of experts", exec, call, copying, [&] {
+  return time_beside("routing of experts", exec, call, copying, selecting, [&] {
     int differing = 0;
     Kokkos::parallel_reduce(
         "compare", Pairs(exec, {0, 0}, {tokens, k}),
