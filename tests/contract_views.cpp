@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "support/placed.hpp"
+#include "support/recorder.hpp"
 
 namespace ktopk::testing {
 namespace {
@@ -276,6 +277,32 @@ TEST_CASE("nothing to select is valid and touches nothing", "[contract][views]")
     Kokkos::View<float*, Memory> const none("test::none", 0);
     CHECK_NOTHROW(top_k(exec, none, none, nothing));
     CHECK_NOTHROW(top_k(none, none, nothing));
+  });
+}
+
+// Their layout says nothing: the step from a key to the next is any number. What a call allocates has to do.
+TEMPLATE_LIST_TEST_CASE("rows of one key, one below the other", "[contract][views]", ViewTypes) {
+  for_each_space([&]<class Exec>(Exec const& exec) {
+    using Memory = typename Exec::memory_space;
+    for (std::int64_t const rows : {2, 40, 1000})
+      for (Options const& options :
+           {Options{}, Options{.sorted = Sorted::no}, Options{.nan = NaN::skip}}) {
+        Kokkos::View<TestType**, Kokkos::LayoutLeft, Memory> const keys("test::keys", rows, 1),
+            values("test::values", rows, 1);
+        Kokkos::View<int**, Kokkos::LayoutLeft, Memory> const indices("test::indices", rows, 1);
+        Kokkos::deep_copy(keys, TestType(3));
+        Kokkos::deep_copy(indices, 7);
+        Recorder const record;
+        top_k(exec, keys, values, indices, options);
+        exec.fence();
+        CHECK_FALSE(record.ran("ktopk::host::one_pass::side_by_side"));
+        auto const host_values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), values);
+        auto const host_indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), indices);
+        std::int64_t wrong = 0;
+        for (std::int64_t row = 0; row < rows; ++row)
+          wrong += host_indices(row, 0) != 0 || !same_bits(host_values(row, 0), TestType(3));
+        CHECK(wrong == 0);
+      }
   });
 }
 
