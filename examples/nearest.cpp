@@ -148,8 +148,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < k; ++i) different += a(q, i) == b(q, i) && a(q, i) == c(q, i) ? 0 : 1;
   std::printf(
       "%d queries, %d points: one kernel %.2f ms, tiles and top_k %.2f ms, a list by hand %.2f ms, "
-      "%d "
-      "neighbors differ\n",
+      "%d neighbors differ\n",
       m, n, fused_ms, tiled_ms, by_hand_ms, different);
   return different == 0 ? 0 : 1;
 }

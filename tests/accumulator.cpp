@@ -213,6 +213,9 @@ TEST_CASE("what an Accumulator cannot take in is rejected", "[accumulator]") {
   rejects([&] { state.add(keys, std::numeric_limits<std::int64_t>::max()); },
           {name, "9223372036854775807", "10 keys"});
   CHECK_NOTHROW(state.add(keys, most - 9));
+  // Rows in a line have as many keys together as the host knows, each of them fewer.
+  Kokkos::View<int*, Memory> const offsets("offsets", 2);
+  CHECK_NOTHROW(state.add(ragged(keys, offsets), most - 8));
   rejects([&] { state.add(keys, nine); }, {name, "number of positions is 9", "10"});
   rejects([&] { state.counts(counts); }, {name, "length of counts is 2", "1"});
   using State = Accumulator<float, std::int32_t, Exec>;
@@ -225,7 +228,7 @@ TEST_CASE("what an Accumulator cannot take in is rejected", "[accumulator]") {
   rejects_other(4, {.order = Order::smallest}, {name, "the order of the other one is 1", "0"});
   rejects_other(4, {.ties = Ties::highest_index}, {name, "the tie rule of the other one"});
   rejects_other(4, {.nan = NaN::skip}, {name, "the NaN rule of the other one"});
-  rejects_other(4, {.by = By::magnitude}, {name, "By of the other one"});
+  rejects_other(4, {.by = By::magnitude}, {name, "Options::by of the other one"});
   CHECK_NOTHROW(state.merge(State(exec, 1, 4, {.sorted = Sorted::no})));
   exec.fence();
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "support/copies.hpp"
@@ -201,6 +202,8 @@ std::vector<float> made_keys() {
   auto keys = filled<float>(Input::nans, 1, rows * n);
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (keys[i] == keys[i]) keys[i] = static_cast<float>(i * 7919 % 13) - 6;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 5; i < keys.size(); i += 89) keys[i] = i % 2 == 0 ? infinity : -infinity;
   return keys;
 }
 

@@ -119,9 +119,17 @@ struct Size {
 };
 
 template <class Exec>
+struct IdleTeam {
+  KOKKOS_FUNCTION void operator()(
+      typename Kokkos::TeamPolicy<Exec>::member_type const& /*member*/) const {}
+};
+
+template <class Exec>
 std::vector<int> team_sizes(Exec const& exec) {
   if (!ktopk::detail::is_host_space<Exec>) return {1, 3, 32, 67, 256, 1000};
-  return exec.concurrency() > 1 ? std::vector{1, 2} : std::vector{1};
+  Kokkos::TeamPolicy<Exec> const policy(exec, 1, 1);
+  int const most = policy.team_size_max(IdleTeam<Exec>(), Kokkos::ParallelForTag());
+  return most > 1 ? std::vector{1, 2} : std::vector{1};
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge 
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
 /// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
-/// worth it. The second chunk of a shape in a row makes a Plan, whose workspace stays; if there is one for another shape, that
+/// worth it. The second of two successive chunks of one shape makes a Plan, whose workspace stays; if there is one for another shape, that
 /// waits until the instance has ended with it. A copy is another name for the same state, as that of a View is.
 /// \tparam T  the key type
 /// \tparam I  std::int32_t or std::int64_t: positions
@@ -148,12 +148,13 @@ class Accumulator {
   /// \param keys            whatever top_k takes, with as many rows or fewer: those are the first. A chunk may be shorter
   ///                        than k.
   /// \param first_position  in the stream, of the first key of each row; further positions follow
-  /// \throws std::invalid_argument for more rows, for positions that are negative or more than I holds, and for what top_k
-  ///         rejects
+  /// \throws std::invalid_argument for more rows, for positions that are negative or more than I holds, of ragged rows the
+  ///         first one alone, and for what top_k rejects
   template <detail::KeyRows Keys>
   void add(Keys const& keys, std::int64_t first_position) {
-    check_positions(first_position,
-                    detail::longest_row_of(keys, detail::Source<Keys>::shape(name, keys)));
+    Shape const shape = detail::Source<Keys>::shape(name, keys);
+    std::int64_t const longest = detail::longest_row_of(keys, shape);
+    check_positions(first_position, shape.ragged ? std::min<std::int64_t>(longest, 1) : longest);
     add_at(keys, static_cast<I>(first_position));
   }
   /// The same for keys at other positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i). They
@@ -170,7 +171,7 @@ class Accumulator {
   }
 
   /// Adds what another one has: of other keys, with the same options, rows and k.
-  /// \throws std::invalid_argument for others
+  /// \throws std::invalid_argument where options, rows or k differ
   void merge(Accumulator const& other) {
     detail::require_equal(name, "the number of rows", other.rows(), rows());
     detail::require_equal(name, "k", other.k(), k());
@@ -180,7 +181,8 @@ class Accumulator {
                           int(m_options.ties));
     detail::require_equal(name, "the NaN rule of the other one", int(other.m_options.nan),
                           int(m_options.nan));
-    detail::require_equal(name, "By of the other one", int(other.m_options.by), int(m_options.by));
+    detail::require_equal(name, "Options::by of the other one", int(other.m_options.by),
+                          int(m_options.by));
     take_in(other.listed(other.m_own->state), rows(), detail::SamePositions{});
   }
 
@@ -205,7 +207,7 @@ class Accumulator {
   static constexpr char const* name = "ktopk::Accumulator";
   static constexpr int chunk = 1;  // of the three lists, between the state and the next one
 
-  /// What copies share beside the lists.
+  /// State that copies share, besides the lists.
   struct Own {
     int state = 0;  // which list is the state: 0 or 2
     std::unique_ptr<Plan<Exec>> plan;

@@ -34,8 +34,8 @@
 /// Every call is made by all ranks of the communicator, in the same order. It returns when the result is there, and fences
 /// the instance. Messages go through the memory of the host, pinned where the instance is of a GPU. Before anything is
 /// selected the ranks agree that all of their arguments are right: what is wrong on one rank is a std::invalid_argument on
-/// all, and the message says which rank. What else is thrown on one rank until then, as for want of memory, is a
-/// std::runtime_error on the others. What is thrown later leaves them waiting.
+/// all, and the message says which rank. Anything else that a rank throws before they have agreed, as for want of
+/// memory, is a std::runtime_error on the others. What is thrown later leaves them waiting.
 ///
 /// The output is sorted whatever Options::sorted, best first, and Ties::any is lowest_index. MPI is initialized by the
 /// caller; one thread at a time calls.

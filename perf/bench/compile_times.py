@@ -47,7 +47,7 @@ def example_in(build):
 
 def cost_of(command, folder):
     """Seconds of processor time, and MB of the largest process."""
-    measure = [sys.executable, "-c", "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+    measure = [sys.executable, "-c", "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=sys.stderr); "
                "print(*resource.getrusage(resource.RUSAGE_CHILDREN)[:3])", *command]
     user, system, kilobytes = map(float, subprocess.run(measure, check=True, cwd=folder, stdout=subprocess.PIPE, text=True).stdout.split())
     return round(user + system, 3), round(kilobytes / 1024)
@@ -113,7 +113,7 @@ def main():
         "compilers": [version(compiler) for compiler in compilers],
         "preset": arguments.build.name,
         "processor_s": seconds,
-        "memory_MB": {name: max(memory for _, memory in of) for name, of in costs.items()},
+        "memory_MiB": {name: max(memory for _, memory in of) for name, of in costs.items()},
         "caller_over_kokkos": round(seconds["caller"] / seconds["kokkos_alone"], 3),
     }
     if arguments.whole:

@@ -174,9 +174,9 @@ bool is_number_of_bits(int bits) { return bits == 0 || (bits >= 9 && bits <= 31)
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto const named =
-      ktopk::algorithm_from_name(argc > 1 ? argv[1] : "").value_or(ktopk::Algorithm::automatic);
-  if (named != ktopk::Algorithm::automatic) {
+  auto const given = ktopk::algorithm_from_name(argc > 1 ? argv[1] : "");
+  auto const named = given.value_or(ktopk::Algorithm::automatic);
+  if (given) {
     --argc;
     ++argv;
   }

@@ -18,7 +18,7 @@ struct Term {
   std::int64_t value;
 };
 
-/// What this rank threw while it began a call, if anything: a wrong argument, or else want of memory and the like.
+/// What this rank threw while it began a call, if anything: a wrong argument, or anything else, such as std::bad_alloc.
 struct Failure {
   std::exception_ptr thrown;
   std::string text;
@@ -39,9 +39,9 @@ Failure failure_of(Body const& body) {
 
 /// Begins a call on all ranks, before any selects. If one rank fails, all throw, with what the first such rank says.
 /// \param count  how many terms body() returns
-/// \param body   checks this rank's arguments and gets its memory; returns the terms
-/// \throws std::invalid_argument on all ranks for a wrong argument or terms that differ. Else what the failing rank threw, and
-///         std::runtime_error on the others
+/// \param body   checks this rank's arguments, and begins what it can without the others; returns the terms
+/// \throws std::invalid_argument on all ranks for a wrong argument or terms that differ. Else each failing rank throws its own,
+///         and the others std::runtime_error
 template <class Body>
 std::vector<Term> agree(Communicator const& comm, char const* function, std::size_t count,
                         Body const& body) {
