@@ -194,6 +194,15 @@ struct OfferRow {
   }
 };
 
+template <class Answers, class Best>
+KOKKOS_FUNCTION void store(Answers const& out, int row, Best const& best) {
+  for (std::size_t slot = 0; slot < out.values.extent(1); ++slot) {
+    out.values(row, slot) = best.values[slot];
+    out.indices(row, slot) = best.indices[slot];
+  }
+  out.counts(row) = best.count;
+}
+
 /// A reduction in each team.
 template <class Exec, class T, int K>
 struct ReduceInTeam {
@@ -209,13 +218,7 @@ struct ReduceInTeam {
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(member, static_cast<int>(keys.extent(1))),
         [&](int i, Best& of_thread) { of_thread.offer(keys(row, i), i); }, Reducer(best, options));
-    Kokkos::single(Kokkos::PerTeam(member), [&] {
-      for (int slot = 0; slot < K; ++slot) {
-        out.values(row, slot) = best.values[slot];
-        out.indices(row, slot) = best.indices[slot];
-      }
-      out.counts(row) = best.count;
-    });
+    Kokkos::single(Kokkos::PerTeam(member), [&] { store(out, row, best); });
   }
 };
 
@@ -234,13 +237,7 @@ struct ReduceInThread {
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(member, static_cast<int>(keys.extent(1))),
         [&](int i, Best& of_lane) { of_lane.offer(keys(row, i), i); }, Reducer(best, options));
-    Kokkos::single(Kokkos::PerThread(member), [&] {
-      for (int slot = 0; slot < K; ++slot) {
-        out.values(row, slot) = best.values[slot];
-        out.indices(row, slot) = best.indices[slot];
-      }
-      out.counts(row) = best.count;
-    });
+    Kokkos::single(Kokkos::PerThread(member), [&] { store(out, row, best); });
   }
 };
 

@@ -10,7 +10,7 @@
 #include "show.hpp"
 
 using Exec = Kokkos::DefaultExecutionSpace;
-constexpr int chunks = 4, length = 1000, n = chunks * length, m = 16, room = 100;
+constexpr int chunks = 4, length = 1000, n = chunks * length, m = 16, capacity = 100;
 
 KOKKOS_FUNCTION int key(int i) { return i * 7919 % 10007 / (i / length + 1); }
 void read(Exec const& exec, int c, Kokkos::View<int*> const& chunk) {
@@ -31,7 +31,7 @@ auto on_host(View const& view) {
 int main() {
   Kokkos::ScopeGuard const kokkos;
   Exec const exec;
-  Kokkos::View<int*> const chunk("chunk", length), bounds("bounds", m), kept("kept", room);
+  Kokkos::View<int*> const chunk("chunk", length), bounds("bounds", m), kept("kept", capacity);
   Kokkos::View<std::int64_t*> const better("better", m), equal("equal", m);
   Kokkos::View<std::int64_t> const found("found");
   Kokkos::View<int> const median("median"), threshold("threshold");
@@ -48,7 +48,7 @@ int main() {
   for (int i = 0; i < m; ++i) ranks[i] = (2 * i + 1) * length / (2 * m);
   ktopk::ranks(exec, chunk, ranks, bounds);
 
-  for (; !is_found && above_low - from_high > room; ++reads) {
+  for (; !is_found && above_low - from_high > capacity; ++reads) {
     std::array<std::int64_t, m> b{}, e{};
     for (int c = 0; c < chunks; ++c) {
       read(exec, c, chunk);
@@ -73,7 +73,8 @@ int main() {
     for (int c = 0; c < chunks; ++c) {
       read(exec, c, chunk);
       auto const inside = ktopk::where(chunk, Between{chunk, low, high});
-      auto const rest = Kokkos::subview(kept, Kokkos::pair<std::int64_t, std::int64_t>(have, room));
+      auto const rest =
+          Kokkos::subview(kept, Kokkos::pair<std::int64_t, std::int64_t>(have, capacity));
       ktopk::reaching(exec, inside, threshold, rest, ktopk::nothing, found);
       have += on_host(found)();
     }

@@ -25,7 +25,7 @@ int main() {
   show("values", values);
   show("indices", indices);
 
-  // A threshold for each of two rows, and room for two keys: three of the first row reach it.
+  // A threshold for each of two rows, and a capacity of two keys: three of the first row reach it.
   auto const batch = matrix<float>({{3, 8, 5}, {7, 1, 9}});
   Kokkos::View<float**> const some("some", 2, 2);
   Kokkos::View<int*> const counts("counts", 2);

@@ -101,8 +101,9 @@ void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge 
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
 /// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
-/// worth it. The second of two successive chunks of one shape makes a Plan, whose workspace stays; if there is one for another shape, that
-/// waits until the instance has ended with it. A copy is another name for the same state, as that of a View is.
+/// worth it. The second of two successive chunks of one shape makes a Plan, whose workspace stays; if there is one for
+/// another shape, that waits until the instance has ended with it. A copy is another name for the same state, as that of a
+/// View is.
 /// \tparam T  the key type
 /// \tparam I  std::int32_t or std::int64_t: positions
 template <class T, class I = std::int64_t, class Exec = Kokkos::DefaultExecutionSpace>

@@ -99,17 +99,29 @@ struct FindWorst {
   }
 };
 
+/// The key that has a mark.
+struct MarkedKey {
+  std::int64_t r, position;
+  Row row;
+  KOKKOS_FUNCTION bool is_in_row() const { return position >= 0 && position < row.length; }
+};
+
+KTOPK_FUNCTION inline MarkedKey key_with_mark(Case const& c, std::int64_t at) {
+  bool const by_row = c.may_overlap() || !c.is_ragged();
+  std::int64_t const r = by_row ? at / c.n : row_with(c, at);
+  Row const row = row_of(c, r);
+  return {r, by_row ? at % c.n : at - row.begin, row};
+}
+
 /// Every key that is not selected: it does not come before the worst selected one.
 struct VerifyOthers {
   Scene s;
 
   KOKKOS_FUNCTION void operator()(std::int64_t at) const {
     if ((s.marks[at / 32] >> (at % 32)) % 2 != 0) return;
-    bool const by_row = s.c.may_overlap() || !s.c.is_ragged();
-    std::int64_t const r = by_row ? at / s.c.n : row_with(s.c, at);
-    Row const row = s.row(r);
-    std::int64_t const position = by_row ? at % s.c.n : at - row.begin;
-    if (position < 0 || position >= row.length || row.selected == 0) return;
+    MarkedKey const key = key_with_mark(s.c, at);
+    auto const& [r, position, row] = key;
+    if (!key.is_in_row() || s.row(r).selected == 0) return;
     if (!s.may_select(s.key(r, row, position))) return;
     std::int64_t const worst = s.worst[r];
     if (worst >= 0 && s.before(r, row, position, worst) > 0)
@@ -123,12 +135,9 @@ struct CountNumbers {
   Scene s;
 
   KOKKOS_FUNCTION void operator()(std::int64_t at) const {
-    bool const by_row = s.c.may_overlap() || !s.c.is_ragged();
-    std::int64_t const r = by_row ? at / s.c.n : row_with(s.c, at);
-    Row const row = row_of(s.c, r);
-    std::int64_t const position = by_row ? at % s.c.n : at - row.begin;
-    if (position < 0 || position >= row.length || is_nan(s.c.type, s.key(r, row, position))) return;
-    Kokkos::atomic_add(s.numbers + r, 1LL);
+    MarkedKey const key = key_with_mark(s.c, at);
+    if (!key.is_in_row() || is_nan(s.c.type, s.key(key.r, key.row, key.position))) return;
+    Kokkos::atomic_add(s.numbers + key.r, 1LL);
   }
 };
 

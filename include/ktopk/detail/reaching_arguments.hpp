@@ -104,10 +104,10 @@ CountCall<source_rows<Keys>> count_call(char const* function, Keys const& keys,
   call.better = count_matrix<Exec>(function, "better", better, call.shape.rows, given.columns);
   call.equal = count_matrix<Exec>(function, "equal", equal, call.shape.rows, given.columns);
   call.shape.k = given.columns;
-  check_disjoint(function, {Source<Keys>::keys_extent(keys), output_extent("better", better)});
-  check_disjoint(function, {Source<Keys>::keys_extent(keys), output_extent("equal", equal)});
-  check_disjoint(function, {extent_of("bounds", bounds), output_extent("better", better),
-                            output_extent("equal", equal)});
+  Extent const of_better = output_extent("better", better),
+               of_equal = output_extent("equal", equal);
+  check_disjoint(function, {Source<Keys>::keys_extent(keys), of_better, of_equal});
+  check_disjoint(function, {extent_of("bounds", bounds), of_better, of_equal});
   return call;
 }
 
