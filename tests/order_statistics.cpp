@@ -355,6 +355,53 @@ TEST_CASE("quantiles are what NumPy defines", "[ranks]") {
   });
 }
 
+TEST_CASE("what only the device reads is no quantile outside 0 to 1", "[ranks]") {
+  using Memory = Kokkos::DefaultExecutionSpace::memory_space;
+  Kokkos::DefaultExecutionSpace const exec;
+  std::vector<double> const q{std::nextafter(1.0, 2.0),
+                              1 + 1e-12,
+                              1.5,
+                              1e300,
+                              -0.0,
+                              -1e-300,
+                              -1,
+                              std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::quiet_NaN(),
+                              1};
+  bool const is_checked = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+  for (std::int64_t const n : {2, 1000, 60'001}) {
+    auto const keys = filled<float>(Input::uniform, 1, n);
+    auto const view = copied_to<Memory>(keys);
+    auto const parts = copied_to<Memory>(q);
+    Kokkos::View<double*, Memory> const numbers("numbers", q.size());
+    Kokkos::View<float*, Memory> const values("values", q.size());
+    for (Interpolation const how :
+         {Interpolation::lower, Interpolation::higher, Interpolation::nearest,
+          Interpolation::linear, Interpolation::midpoint}) {
+      CAPTURE(n, static_cast<int>(how));
+      if (is_checked) {
+        CHECK_THROWS_AS(quantiles(exec, view, parts, numbers, how), std::invalid_argument);
+        continue;
+      }
+      quantiles(exec, view, parts, numbers, how, {.order = Order::largest});
+      quantiles(exec, view, parts, values, how);
+      exec.fence();
+      auto const got = on_host(numbers);
+      auto const got_values = on_host(values);
+      for (std::size_t i = 0; i < q.size(); ++i) {
+        CAPTURE(q[i]);
+        bool const is_one = q[i] >= 0 && q[i] <= 1;
+        CHECK(std::isnan(got(i)) != is_one);
+        bool const is_between = how == Interpolation::linear || how == Interpolation::midpoint;
+        if (!is_one)
+          CHECK((is_between
+                     ? std::isnan(got_values(i))
+                     : same_bits(got_values(i), worst_key<float>({.order = Order::smallest}))));
+      }
+    }
+  }
+}
+
 TEST_CASE("quantiles of what is not NaN", "[ranks]") {
   for_each_exec([&](auto const& exec) {
     using Memory = MemoryOf<std::decay_t<decltype(exec)>>;

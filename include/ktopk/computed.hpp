@@ -17,8 +17,8 @@
 ///
 /// A functor is called on the device: it has a const operator() marked KOKKOS_FUNCTION, as KOKKOS_LAMBDA makes one. It is
 /// pure: of the same arguments it always makes the same key. It is called several times for a position: where the key is
-/// read, once more where it is sampled and where it is selected, and in each pass of radix, which serves where one_pass does
-/// not.
+/// read, once more where it is sampled and where it is selected, and in each pass of radix, which selects where
+/// one_pass cannot.
 
 namespace ktopk {
 

@@ -16,14 +16,14 @@ struct ForBitonic {
   Keys keys;
 };
 
-/// The same keys, of which Options::algorithm = Algorithm::bitonic may select. Without it radix takes the place of bitonic.
-/// Under bitonic a functor is called once for each position where there is a key, and at most once more for each that is selected;
-/// a mask is called once for each position.
+/// The same keys, of which Options::algorithm = Algorithm::bitonic may select. Without it radix takes the place of
+/// bitonic. Under bitonic a functor is called once for each position where there is a key, and at most once more for each
+/// that is selected; a mask is called once for each position.
 /// \param keys  what a function of <ktopk/computed.hpp> returns; nothing nests around for_bitonic
 template <class Keys>
 ForBitonic<Keys> for_bitonic(Keys const& keys) {
   static_assert(detail::is_computed<Keys>,
-                "ktopk::for_bitonic: bitonic serves keys in memory without it");
+                "ktopk::for_bitonic: bitonic selects from keys in memory without it");
   return {keys};
 }
 

@@ -23,9 +23,10 @@ struct AlgorithmInfo {
   Algorithm algorithm;
   char const* name;
   char const* summary;     ///< what it is good for
-  std::int64_t largest_k;  ///< radix serves a larger k
-  bool tuned_cuda;  ///< a hand-written CUDA implementation serves it where it supports the shape
-  bool tuned_host;  ///< a SIMD implementation serves it on hosts where it supports the shape
+  std::int64_t largest_k;  ///< radix takes a larger k
+  bool
+      tuned_cuda;  ///< there is a hand-written CUDA implementation, for the shapes that it supports
+  bool tuned_host;  ///< there is a SIMD implementation for hosts, for the shapes that it supports
 };
 
 std::vector<AlgorithmInfo> algorithms();

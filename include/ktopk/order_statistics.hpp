@@ -33,9 +33,10 @@
 /// Ranks that only the device can read are read when the kernels run. Others are read before the call returns, and checked.
 ///
 /// Cost: up to 16 keys of each row are found together. One rank, or ranks that are close, mostly take a read of the row
-/// and a second one of a part of it; ranks that lie apart take the row once more. If a sample misled, it reads the row
-/// again, and at most ten times for 64 bits. Workspace: up to 5/16 of the bytes of all keys
-/// (none for keys of 8 and 16 bits), and 18 KB for each row that several groups share; on hosts, 64 KB and more a thread.
+/// and a second one of a part of it; ranks that are far from each other take another read of the row. If a sample
+/// misled, it reads the row again, and at most ten times for 64 bits. Workspace: up to 5/16 of the bytes of all keys
+/// (none for keys of 8 and 16 bits), and 18 KB for each row that several groups share; on hosts, 64 KB and morea
+/// thread.
 
 namespace ktopk {
 

@@ -65,7 +65,7 @@ class Plan {
   Plan& operator=(Plan const&) = delete;
 
   /// Selects as top_k does from these Views. Layouts and strides may differ from call to call: the Plan's algorithm
-  /// serves them all, in the workspace that it has.
+  /// takes them all, in the workspace that it has.
   /// \param keys  as many rows as the shape has or fewer, each of n keys; ragged rows: no more than n keys in all
   /// \throws std::invalid_argument where the Views are not of the Plan's shape, or the Plan was moved from
   template <detail::KeyRows Keys, detail::ViewOrNothing Values, detail::ViewOrNothing Indices>
@@ -80,7 +80,7 @@ class Plan {
     run(keys, values, indices, per_row);
   }
 
-  /// The algorithm that serves every call: never automatic, and radix if the requested one does not support the shape
+  /// The algorithm of every call: never automatic, and radix if the requested one does not support the shape
   /// in every layout.
   Algorithm algorithm() const { return m_resolved.options.algorithm; }
   /// What ktopk::workspace_bytes returns for this algorithm, or more if fewer rows need more.

@@ -165,7 +165,7 @@ KOKKOS_FUNCTION std::int64_t thread_top_k(Keys const& keys, std::int64_t k, Valu
 ///       of_thread.offer(key(i), i);
 ///     }, TopK<float, int, 10>(best));
 ///
-/// It serves Range, TeamThread and ThreadVector ranges. No two keys with the same index may be offered: then the result is
+/// It is for Range, TeamThread and ThreadVector ranges. No two keys with the same index may be offered: then the result is
 /// the same for every order. K is small, for each thread of a device holds a value_type.
 ///
 /// A thread may as well keep the best of what it finds by itself: `auto best = TopK<float, int, 10>::none();`, then

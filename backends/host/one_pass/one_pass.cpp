@@ -189,9 +189,7 @@ void one_pass(Exec const& exec, StoredProblem<Bits> const& problem,
   if (way == Way::shared) return share_all(exec, problem, map, options, workspace);
   RowsInCache<Bits, CompositeKey> const rows{
       {problem, map, nullptr}, pick_host_loops<Bits>(), options.sorted};
-  // Rows of one key are neighbors, too, but packed, and the workspace of a packed shape has no tiles.
-  if (!shape.packed && problem.rows.are_neighbors() &&
-      TileSizes(device_of(exec), shape).are_worth_it())
+  if (problem.rows.are_neighbors() && TileSizes(device_of(exec), shape).are_worth_it())
     return select_by_tiles(exec, rows, workspace);
   host::launch("ktopk::host::one_pass::short_rows", exec, shape.rows, rows);
 }

@@ -93,9 +93,9 @@ struct RankRequest {
     } else if (kind == Kind::ranks) {
       nth = 1 + (known ? given[value] : integers[first + value]);
     } else {
-      double const place = place_of(part(first, value), keys_in_row);
-      if (!(place >= 0)) return 0;
-      nth = 1 + static_cast<std::int64_t>(rounded(place, key % each));
+      double const q = part(first, value);
+      if (!(q >= 0 && q <= 1)) return 0;
+      nth = 1 + static_cast<std::int64_t>(rounded(place_of(q, keys_in_row), key % each));
     }
     return nth >= 1 && nth <= keys_in_row ? nth : 0;
   }

@@ -125,8 +125,8 @@ struct StoredRows : RowBounds {
     auto const size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
     return !are_ragged() && size(row_stride) < size(step);
   }
-  /// Whether keys of one place in neighboring rows are neighbors in memory.
-  bool are_neighbors() const { return row_stride == 1 && step != 1 && !are_ragged(); }
+  /// Whether keys of one place in neighboring rows are neighbors in memory, and those of a row are not.
+  bool are_neighbors() const { return row_stride == 1 && step != 1 && n > 1 && !are_ragged(); }
 };
 
 }  // namespace ktopk::detail

@@ -95,14 +95,10 @@ Shape shape_of(char const* function, Keys const& keys, Values const& values, Ind
 template <class Keys, class Values, class Indices, class Rows>
 void check_overlap(char const* function, Keys const& keys, Values const& values,
                    Indices const& indices, Rows const& per_row) {
-  Extent value_extent, index_extent, count_extent;
-  if constexpr (!IsNothing<Values>) value_extent = extent_of("values", values);
-  if constexpr (!IsNothing<Indices>) index_extent = extent_of("indices", indices);
-  if constexpr (is_per_row<Rows>)
-    if constexpr (!IsNothing<decltype(per_row.counts)>)
-      count_extent = extent_of("counts", per_row.counts);
-  check_disjoint(function,
-                 {Source<Keys>::keys_extent(keys), value_extent, index_extent, count_extent});
+  Extent of_counts;
+  if constexpr (is_per_row<Rows>) of_counts = extent_of("counts", per_row.counts);
+  check_disjoint(function, {Source<Keys>::keys_extent(keys), extent_of("values", values),
+                            extent_of("indices", indices), of_counts});
 }
 
 /// Checks everything that the host can see, and returns a call without Views.

@@ -50,15 +50,6 @@ Shape source_shape(char const* function, Keys const& keys) {
   return shape;
 }
 
-/// The bytes of an output that need not be there.
-template <class View>
-Extent output_extent(char const* name, View const& view) {
-  if constexpr (IsNothing<View>)
-    return {};
-  else
-    return extent_of(name, view);
-}
-
 /// The counts by bounds, as a matrix.
 template <class Exec, class Counts>
 IntegerMatrix count_matrix(char const* function, char const* what, Counts const& counts,
@@ -104,8 +95,7 @@ CountCall<source_rows<Keys>> count_call(char const* function, Keys const& keys,
   call.better = count_matrix<Exec>(function, "better", better, call.shape.rows, given.columns);
   call.equal = count_matrix<Exec>(function, "equal", equal, call.shape.rows, given.columns);
   call.shape.k = given.columns;
-  Extent const of_better = output_extent("better", better),
-               of_equal = output_extent("equal", equal);
+  Extent const of_better = extent_of("better", better), of_equal = extent_of("equal", equal);
   check_disjoint(function, {Source<Keys>::keys_extent(keys), of_better, of_equal});
   check_disjoint(function, {extent_of("bounds", bounds), of_better, of_equal});
   return call;
@@ -177,9 +167,8 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
     call.out.value_step = out.column_stride;
   }
   call.counts = row_counts<Exec>(function, counts, shape.rows);
-  Extent const of_values = output_extent("values", values),
-               of_indices = output_extent("indices", indices),
-               of_counts = output_extent("counts", counts);
+  Extent const of_values = extent_of("values", values), of_indices = extent_of("indices", indices),
+               of_counts = extent_of("counts", counts);
   check_disjoint(function, {Source<Keys>::keys_extent(keys), of_values, of_indices, of_counts});
   check_disjoint(function, {extent_of("thresholds", thresholds), of_values, of_indices, of_counts});
   return call;

@@ -45,6 +45,9 @@ IntegerArray integers_of(View const& view) {
           static_cast<int>(sizeof(Integer))};
 }
 
+/// An output that is not asked for covers nothing.
+inline Extent extent_of(char const*, Nothing const&) { return {}; }
+
 /// A key type. Another takes the place of a type that require_key_type refuses, so that the compiler says no more.
 template <class T>
 using checked_key = std::conditional_t<Key<T>, T, double>;
