@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
@@ -292,10 +293,21 @@ void attempt(Exec const& exec, FinishRows<OnePassRow<R, CompositeKey>> const& fi
               shared, finish);
 }
 
+/// Calls `body` with the map of the composite keys of a problem. Computed keys have narrow ones alone, since
+/// declines() leaves longer rows out: a caller's file has half as much to compile.
+template <Rows R, class Body>
+void with_one_pass_keys(Problem<R> const& problem, Ties ties, Body const& body) {
+  using Bits = typename R::Bits;
+  if constexpr (std::is_same_v<R, StoredRows<Bits>> || sizeof(Bits) != 4)
+    with_composite_keys(problem, ties, body);
+  else
+    body(composite_key_map_of<CompositeKey64>(problem, ties));
+}
+
 template <class Exec, Rows R>
 void OnePass<Generic>::run(Exec const& exec, Problem<R> const& problem, Options const& options,
                            void* workspace) {
-  with_composite_keys(problem, options.ties, [&](auto const& map) {
+  with_one_pass_keys(problem, options.ties, [&](auto const& map) {
     using CompositeKey = decltype(map.below_rank());
     using Finish = FinishRows<OnePassRow<R, CompositeKey>>;
     Shape const& shape = problem.shape;

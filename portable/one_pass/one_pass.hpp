@@ -20,12 +20,20 @@
 
 namespace ktopk::detail {
 
+/// Whether the composite keys of a shape have the type of those of shorter rows.
+inline bool has_narrow_composite_keys(Shape const& shape) {
+  return composite_key_bytes(shape.key_bytes, composite_positions(shape)) ==
+         composite_key_bytes(shape.key_bytes, 1);
+}
+
 template <>
 struct OnePass<Generic> {
   static constexpr Algorithm algorithm = Algorithm::one_pass;
   static constexpr char const* label = "ktopk::one_pass";
   static constexpr bool serves_computed = true;
   static Reason declines(Asked const& a) {
+    if (a.shape.computed && !has_narrow_composite_keys(a.shape))
+      return "keys that a functor makes, in rows whose positions have more than 32 bits";
     if (one_pass_serves(a.shape) || one_pass_serves_ragged(a.shape)) return nullptr;
     return a.shape.ragged ? "ragged rows that are short or select much of their keys"
                           : "k too large a part of n for a threshold from a sample";

@@ -130,17 +130,20 @@ struct StoreSelected {
   }
 };
 
-/// Calls `body` with the narrowest composite key for the rows of a problem, and its map.
+template <class CompositeKey, Rows R>
+auto composite_key_map_of(Problem<R> const& problem, Ties ties) {
+  if constexpr (R::has_gaps)
+    return make_composite_key_map_with_gaps<CompositeKey>(problem.rank, problem.shape.n, ties);
+  else
+    return make_composite_key_map<CompositeKey>(problem.rank, problem.shape.n, ties);
+}
+
+/// Calls `body` with the map of the narrowest composite key for the rows of a problem.
 template <Rows R, class Body>
 void with_composite_keys(Problem<R> const& problem, Ties ties, Body const& body) {
-  std::int64_t const n = problem.shape.n;
   with_composite_key_type<typename R::Bits>(
       composite_positions(problem.shape), [&](auto composite) {
-        using CompositeKey = decltype(composite);
-        if constexpr (R::has_gaps)
-          body(make_composite_key_map_with_gaps<CompositeKey>(problem.rank, n, ties));
-        else
-          body(make_composite_key_map<CompositeKey>(problem.rank, n, ties));
+        body(composite_key_map_of<decltype(composite)>(problem, ties));
       });
 }
 
