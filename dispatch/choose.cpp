@@ -67,10 +67,6 @@ KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,
   return choose_tuned(device, shape, tuned).value_or(choose_portable(device, shape));
 }
 
-inline bool serves_any(TunedAlgorithms const& tuned) {
-  return tuned.one_pass || tuned.bisection || tuned.radix || tuned.heap || tuned.queue;
-}
-
 /// Whether the portable choice may take the algorithm.
 inline bool portable_serves(Algorithm algorithm, Shape const& shape) {
   if (algorithm == Algorithm::one_pass)
@@ -82,7 +78,7 @@ inline bool portable_serves(Algorithm algorithm, Shape const& shape) {
 
 KTOPK_INLINE Algorithm choose(Device const& device, Shape const& shape,
                               TunedAlgorithms const& tuned, Figures const& figures) {
-  bool const is_tuned = serves_any(tuned);
+  bool const is_tuned = tuned.radix;
   auto fastest = Algorithm::radix;
   double least_us = std::numeric_limits<double>::infinity();
   for (Algorithm const algorithm : calibrated_algorithms(is_tuned && device.host)) {

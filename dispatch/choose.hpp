@@ -20,7 +20,7 @@ struct TunedAlgorithms {
 Algorithm choose(Device const& device, Shape const& shape, TunedAlgorithms const& tuned);
 
 /// The same by figures that were measured on the machine: of the algorithms that the other may choose, the one of least
-/// predicted time. The figures are those of the tuned implementations, where one serves the shape.
+/// predicted time. The figures are those of the tuned implementations if their radix, which serves all shapes, is there.
 Algorithm choose(Device const& device, Shape const& shape, TunedAlgorithms const& tuned,
                  Figures const& figures);
 

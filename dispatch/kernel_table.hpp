@@ -35,6 +35,7 @@ using PortableKernels =
                Sort<Generic>, Bisection<Generic>, Bucket<Generic>, Quick<Generic>, Sample<Generic>,
                TwoStage, Delegate<Generic>>;
 
+/// The tuned implementations of a space, and for which widths of keys this build has them.
 template <class Exec>
 struct TunedKernels {
 #if KTOPK_ENABLE_HOST_TUNED
@@ -42,21 +43,32 @@ struct TunedKernels {
 #else
   using type = KernelList<>;
 #endif
+  static constexpr bool has_key_bytes(int) { return true; }
 };
 #if KTOPK_ENABLE_CUDA_TUNED
 template <>
 struct TunedKernels<Kokkos::Cuda> {
   using type = cuda::Kernels;
+  static constexpr bool has_key_bytes(int bytes) { return cuda::has_key_bytes(bytes); }
 };
 #endif
 
 template <class Exec, class Bits>
 using Run = void(Exec const&, StoredProblem<Bits> const&, Options const&, void*);
 
+/// How a tuned implementation runs; nullptr if this build leaves out keys of these bits.
+template <class Exec, class Bits, class Tuned>
+constexpr Run<Exec, Bits>* tuned_run() {
+  if constexpr (TunedKernels<Exec>::has_key_bytes(sizeof(Bits)))
+    return &Tuned::run;
+  else
+    return nullptr;
+}
+
 template <class Exec, class Bits, class... Tuned, class... Portable>
 constexpr auto runs_in(KernelList<Tuned...>, KernelList<Portable...>) {
-  return std::array<Run<Exec, Bits>*, sizeof...(Tuned) + sizeof...(Portable)>{&Tuned::run...,
-                                                                              &Portable::run...};
+  return std::array<Run<Exec, Bits>*, sizeof...(Tuned) + sizeof...(Portable)>{
+      tuned_run<Exec, Bits, Tuned>()..., &Portable::run...};
 }
 
 /// How each line of the table runs for one width of keys. Header-only code compiles the widths that it selects from.
@@ -111,6 +123,8 @@ template <class Exec>
 Reason reason_against(Kernel<Exec> const& kernel, Asked const& asked, Algorithm algorithm) {
   if (kernel.algorithm != algorithm) return "another algorithm is chosen";
   if (kernel.tuned && portable_alone) return "the portable implementations are forced";
+  if (kernel.tuned && !TunedKernels<Exec>::has_key_bytes(asked.shape.key_bytes))
+    return "this build leaves out keys of this width";
   if (kernel.tuned && asked.options.by == By::magnitude && !asked.device.host)
     return "keys by magnitude";
   if (asked.shape.computed && !kernel.serves_computed) return "keys that a functor makes";

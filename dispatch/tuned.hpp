@@ -9,6 +9,7 @@
 #include "../backends/host/kernels.hpp"
 #endif
 #if KTOPK_ENABLE_CUDA_TUNED
+#include "../backends/cuda/common/key_widths.hpp"
 #include "../backends/cuda/common/modules.hpp"
 #include "../backends/cuda/kernels.hpp"
 #endif

@@ -78,6 +78,8 @@ class Spec:
 
     def __init__(self, facts, variants=None):
         self.facts = frozenset(facts)
+        if "+cuda" in self.facts:
+            variants = {"cuda_algorithms": ("one_pass", "radix"), "key_bytes": ("4", "8"), **(variants or {})}
         self.variants = {
             name: types.SimpleNamespace(value=value) for name, value in (variants or {}).items()
         }
@@ -283,6 +285,23 @@ class RecipeTest(unittest.TestCase):
         self.assertNotIn("CMAKE_CXX_COMPILER", defines)
         self.assertEqual(self.defines()["KTOPK_ENABLE_CUDA_TUNED"], "OFF")
 
+    def test_cuda_kernels_are_chosen_by_variants(self):
+        defines = self.defines("+cuda", "^kokkos+cmake_lang", cuda_arch=("90",))
+        self.assertEqual(defines["KTOPK_CUDA_ALGORITHMS"], "one_pass;radix")
+        self.assertEqual(defines["KTOPK_KEY_BYTES"], "4;8")
+        self.assertNotIn("KTOPK_KEY_BYTES", self.defines())
+        for variant, option in (("cuda_algorithms", "every_algorithm"), ("key_bytes", "every_key_bytes")):
+            (keywords,) = [k for a, k in self.recipe.directives.of("variant") if a[0] == variant]
+            every = re.search(rf"set\({option} ([^)]*)\)", self.text).group(1).split()
+            self.assertEqual(list(keywords["values"]), every)
+            self.assertEqual(keywords["default"], ",".join(every))
+        needs = re.findall(r"^check_need\((\w+) ([^)]*)\)", self.text, re.MULTILINE)
+        self.assertTrue(needs)
+        for algorithm, needed in needs:
+            wanted = "cuda_algorithms=" + ",".join(needed.split())
+            directive = ((wanted,), {"when": f"cuda_algorithms={algorithm}"})
+            self.assertIn(directive, self.recipe.directives.of("requires"))
+
     def test_the_compiler_is_the_one_of_kokkos(self):
         wrapped = self.defines("+cuda", "^kokkos+wrapper", cuda_arch=("90",))
         self.assertEqual(wrapped["CMAKE_CXX_COMPILER"], "/spack/nvcc_wrapper")
@@ -310,6 +329,7 @@ class RecipeTest(unittest.TestCase):
     def test_variants(self):
         inherited = {"cuda", "rocm"}
         wanted = {"cuda", "rocm", "openmp", "serial", "threads", "shared", "perf", "mpi"}
+        wanted |= {"cuda_algorithms", "key_bytes"}
         self.assertEqual(set(self.declared("variant")) | inherited, wanted)
 
     def test_devices_and_architectures_reach_kokkos(self):

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <ktopk/core/testing.hpp>
 #include <ktopk/detail/instantiate.hpp>
-#include <ktopk/info.hpp>
+#include <ktopk/explain.hpp>
 #include <ktopk/plan.hpp>
 #include <limits>
 #include <numeric>
@@ -279,12 +279,10 @@ MeasuredFigures measure_implementations(Exec const& exec, Keys<Exec>& keys, bool
   return measured;
 }
 
+/// Whether the choice by figures takes those of tuned implementations. \see choose
 template <class Exec>
-bool has_tuned() {
-  auto const all = algorithms();
-  return std::any_of(all.begin(), all.end(), [](AlgorithmInfo const& info) {
-    return detail::is_host_space<Exec> ? info.tuned_host : info.tuned_cuda;
-  });
+bool has_tuned(Exec const& exec) {
+  return explain(exec, make_shape<float>(1, 1024, 8), {.algorithm = Algorithm::radix}).tuned;
 }
 
 template <class Exec>
@@ -292,7 +290,7 @@ std::vector<MeasuredFigures> measure_space(Exec const& exec) {
   detail::ForceCalibration const none("");
   Keys<Exec> keys(exec);
   std::vector<MeasuredFigures> all;
-  if (has_tuned<Exec>()) all.push_back(measure_implementations(exec, keys, true));
+  if (has_tuned(exec)) all.push_back(measure_implementations(exec, keys, true));
   detail::ForcePortable const portable;
   all.push_back(measure_implementations(exec, keys, false));
   return all;

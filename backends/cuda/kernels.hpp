@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <type_traits>
+
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <ktopk/core/backend.hpp>
 
+#include "algorithms.hpp"
 #include "bisection/launch.hpp"
 #include "bitonic/launch.hpp"
 #include "delegate/launch.hpp"
@@ -290,8 +293,19 @@ struct DelegateRows {
   }
 };
 
-using Kernels = KernelList<OnePassDevice, OnePassHeld, OnePassCluster, OnePassWarp, OnePassColumns,
-                           OnePassBatch, OnePassGrid, BisectionRows, RadixDevice, RadixGrid,
-                           BitonicParts, QueueParts, DelegateRows>;
+/// A list, and behind it those of some kernels that this build has.
+template <class List, class... Some>
+struct InBuild {
+  using type = List;
+};
+template <class... Listed, class First, class... Others>
+struct InBuild<KernelList<Listed...>, First, Others...>
+    : InBuild<std::conditional_t<has_kernels(First::algorithm), KernelList<Listed..., First>,
+                                 KernelList<Listed...>>,
+              Others...> {};
+
+using Kernels = InBuild<KernelList<>, OnePassDevice, OnePassHeld, OnePassCluster, OnePassWarp,
+                        OnePassColumns, OnePassBatch, OnePassGrid, BisectionRows, RadixDevice,
+                        RadixGrid, BitonicParts, QueueParts, DelegateRows>::type;
 
 }  // namespace ktopk::detail::cuda

@@ -51,15 +51,31 @@ inline bool are_tested(std::string_view implementations) {
   return implementations == name;
 }
 
-/// Whether this build has tuned implementations for an execution space.
+#ifdef KTOPK_CUDA_WITHOUT_4_BYTES
+inline constexpr bool has_tuned_cuda = false;
+#else
+inline constexpr bool has_tuned_cuda = KTOPK_ENABLE_CUDA_TUNED;
+#endif
+
+/// Whether this build has tuned implementations for an execution space, and for floats, by which tests see what runs.
 template <class Exec>
 inline constexpr bool has_tuned =
-    ktopk::detail::is_host_space<Exec> ? KTOPK_ENABLE_HOST_TUNED : KTOPK_ENABLE_CUDA_TUNED;
+    ktopk::detail::is_host_space<Exec> ? KTOPK_ENABLE_HOST_TUNED : has_tuned_cuda;
 
 /// Whether tuned implementations serve where they support the shape: not while the portable ones are forced.
 template <class Exec>
 bool serves_tuned(Exec const&) {
   return has_tuned<Exec> && !ktopk::detail::portable_alone;
+}
+
+/// Whether one of this algorithm does: a build may leave out kernels for CUDA.
+template <class Exec>
+bool serves_tuned(Exec const& exec, Algorithm algorithm) {
+  for (auto const& info : algorithms())
+    if (info.algorithm == algorithm)
+      return serves_tuned(exec) &&
+             (ktopk::detail::is_host_space<Exec> ? info.tuned_host : info.tuned_cuda);
+  return false;
 }
 
 /// Calls `body` for the implementations that serve an execution space, unless these are tuned and not to be tested.

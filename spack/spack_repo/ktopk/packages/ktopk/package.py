@@ -27,6 +27,25 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
 
     variant("mpi", default=False, description="Offer ktopk::mpi, selection from keys of all ranks")
 
+    # Portable kernels serve what is left out.
+    _algorithms = ("one_pass", "radix", "bisection", "bitonic", "queue", "delegate")
+    variant(
+        "cuda_algorithms",
+        default=",".join(_algorithms),
+        values=_algorithms,
+        multi=True,
+        when="+cuda",
+        description="Algorithms with hand-written CUDA kernels; automatic takes the first three",
+    )
+    variant(
+        "key_bytes",
+        default="1,2,4,8",
+        values=("1", "2", "4", "8"),
+        multi=True,
+        when="+cuda",
+        description="Widths of keys for which CUDA kernels are compiled",
+    )
+
     # The devices are Kokkos's: a variant here makes sure that Kokkos has the device.
     variant("serial", default=True, description="Select on Kokkos::Serial")
     variant("openmp", default=True, description="Select on Kokkos::OpenMP")
@@ -53,6 +72,9 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
 
     requires("^kokkos+cuda_lambda", when="+cuda ^kokkos@:4")  # Kokkos 5 has it always
     requires("^kokkos+wrapper", "^kokkos+cmake_lang", "%cxx=clang", policy="any_of", when="+cuda")
+    # Their kernels use those of others.
+    requires("cuda_algorithms=one_pass", when="cuda_algorithms=bisection")
+    requires("cuda_algorithms=one_pass,radix", when="cuda_algorithms=delegate")
 
     conflicts("+cuda", when="cuda_arch=none", msg="+cuda needs cuda_arch, for example 90")
     conflicts("+rocm", when="amdgpu_target=none", msg="+rocm needs amdgpu_target")
@@ -84,7 +106,17 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
             self.define("KTOPK_ENABLE_COUNTERS", False),
             self.define("KTOPK_ENABLE_HOST_TUNED", True),
             self.define_from_variant("KTOPK_ENABLE_CUDA_TUNED", "cuda"),
+            *self.kernel_args(),
             *self.device_args(),
+        ]
+
+    def kernel_args(self):
+        if not self.spec.satisfies("+cuda"):
+            return []
+        variants = self.spec.variants
+        return [
+            self.define("KTOPK_CUDA_ALGORITHMS", variants["cuda_algorithms"].value),
+            self.define("KTOPK_KEY_BYTES", variants["key_bytes"].value),
         ]
 
     def device_args(self):

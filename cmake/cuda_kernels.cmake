@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Which hand-written CUDA kernels are compiled: KTOPK_CUDA_KERNELS, and as definitions what is left out. Portable kernels
+# serve that.
+
+set(every_algorithm one_pass radix bisection bitonic queue delegate)
+set(every_key_bytes 1 2 4 8)
+set(KTOPK_CUDA_ALGORITHMS "${every_algorithm}" CACHE STRING "The algorithms that have CUDA kernels")
+set(KTOPK_KEY_BYTES "${every_key_bytes}" CACHE STRING "The widths of keys, in bytes, for which CUDA kernels are compiled")
+
+# check_choice(variable every...): the variable is a list of some of them.
+function(check_choice variable)
+  if(NOT ${variable})
+    message(FATAL_ERROR "${variable} is empty. KTOPK_ENABLE_CUDA_TUNED=OFF leaves out all CUDA kernels.")
+  endif()
+  list(JOIN ARGN " " every)
+  foreach(chosen IN LISTS ${variable})
+    if(NOT chosen IN_LIST ARGN)
+      message(FATAL_ERROR "${variable} has ${chosen}, which is none of: ${every}")
+    endif()
+  endforeach()
+endfunction()
+check_choice(KTOPK_CUDA_ALGORITHMS ${every_algorithm})
+check_choice(KTOPK_KEY_BYTES ${every_key_bytes})
+
+# check_need(algorithm needed...): the kernels of one algorithm use those of others.
+function(check_need algorithm)
+  foreach(needed IN LISTS ARGN)
+    if(algorithm IN_LIST KTOPK_CUDA_ALGORITHMS AND NOT needed IN_LIST KTOPK_CUDA_ALGORITHMS)
+      message(FATAL_ERROR "KTOPK_CUDA_ALGORITHMS has ${algorithm} without ${needed}, whose kernels it uses")
+    endif()
+  endforeach()
+endfunction()
+check_need(bisection one_pass)
+check_need(delegate one_pass radix)
+
+set(kernels_of_one_pass grid/grid block/block cluster/cluster columns/columns device/device held/held warp/warp)
+set(kernels_of_radix radix device)
+foreach(algorithm IN ITEMS bisection bitonic queue delegate)
+  set(kernels_of_${algorithm} ${algorithm})
+endforeach()
+
+set(KTOPK_CUDA_KERNELS)
+set(KTOPK_CUDA_LEFT_OUT)
+foreach(algorithm IN LISTS every_algorithm)
+  if(algorithm IN_LIST KTOPK_CUDA_ALGORITHMS)
+    list(TRANSFORM kernels_of_${algorithm} PREPEND ${algorithm}/)
+    list(APPEND KTOPK_CUDA_KERNELS ${kernels_of_${algorithm}})
+  else()
+    string(TOUPPER ${algorithm} ALGORITHM)
+    list(APPEND KTOPK_CUDA_LEFT_OUT KTOPK_CUDA_WITHOUT_${ALGORITHM})
+  endif()
+endforeach()
+foreach(bytes IN LISTS every_key_bytes)
+  if(NOT bytes IN_LIST KTOPK_KEY_BYTES)
+    list(APPEND KTOPK_CUDA_LEFT_OUT KTOPK_CUDA_WITHOUT_${bytes}_BYTES)
+  endif()
+endforeach()
