@@ -86,6 +86,11 @@ class KeyOrder {
     return m_highest_wins ? index > other_index : index < other_index;
   }
   KOKKOS_FUNCTION bool highest_wins() const { return m_highest_wins; }
+  /// The least rank of a later key that comes before one of rank `last`; or, if there is none, `last`.
+  KOKKOS_FUNCTION Bits least_after(Bits last) const {
+    bool const is_greatest = last == std::numeric_limits<Bits>::max();
+    return m_highest_wins || is_greatest ? last : static_cast<Bits>(last + 1);
+  }
   KOKKOS_FUNCTION T worst() const { return std::bit_cast<T>(m_worst); }
   KOKKOS_FUNCTION OrderedBitsMap<Bits> const& map() const { return m_map; }
 
@@ -112,6 +117,100 @@ KOKKOS_FUNCTION void store_index(Indices const& indices, std::int64_t slot, std:
     indices(slot) = static_cast<typename Indices::non_const_value_type>(index);
 }
 
+/// How many of `size` items, for the first of which `holds` is true and for the others not, are the first: a binary search.
+template <class Holds>
+KOKKOS_FUNCTION std::int64_t partition_point(std::int64_t size, Holds const& holds) {
+  std::int64_t low = 0, high = size;
+  while (low < high) {
+    std::int64_t const middle = (low + high) / 2;
+    holds(middle) ? low = middle + 1 : high = middle;
+  }
+  return low;
+}
+
+/// Calls take(key, rank, i) for each key whose rank is `least` or more, in the order of positions. `take` may raise `least`.
+template <class T, class Source, class Take>
+KOKKOS_FUNCTION void for_each_reaching(Source const& source, KeyOrder<T> const& order,
+                                       bits_of<T> const& least, Take const& take) {
+  constexpr int at_once = 16;  // keys that are looked at together, mostly in vain
+  std::int64_t const n = source.size();
+  for (std::int64_t begin = 0; begin < n; begin += at_once) {
+    std::int64_t const end = begin + at_once < n ? begin + at_once : n;
+    if (end - begin == at_once) {
+      bits_of<T> const first = least;
+      unsigned reaching = 0;
+      for (int j = 0; j < at_once; ++j)
+        reaching |= order.rank(source[begin + j]) >= first ? 1u : 0u;
+      if (reaching == 0) continue;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      T const key = source[i];
+      auto const rank = order.rank(key);
+      if (rank >= least) take(key, rank, i);
+    }
+  }
+}
+
+/// The best keys so far of a thread, sorted in its outputs. They are offered in the order of positions.
+template <class Source, class Values, class Indices>
+class ThreadList {
+ public:
+  using T = typename Source::Key;
+  using Bits = bits_of<T>;
+
+  KOKKOS_FUNCTION ThreadList(Source const& source, std::int64_t k, Values const& values,
+                             Indices const& indices, KeyOrder<T> const& order)
+      : least(order.is_key(0) ? 0 : 1),
+        m_source(source),
+        m_k(k),
+        m_values(values),
+        m_indices(indices),
+        m_order(order) {}
+
+  /// \param rank  `least` or more
+  KOKKOS_FUNCTION void take(T key, Bits rank, std::int64_t i) {
+    if (m_count == m_k && !comes_before(rank, rank_at(m_k - 1))) return;
+    std::int64_t const end = m_count < m_k ? m_count++ : m_k - 1;
+    std::int64_t const slot =
+        partition_point(end, [&](std::int64_t s) { return !comes_before(rank, rank_at(s)); });
+    for (std::int64_t s = end; s > slot; --s) {
+      if constexpr (!IsNothing<Values>) m_values(s) = m_values(s - 1);
+      if constexpr (!IsNothing<Indices>) m_indices(s) = m_indices(s - 1);
+    }
+    store_value(m_values, slot, key);
+    store_index(m_indices, slot, i);
+    if (m_count == m_k) least = m_order.least_after(rank_at(m_k - 1));
+  }
+
+  /// Fills the slots that are left, and returns how many keys there are.
+  KOKKOS_FUNCTION std::int64_t finish() const {
+    for (std::int64_t slot = m_count; slot < m_k; ++slot) {
+      store_value(m_values, slot, m_order.worst());
+      store_index(m_indices, slot, -1);
+    }
+    return m_count;
+  }
+
+  Bits least;  // the rank of a key that may be among the best
+
+ private:
+  KOKKOS_FUNCTION bool comes_before(Bits rank, Bits earlier) const {
+    return rank > earlier || (rank == earlier && m_order.highest_wins());
+  }
+  KOKKOS_FUNCTION Bits rank_at(std::int64_t slot) const {
+    if constexpr (IsNothing<Values>)
+      return m_order.rank(m_source[static_cast<std::int64_t>(m_indices(slot))]);
+    else
+      return m_order.rank(m_values(slot));
+  }
+
+  Source const& m_source;
+  std::int64_t m_k, m_count = 0;
+  Values const& m_values;
+  Indices const& m_indices;
+  KeyOrder<T> const& m_order;
+};
+
 }  // namespace detail
 
 /// The k best keys, by one thread: it keeps them sorted in the outputs. For small k, because a key that is among the best so
@@ -124,38 +223,14 @@ KOKKOS_FUNCTION std::int64_t thread_top_k(Keys const& keys, std::int64_t k, Valu
                 "ktopk::thread_top_k: neither values nor indices");
   using Source = detail::KernelKeys<Keys>;
   using T = typename Source::Key;
+  if (k <= 0) return 0;
   Source const source{keys};
   detail::KeyOrder<T> const order(options);
-  auto const rank_at = [&](std::int64_t slot) {
-    if constexpr (detail::IsNothing<Values>)
-      return order.rank(source[static_cast<std::int64_t>(indices(slot))]);
-    else
-      return order.rank(values(slot));
-  };
-  std::int64_t count = 0;
-  typename detail::KeyOrder<T>::Bits last = 0;  // the rank of the worst that is kept
-  for (std::int64_t i = 0; i < source.size() && k > 0; ++i) {
-    T const key = source[i];
-    auto const rank = order.rank(key);
-    // Positions ascend, so they say by themselves which of two equal keys comes first.
-    auto const passes = [&](auto other) {
-      return rank > other || (rank == other && order.highest_wins());
-    };
-    if (!order.is_key(rank) || (count == k && !passes(last))) continue;
-    std::int64_t slot = count < k ? count++ : k - 1;
-    for (; slot > 0 && passes(rank_at(slot - 1)); --slot) {
-      if constexpr (!detail::IsNothing<Values>) values(slot) = values(slot - 1);
-      if constexpr (!detail::IsNothing<Indices>) indices(slot) = indices(slot - 1);
-    }
-    detail::store_value(values, slot, key);
-    detail::store_index(indices, slot, i);
-    last = rank_at(count - 1);
-  }
-  for (std::int64_t slot = count; slot < k; ++slot) {
-    detail::store_value(values, slot, order.worst());
-    detail::store_index(indices, slot, -1);
-  }
-  return count;
+  detail::ThreadList<Source, Values, Indices> list(source, k, values, indices, order);
+  detail::for_each_reaching(
+      source, order, list.least,
+      [&](T key, detail::bits_of<T> rank, std::int64_t i) { list.take(key, rank, i); });
+  return list.finish();
 }
 
 /// A reducer for Kokkos::parallel_reduce that keeps the K best of the keys that are offered, in any order and by any thread:

@@ -64,6 +64,39 @@ KOKKOS_FUNCTION void list_best(Group const& group, Source const& source, KeyOrde
   group.barrier();
 }
 
+/// Lists the composite keys of the k best, the worst first, behind zeros up to a power of two. All threads call it together.
+template <class T, class Group, class Source, class CompositeKey>
+KOKKOS_FUNCTION void sort_best(Group const& group, Source const& source, KeyOrder<T> const& order,
+                               CompositeKeyMap<bits_of<T>, CompositeKey> const& map, std::int64_t k,
+                               std::byte* shared, CompositeKey* list) {
+  int const places = power_of_two_from(k);
+  list_best(group, source, order, map, k, shared, list);
+  each(group, k, places, [&](std::int64_t i) { list[i] = CompositeKey{0}; });
+  sort_numbers(group, list, places);
+}
+
+/// A lone thread lists no more by insertion.
+inline constexpr std::int64_t most_inserted = 128;
+
+/// The same by a thread without others, which reads the keys once.
+/// \param end  of the list
+template <class T, class Source, class CompositeKey>
+KOKKOS_FUNCTION void insert_best(Source const& source, KeyOrder<T> const& order,
+                                 CompositeKeyMap<bits_of<T>, CompositeKey> const& map,
+                                 std::int64_t k, CompositeKey* end) {
+  CompositeKey* const worst = end - k;
+  for (std::int64_t i = 0; i < k; ++i) worst[i] = CompositeKey{0};
+  bits_of<T> least = 0;
+  for_each_reaching(source, order, least, [&](T, bits_of<T> rank, std::int64_t i) {
+    CompositeKey const composite = map.join(rank, static_cast<std::uint64_t>(i));
+    if (composite <= *worst) return;
+    CompositeKey* slot = worst;
+    for (; slot + 1 < end && slot[1] < composite; ++slot) slot[0] = slot[1];
+    *slot = composite;
+    if (*worst != CompositeKey{0}) least = order.least_after(map.ordered_bits_of(*worst));
+  });
+}
+
 }  // namespace ktopk::detail
 
 namespace ktopk {
@@ -77,7 +110,8 @@ KOKKOS_FUNCTION std::size_t team_scratch_bytes(std::int64_t k) {
              sizeof(detail::TeamCompositeKey<T>);
 }
 
-/// The k best keys, by all threads of a team together, of any size. It reads the keys five times or so.
+/// The k best keys, by all threads of a team together, of any size. It reads the keys five times or so; a team of one thread,
+/// as on hosts, reads them once if k is at most 128.
 /// \param scratch  member.team_scratch(level), of at least team_scratch_bytes<T>(k)
 /// \param keys     at most 2^32 - 1
 /// \return how many keys were selected, in every thread; further slots are filled as a short row's are. The outputs are
@@ -103,9 +137,10 @@ KOKKOS_FUNCTION std::int64_t team_top_k(Member const& member, Scratch const& scr
   detail::TeamGroup<Member> const group(member, 0, shared);
   std::int64_t count = most;
   if (most > 0) {
-    detail::list_best(group, source, order, map, most, shared, list);
-    detail::each(group, most, places, [&](std::int64_t i) { list[i] = CompositeKey{0}; });
-    detail::sort_numbers(group, list, places);
+    if (member.team_size() == 1 && most <= detail::most_inserted)
+      detail::insert_best(source, order, map, most, list + places);
+    else
+      detail::sort_best(group, source, order, map, most, shared, list);
     // NaNs that are no keys are the worst.
     while (count > 0 && !order.is_key(map.ordered_bits_of(list[places - count]))) --count;
   }

@@ -30,17 +30,6 @@ struct RowNumbers {
   }
 };
 
-/// How many of `size` items, for the first of which `holds` is true and for the others not, are the first: a binary search.
-template <class Holds>
-KOKKOS_FUNCTION std::int64_t partition_point(std::int64_t size, Holds const& holds) {
-  std::int64_t low = 0, high = size;
-  while (low < high) {
-    std::int64_t const middle = (low + high) / 2;
-    holds(middle) ? low = middle + 1 : high = middle;
-  }
-  return low;
-}
-
 /// The positions of the second of two lists as they are.
 struct SamePositions {
   template <class I>
