@@ -18,6 +18,7 @@
 #include <ktopk/mpi/digits.hpp>
 #include <ktopk/mpi/distribution.hpp>
 #include <ktopk/mpi/lists.hpp>
+#include <ktopk/mpi/message_memory.hpp>
 #include <ktopk/mpi/selection.hpp>
 #include <ktopk/mpi/staging.hpp>
 #include <ktopk/order_statistics.hpp>
@@ -32,8 +33,10 @@
 /// process that has all keys, bit for bit, for every number of ranks and every split; some ranks may have no keys.
 ///
 /// Every call is made by all ranks of the communicator, in the same order. It returns when the result is there, and fences
-/// the instance. Messages go through the memory of the host, pinned where the instance is of a GPU. Before anything is
-/// selected the ranks agree that all of their arguments are right: what is wrong on one rank is a std::invalid_argument on
+/// the instance. Messages go through the memory of the host, pinned where the instance is of a GPU. Lists that a GPU merges are
+/// sent from its own memory and received there if MPI takes such pointers on all ranks: if the environment variable
+/// KTOPK_GPU_AWARE_MPI is `yes`, or it is not set and MPI 4.1's memory kinds say so. A Plan reads it once, a free function in
+/// each call. Before anything is selected the ranks agree that all of their arguments are right: what is wrong on one rank is a std::invalid_argument on
 /// all, and the message says which rank. Anything else that a rank throws before they have agreed, as for want of
 /// memory, is a std::runtime_error on the others. What is thrown later leaves them waiting.
 ///
@@ -100,14 +103,14 @@ class Plan {
   /// Called by all ranks.
   /// \param comm   duplicated: messages of the library cannot meet others
   /// \param where  its `first` and `firsts` are those of each rank; all else is the same on all ranks
-  /// \throws std::invalid_argument on all ranks if it is not, or root is no rank
+  /// \throws std::invalid_argument on all ranks if it is not, root is no rank, or KTOPK_GPU_AWARE_MPI is neither yes nor no
   Plan(MPI_Comm comm, Exec const& exec, Options const& options = {}, Distribution const& where = {})
       : m_exec(exec),
         m_options(ktopk::detail::mpi::local_options(options)),
         m_where(where),
         m_fills(options.short_rows == ShortRows::fill),
         m_ranks(comm, where.root, where.node_size) {
-    agree_on_distribution();
+    m_memory.messages = detail::memory_for(agree_on_distribution(comm));
   }
 
   /// The k best keys of each row and their global positions.
@@ -234,10 +237,11 @@ class Plan {
   using Matrix = Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory,
                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-  void agree_on_distribution() const {
+  /// \return what all ranks know of their MPI
+  detail::DevicePointers agree_on_distribution(MPI_Comm comm) const {
     char const* const function = "ktopk::mpi::Plan";
     int const size = m_ranks.all().size();
-    detail::agree(m_ranks.all(), function, 5, [&]() -> Terms {
+    auto const agreed = detail::agree(m_ranks.all(), function, 6, [&]() -> Terms {
       if (m_where.root < 0 || m_where.root >= size)
         detail::reject(function, "root is " + std::to_string(m_where.root) + " of " +
                                      std::to_string(size) + " ranks");
@@ -249,8 +253,10 @@ class Plan {
               {"Distribution::root", m_where.root},
               {"Distribution::way", static_cast<int>(m_where.way)},
               {"Distribution::node_size", m_where.node_size},
-              {"whether the Distribution says where keys are", says_where() ? 1 : 0}};
+              {"whether the Distribution says where keys are", says_where() ? 1 : 0},
+              detail::device_pointers_term<Exec>(function, comm)};
     });
+    return static_cast<detail::DevicePointers>(agreed.back().value);
   }
   bool says_where() const { return m_where.first >= 0 || m_where.firsts.extent(0) != 0; }
 
@@ -507,14 +513,17 @@ void reaching(Handle const& handle, Arguments const&... arguments) {
   mpi::reaching(MPI_Comm(handle.comm()), handle.exec(), arguments...);
 }
 
-/// How the library's messages travel on these ranks, for a log.
-/// \return for example "8 ranks on 2 nodes, messages through the memory of the host"
-inline std::string describe(MPI_Comm comm) {
+/// How the library's messages travel on these ranks, for a log. Called by all ranks.
+/// \tparam Exec  the type of the instance
+/// \return for example "8 ranks on 2 nodes, messages through the memory of the host", and why where Exec is of a GPU
+/// \throws std::invalid_argument on all ranks if KTOPK_GPU_AWARE_MPI is neither yes nor no on one of them
+template <ktopk::detail::ExecutionSpace Exec = Kokkos::DefaultExecutionSpace>
+std::string describe(MPI_Comm comm) {
   detail::Communicator const all(comm), node = all.node(0);
   std::int64_t const nodes = all.reduce(node.rank() == 0 ? 1 : 0, MPI_SUM);
   return std::to_string(all.size()) + (all.size() == 1 ? " rank on " : " ranks on ") +
-         std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") +
-         ", messages through the memory of the host";
+         std::to_string(nodes) + (nodes == 1 ? " node, " : " nodes, ") +
+         detail::messages_of<Exec>(all, comm);
 }
 
 }  // namespace ktopk::mpi

@@ -14,7 +14,7 @@
 // an algorithm may stand before the numbers; all calls take it. Beside each call, top_k of as many keys as a rank has, in the same
 // process: their difference is what the other ranks add; and top_k of all keys, by the first rank alone, whose answer is compared
 // bit for bit. Each time is the least of some series, of the slowest rank. Keys are uniform, or have so many equal leading bits.
-// The constants of docs/scaling.md come first.
+// The first line says which way messages go, which KTOPK_GPU_AWARE_MPI changes; then come the constants of docs/scaling.md.
 
 namespace {
 
@@ -194,8 +194,8 @@ int main(int argc, char** argv) {
     if (argc > 4) wanted.clear();
     for (int i = 4; i < argc; ++i) wanted.push_back(std::atoll(argv[i]));
     Exec const exec;
-    print("%s, %s, %d threads each\n", ktopk::mpi::describe(MPI_COMM_WORLD).c_str(), exec.name(),
-          exec.concurrency());
+    print("%s, %s, %d threads each\n", ktopk::mpi::describe<Exec>(MPI_COMM_WORLD).c_str(),
+          exec.name(), exec.concurrency());
     print_constants();
     Keys const keys = keys_between(rows, n, n * rank_of() / size_of(),
                                    n * (rank_of() + 1) / size_of(), equal_bits);

@@ -57,7 +57,8 @@ constexpr Size sizes[] = {{1, 3000, 40}, {3, 500, 120}, {2, 90, 90}, {1, 1, 1}, 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("equal rows are selected from as by one process", "[mpi]", Types) {
+TEMPLATE_LIST_TEST_CASE("equal rows are selected from as by one process", "[mpi][selection]",
+                        Types) {
   std::uint64_t seed = 0;
   auto const all = distributions();
   for_each_exec([&]<class Exec>(Exec const& exec) {
@@ -78,8 +79,8 @@ TEMPLATE_LIST_TEST_CASE("equal rows are selected from as by one process", "[mpi]
   });
 }
 
-TEMPLATE_LIST_TEST_CASE("ragged rows with a k each are selected from as by one process", "[mpi]",
-                        Types) {
+TEMPLATE_LIST_TEST_CASE("ragged rows with a k each are selected from as by one process",
+                        "[mpi][selection]", Types) {
   std::uint64_t seed = 0;
   auto const all = distributions();
   std::vector<std::int64_t> const lengths{700, 0, 3, 90, 2000};
@@ -104,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("ragged rows with a k each are selected from as by one p
   });
 }
 
-TEST_CASE("a row is found whoever has its best, and whatever ties", "[mpi]") {
+TEST_CASE("a row is found whoever has its best, and whatever ties", "[mpi][selection]") {
   // Ties on all ranks; and ranks whose keys all beat those of the others.
   for_each_exec([&]<class Exec>(Exec const& exec) {
     for (mpi::Distribution const& where : distributions())
@@ -125,8 +126,19 @@ TEST_CASE("a row is found whoever has its best, and whatever ties", "[mpi]") {
   });
 }
 
+/// Those that this MPI takes messages from: of a GPU, only if the environment says so.
 template <class Exec>
-void expect_instance_lists(Exec const& exec, mpi::Distribution const& where, Cut cut) {
+std::vector<ktopk::detail::mpi::MessageMemory> message_memories() {
+  namespace lists = ktopk::detail::mpi;
+  auto const known = lists::device_pointers<Exec>("test", MPI_COMM_WORLD);
+  if (!lists::host_reads<Exec> && lists::memory_for(known) == lists::MessageMemory::host)
+    return {lists::MessageMemory::host};
+  return {lists::MessageMemory::host, lists::MessageMemory::instance};
+}
+
+template <class Exec>
+void expect_instance_lists(Exec const& exec, mpi::Distribution const& where, Cut cut,
+                           ktopk::detail::mpi::MessageMemory messages) {
   namespace lists = ktopk::detail::mpi;
   std::int64_t const n = 900, k = 60;
   auto const question = uniform_question(filled<float>(Input::few_values, 2, n), 2, n, k);
@@ -135,6 +147,7 @@ void expect_instance_lists(Exec const& exec, mpi::Distribution const& where, Cut
   auto const keys =
       copied_to<MemoryOf<Exec>, Kokkos::LayoutRight>(keys_of(question, part).first, 2, length);
   lists::PlanMemory<Exec> memory;
+  memory.messages = messages;
   using Keys = std::remove_const_t<decltype(keys)>;
   lists::RankKeys<Exec, Keys> const mine{
       exec, keys, lists::local_options({}), memory, {length, length}, part.begins, {n, n}, n};
@@ -162,15 +175,18 @@ void expect_instance_lists(Exec const& exec, mpi::Distribution const& where, Cut
   }
 }
 
-TEST_CASE("kernels merge lists as the host does", "[mpi][few]") {
-  for_each_exec([](auto const& exec) {
+TEST_CASE("kernels merge lists as the host does", "[mpi][few][selection]") {
+  for_each_exec([]<class Exec>(Exec const& exec) {
     for (mpi::Distribution const& where : distributions())
       if (where.way == mpi::Way::candidates && where.result != mpi::Result::owner)
-        for (Cut const cut : cuts) expect_instance_lists(exec, where, cut);
+        for (Cut const cut : cuts)
+          for (auto const messages : message_memories<Exec>())
+            expect_instance_lists(exec, where, cut, messages);
   });
 }
 
-TEST_CASE("one row may be a View of rank 1, and outputs what top_k takes", "[mpi][few]") {
+TEST_CASE("one row may be a View of rank 1, and outputs what top_k takes",
+          "[mpi][few][selection]") {
   std::int64_t const n = 2000, k = 33;
   auto const question = uniform_question(filled<double>(Input::normal, 1, n), 1, n, k);
   Part const part = part_of(question, Cut::random, 5, true);
@@ -233,11 +249,11 @@ void expect_computed_keys(Exec const& exec) {
   expect_same(out.answer(), expected(question, truth, part, Options{}, mpi::Result::all));
 }
 
-TEST_CASE("computed and masked keys are selected from on all ranks", "[mpi][few]") {
+TEST_CASE("computed and masked keys are selected from on all ranks", "[mpi][few][selection]") {
   for_each_exec([](auto const& exec) { expect_computed_keys(exec); });
 }
 
-TEST_CASE("a Distribution says where keys are", "[mpi][few]") {
+TEST_CASE("a Distribution says where keys are", "[mpi][few][selection]") {
   Kokkos::DefaultHostExecutionSpace const exec;
   // The ranks in reverse order, far behind the first 2^33 positions.
   std::int64_t const each = 100, far = std::int64_t{1} << 33;
@@ -264,7 +280,7 @@ TEST_CASE("a Distribution says where keys are", "[mpi][few]") {
     }
 }
 
-TEST_CASE("a Plan selects again, from other numbers of keys", "[mpi][few]") {
+TEST_CASE("a Plan selects again, from other numbers of keys", "[mpi][few][selection]") {
   Kokkos::DefaultHostExecutionSpace const exec;
   mpi::Plan<Kokkos::DefaultHostExecutionSpace> plan(MPI_COMM_WORLD, exec,
                                                     {.short_rows = ShortRows::fill});

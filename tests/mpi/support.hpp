@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +35,23 @@ inline int ranks() {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size;
 }
+
+/// While it lives, KTOPK_GPU_AWARE_MPI has this value on this rank, or none.
+class GpuAwareMpi {
+ public:
+  explicit GpuAwareMpi(char const* value) {
+    if (char const* const before = std::getenv(name)) m_before = before;
+    set(value);
+  }
+  ~GpuAwareMpi() { set(m_before ? m_before->c_str() : nullptr); }
+  GpuAwareMpi(GpuAwareMpi const&) = delete;
+  GpuAwareMpi& operator=(GpuAwareMpi const&) = delete;
+
+ private:
+  static constexpr char const* name = "KTOPK_GPU_AWARE_MPI";
+  static void set(char const* value) { value != nullptr ? setenv(name, value, 1) : unsetenv(name); }
+  std::optional<std::string> m_before;
+};
 
 /// How n keys are cut into the parts of ranks: ends of parts.
 enum class Cut { even, random, all_on_last, every_second_empty };

@@ -12,10 +12,14 @@
 
 namespace ktopk::detail::mpi {
 
-/// What all ranks must pass alike.
+/// What counts of a number that each rank has: all must have the same, or the least is taken.
+enum class Among { same, least };
+
+/// What ranks agree on.
 struct Term {
   char const* name;
   std::int64_t value;
+  Among among = Among::same;
 };
 
 /// What this rank threw while it began a call, if anything: a wrong argument, or anything else, such as std::bad_alloc.
@@ -40,8 +44,9 @@ Failure failure_of(Body const& body) {
 /// Begins a call on all ranks, before any selects. If one rank fails, all throw, with what the first such rank says.
 /// \param count  how many terms body() returns
 /// \param body   checks this rank's arguments, and begins what it can without the others; returns the terms
-/// \throws std::invalid_argument on all ranks for a wrong argument or terms that differ. Else each failing rank throws its own,
-///         and the others std::runtime_error
+/// \return the terms, the same on all ranks
+/// \throws std::invalid_argument on all ranks for a wrong argument or terms of Among::same that differ. Else each failing rank
+///         throws its own, and the others std::runtime_error
 template <class Body>
 std::vector<Term> agree(Communicator const& comm, char const* function, std::size_t count,
                         Body const& body) {
@@ -66,7 +71,9 @@ std::vector<Term> agree(Communicator const& comm, char const* function, std::siz
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
     std::int64_t const most = all[1 + 2 * i], least = -all[2 + 2 * i];
-    if (most != least)
+    if (terms[i].among == Among::least)
+      terms[i].value = least;
+    else if (most != least)
       reject(function, std::string("the ranks differ in ") + terms[i].name + ", from " +
                            std::to_string(least) + " to " + std::to_string(most));
   }

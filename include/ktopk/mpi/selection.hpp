@@ -53,7 +53,7 @@ struct RankKeys {
   ListedKeys<T> listed(std::int64_t most) const {
     std::int64_t const k = std::min(most, longest()), entries = rows() * k;
     auto const lists =
-        listed_in<T>(memory.lists.template get<std::byte>(listed_bytes<T>(entries)), rows(), k);
+        listed_in<T>(memory.lists.template get<std::uint64_t>(listed_words<T>(entries)), rows(), k);
     if (entries == 0) return lists;
     auto const extent = static_cast<std::size_t>(entries);
     if constexpr (Source<Keys>::output_rank == 1)
@@ -71,8 +71,8 @@ struct RankKeys {
     auto const best = listed(most);
     std::int64_t const k = best.columns, entries = rows() * k;
     if (entries == 0) return;
-    std::byte const* const host = brought(exec, reinterpret_cast<std::byte const*>(best.positions),
-                                          listed_bytes<T>(entries), memory.brought);
+    auto const* const host = brought(exec, reinterpret_cast<std::uint64_t const*>(best.positions),
+                                     listed_words<T>(entries), memory.brought);
     auto const* const positions = reinterpret_cast<std::int64_t const*>(host);
     auto const* const values = reinterpret_cast<T const*>(positions + entries);
     for (std::int64_t row = 0; row < rows(); ++row) {
@@ -101,9 +101,10 @@ class RankSelection {
   RankSelection(Ranks& ranks, RankKeys<Exec, Keys> const& mine, Distribution const& how)
       : m_ranks(ranks), m_mine(mine), m_how(how) {}
 
-  /// Whether the instance merges lists: where the host would have to copy them, it does not.
+  /// Whether the instance merges lists.
   bool merges_on_instance(std::vector<std::int64_t> const& limits) const {
-    return !host_reads<Exec> && m_how.result != Result::owner && way(limits) == Way::candidates;
+    return merges_by_kernels<Exec>() && m_how.result != Result::owner &&
+           way(limits) == Way::candidates;
   }
   /// Enqueues what a GPU can do while ranks agree: its own selection, in memory of the Plan.
   void begin(std::vector<std::int64_t> const& limits) {
@@ -114,7 +115,7 @@ class RankSelection {
     using Lists = InstanceLists<Exec, T>;
     std::int64_t const most = most_of(limits);
     bool const gathered = m_how.result == Result::all &&
-                          m_ranks.is_gathered(8 * Lists::words_in_message(m_mine.rows(), most));
+                          m_ranks.is_gathered(8 * listed_words<T>(m_mine.rows() * most));
     auto const listed = m_has_begun ? m_begun : m_mine.listed(most);
     Lists lists(m_mine.exec, m_mine.memory, KeyOrder<T>(m_mine.options), limits, m_mine.firsts,
                 listed, gathered);
@@ -137,7 +138,8 @@ class RankSelection {
   Way way(std::vector<std::int64_t> const& limits) const {
     if (m_how.way != Way::automatic) return m_how.way;
     return ktopk::mpi::choose_way({m_ranks.all().size(), m_mine.rows(), most_of(limits),
-                                   static_cast<int>(sizeof(T)), m_how.result, !host_reads<Exec>});
+                                   static_cast<int>(sizeof(T)), m_how.result,
+                                   merges_by_kernels<Exec>()});
   }
 
   void by_candidates(Lists<T>& lists, std::vector<std::int64_t> const& limits) const {

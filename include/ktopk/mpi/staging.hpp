@@ -10,8 +10,10 @@
 
 #include <ktopk/detail/collapse.hpp>
 #include <ktopk/impl/portable/run/launch.hpp>
+#include <ktopk/mpi/pattern.hpp>
+#include <ktopk/mpi/testing.hpp>
 
-// Between an instance's memory and messages, which come from the memory of the host and go there.
+// Between an instance's memory and messages, most of which come from the memory of the host and go there.
 
 namespace ktopk::detail::mpi {
 
@@ -49,11 +51,16 @@ class Buffer {
   Bytes m_bytes;
 };
 
+/// Where messages lie whose lists kernels merge: in pinned memory of the host, or in the instance's, of which MPI must take
+/// pointers.
+enum class MessageMemory { host, instance };
+
 /// What a Plan for all ranks keeps.
 template <class Exec>
 struct PlanMemory {
   using Memory = typename Exec::memory_space;
 
+  MessageMemory messages = MessageMemory::host;
   Buffer<Memory> lists{"ktopk::mpi::lists"}, merged{"ktopk::mpi::merged"};
   Buffer<Memory> received{"ktopk::mpi::received"}, kept{"ktopk::mpi::kept"};
   Buffer<Memory> counts{"ktopk::mpi::counts"}, numbers{"ktopk::mpi::numbers"};
@@ -86,6 +93,12 @@ template <class Exec>
 inline constexpr bool host_reads =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
 
+/// Whether kernels merge lists that travel: where the host would have to copy them.
+template <class Exec>
+bool merges_by_kernels() {
+  return !host_reads<Exec> || forced_merge_kernels;
+}
+
 /// What the instance's work makes of an array in its memory, where the host can read it. Fences the instance.
 template <class Exec, class X>
 X const* brought(Exec const& exec, X const* from, std::int64_t count,
@@ -98,6 +111,52 @@ X const* brought(Exec const& exec, X const* from, std::int64_t count,
   exec.fence("ktopk::mpi: before messages");
   return from;
 }
+
+/// Between lists in the instance's memory and their messages, which stay there or are copied to the host and back.
+template <class Exec>
+class Staging {
+ public:
+  Staging(Exec const& exec, PlanMemory<Exec>& memory) : m_exec(exec), m_memory(memory) {}
+
+  /// Where kernels write a message for written().
+  std::uint64_t* to_write(std::int64_t words) const {
+    return is_copied() ? m_memory.brought.template get<std::uint64_t>(words)
+                       : m_memory.merged.template get<std::uint64_t>(words);
+  }
+  /// What kernels wrote there. Fences the instance: MPI knows nothing of its work.
+  Words written(std::int64_t words) const { return fenced(to_write(words), words); }
+  /// Words of the instance's memory, as they are or copied. Fences the instance.
+  Words sent(std::uint64_t const* from, std::int64_t words) const {
+    if (!is_copied()) return fenced(from, words);
+    auto* const to = m_memory.brought.template get<std::uint64_t>(words);
+    copy_out(m_exec, from, to, words);
+    return fenced(to, words);
+  }
+
+  /// Where a message is received. What was received before has been read then.
+  std::uint64_t* receive_buffer(std::int64_t words) const {
+    m_exec.fence("ktopk::mpi: before the next message");
+    return is_copied() ? m_memory.arrived.template get<std::uint64_t>(words)
+                       : m_memory.received.template get<std::uint64_t>(words);
+  }
+  /// Enqueues what brings a message from there to memory.received, if it is elsewhere.
+  std::uint64_t* received(Words const& message) const {
+    auto const words = static_cast<std::int64_t>(message.size());
+    auto* const to = m_memory.received.template get<std::uint64_t>(words);
+    if (is_copied()) copy_in(m_exec, message.data(), to, words);
+    return to;
+  }
+
+ private:
+  bool is_copied() const { return m_memory.messages == MessageMemory::host; }
+  Words fenced(std::uint64_t const* message, std::int64_t words) const {
+    m_exec.fence("ktopk::mpi: before a message");
+    return {message, static_cast<std::size_t>(words)};
+  }
+
+  Exec const& m_exec;
+  PlanMemory<Exec>& m_memory;
+};
 
 template <class View, class X>
 KOKKOS_FUNCTION void put(View const& view, std::int64_t row, std::int64_t slot, X x) {
