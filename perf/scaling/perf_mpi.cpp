@@ -10,8 +10,8 @@
 
 #include <Kokkos_Core.hpp>
 
-// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows [rows [equal bits [k...]]]]. The name of
-// an algorithm may stand before the numbers; all calls take it. Beside each call, top_k of as many keys as a rank has, in the same
+// What ktopk::mpi takes: mpirun -n 2 perf_mpi [keys of all ranks together, in all rows [rows [equal bits [k...]]]]. Before the
+// numbers may stand the name of an algorithm, which all calls take, and "candidates": then no other way is timed. Beside each call, top_k of as many keys as a rank has, in the same
 // process: their difference is what the other ranks add; and top_k of all keys, by the first rank alone, whose answer is compared
 // bit for bit. Each time is the least of some series, of the slowest rank. Keys are uniform, or have so many equal leading bits.
 // The first line says which way messages go, which KTOPK_GPU_AWARE_MPI changes; then come the constants of docs/scaling.md.
@@ -142,7 +142,7 @@ double microseconds_of_first(int calls, Call const& call) {
 }
 
 void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k,
-             ktopk::Algorithm algorithm) {
+             ktopk::Algorithm algorithm, bool every_way) {
   using ktopk::mpi::Result;
   using ktopk::mpi::Way;
   auto const rows = static_cast<std::int64_t>(keys.extent(0));
@@ -159,6 +159,7 @@ void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k
   bool is_right = true;
   for (auto const result : {Result::all, Result::owner})
     for (auto const way : {Way::candidates, Way::counts}) {
+      if (!every_way && (result != Result::all || way != Way::candidates)) continue;
       ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec, {.algorithm = algorithm},
                                   {.result = result, .way = way});
       print(" %10.1f",
@@ -166,6 +167,17 @@ void measure(Exec const& exec, Keys const& keys, Keys const& all, std::int64_t k
       if (result == Result::all && rank_of() == 0) is_right = is_right && found.same_as(truth);
     }
   print("  %s\n", is_right ? "same" : "WRONG");
+}
+
+void measure_kth(Exec const& exec, Keys const& keys, std::int64_t n) {
+  ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec);
+  Kokkos::View<float*, Memory> const value("value", keys.extent(0));
+  double const kth = microseconds(3, [&] { plan.kth(keys, n / 2, value); });
+  double const alone = microseconds(3, [&] {
+    ktopk::kth(exec, keys, static_cast<std::int64_t>(keys.extent(1)) / 2, value);
+    exec.fence();
+  });
+  print("kth n/2: %.1f, ktopk::kth of one rank's keys %.1f\n", kth, alone);
 }
 
 /// Whether a number of equal leading bits is one that FillKeys takes.
@@ -177,6 +189,11 @@ int main(int argc, char** argv) {
   auto const given = ktopk::algorithm_from_name(argc > 1 ? argv[1] : "");
   auto const named = given.value_or(ktopk::Algorithm::automatic);
   if (given) {
+    --argc;
+    ++argv;
+  }
+  bool const every_way = argc < 2 || std::string(argv[1]) != "candidates";
+  if (!every_way) {
     --argc;
     ++argv;
   }
@@ -209,15 +226,8 @@ int main(int argc, char** argv) {
     print("%9s %10s %10s %10s %10s %10s %10s\n", "k", "by one", "own keys", "candidates", "counts",
           "candidates", "counts");
     for (std::int64_t const k : wanted)
-      if (k <= n / 10 && k * rows <= 4'000'000) measure(exec, keys, all, k, named);
-    ktopk::mpi::Plan<Exec> plan(MPI_COMM_WORLD, exec);
-    Kokkos::View<float*, Memory> const value("value", rows);
-    double const kth = microseconds(3, [&] { plan.kth(keys, n / 2, value); });
-    double const alone = microseconds(3, [&] {
-      ktopk::kth(exec, keys, static_cast<std::int64_t>(keys.extent(1)) / 2, value);
-      exec.fence();
-    });
-    print("kth n/2: %.1f, ktopk::kth of one rank's keys %.1f\n", kth, alone);
+      if (k <= n / 10 && k * rows <= 4'000'000) measure(exec, keys, all, k, named, every_way);
+    if (every_way) measure_kth(exec, keys, n);
   }
   MPI_Finalize();
 }
