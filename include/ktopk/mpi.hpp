@@ -32,13 +32,14 @@
 /// of the first rank come first, unless a Distribution says otherwise. Ties are decided by them. The result is that of one
 /// process that has all keys, bit for bit, for every number of ranks and every split; some ranks may have no keys.
 ///
-/// Every call is made by all ranks of the communicator, in the same order. It returns when the result is there, and fences
-/// the instance. Messages go through the memory of the host, pinned where the instance is of a GPU. Lists that a GPU merges are
-/// sent from its own memory and received there if MPI takes such pointers on all ranks: if the environment variable
-/// KTOPK_GPU_AWARE_MPI is `yes`, or it is not set and MPI 4.1's memory kinds say so. A Plan reads it once, a free function in
-/// each call. Before anything is selected the ranks agree that all of their arguments are right: what is wrong on one rank is a std::invalid_argument on
-/// all, and the message says which rank. Anything else that a rank throws before they have agreed, as for want of
-/// memory, is a std::runtime_error on the others. What is thrown later leaves them waiting.
+/// Every call is made by all ranks of the communicator, in the same order. It returns when the result is there, and
+/// fences the instance. Messages go through the memory of the host, pinned where the instance is of a GPU. Lists that a
+/// GPU merges are sent from its own memory and received there if MPI takes such pointers on all ranks: if the
+/// environment variable KTOPK_GPU_AWARE_MPI is `yes`, or it is not set and MPI 4.1's memory kinds say so. A Plan reads
+/// it once, a free function in each call. Before anything is selected the ranks agree that all of their arguments are
+/// right: what is wrong on one rank is a std::invalid_argument on all, and the message says which rank. Anything else
+/// that a rank throws before they have agreed, as for want of memory, is a std::runtime_error on the others. What is
+/// thrown later leaves them waiting.
 ///
 /// The output is sorted whatever Options::sorted, best first, and Ties::any is lowest_index. MPI is initialized by the
 /// caller; one thread at a time calls.
