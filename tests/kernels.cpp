@@ -101,6 +101,7 @@ bool validate_kernel(Exec const& exec, ktopk::detail::Kernel<Exec> const& kernel
 /// Rows side by side, of sizes of which the host's kernel of a name copies tiles, on every hostile input.
 template <class T>
 void validate_tiles(char const* label, std::initializer_list<Size> sizes) {
+  if (!ktopk::detail::is_host_space<Kokkos::DefaultExecutionSpace>) SKIP("this is of hosts");
   Validation validation;
   for_each_space([&]<class Exec>(Exec const& exec) {
     if (!ktopk::detail::is_host_space<Exec> || !serves_tuned(exec)) return;

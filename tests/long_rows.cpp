@@ -53,6 +53,8 @@ std::vector<std::int64_t> better_places(std::int64_t n) {
   for (std::int64_t const at : {std::int64_t{0}, n / 3, two_to_the_32 / 2, two_to_the_32, n - 4})
     for (std::int64_t i = -2; i < 3; ++i)
       if (at + i >= 0 && at + i < n) places.push_back(at + i);
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
   return places;
 }
 

@@ -156,7 +156,7 @@ class ThreeFloats {
 
  private:
   Column<std::int32_t> list(char const* name) const {
-    return Column<std::int32_t>(name, static_cast<std::size_t>(m_k));
+    return Column<std::int32_t>(std::string(name), static_cast<std::size_t>(m_k));
   }
 
   template <class Keys, class Values, class Indices>

@@ -64,6 +64,22 @@ struct CopyMarked {
   }
 };
 
+/// A team has a part of a row.
+template <class Body>
+struct EachKey {
+  Body body;
+  std::int64_t n, part;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    std::int64_t const parts = (n + part - 1) / part, row = team.league_rank() / parts;
+    std::int64_t const begin = team.league_rank() % parts * part;
+    std::int64_t const end = begin + part < n ? begin + part : n;
+    Body const own = body;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
+                         [&](std::int64_t i) { own(row, i); });
+  }
+};
+
 class Comparison {
  public:
   static constexpr int calls = 9;
@@ -114,22 +130,6 @@ class Comparison {
                                  Kokkos::AUTO),
         EachKey<Body>{body, n, part});
   }
-  /// A team has a part of a row.
-  template <class Body>
-  struct EachKey {
-    Body body;
-    std::int64_t n, part;
-    template <class Member>
-    KOKKOS_FUNCTION void operator()(Member const& team) const {
-      std::int64_t const parts = (n + part - 1) / part, row = team.league_rank() / parts;
-      std::int64_t const begin = team.league_rank() % parts * part;
-      std::int64_t const end = begin + part < n ? begin + part : n;
-      Body const own = body;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
-                           [&](std::int64_t i) { own(row, i); });
-    }
-  };
-
   Exec m_exec;
   Keys m_copy;
   Keys m_values;

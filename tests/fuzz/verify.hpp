@@ -137,7 +137,8 @@ struct CountNumbers {
   KOKKOS_FUNCTION void operator()(std::int64_t at) const {
     MarkedKey const key = key_with_mark(s.c, at);
     if (!key.is_in_row() || is_nan(s.c.type, s.key(key.r, key.row, key.position))) return;
-    Kokkos::atomic_add(s.numbers + key.r, 1LL);
+    // Unsigned: a GPU adds signed ones in a loop, for minutes where all threads have one row.
+    Kokkos::atomic_add(s.numbers + key.r, 1ULL);
   }
 };
 

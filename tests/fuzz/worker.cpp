@@ -71,8 +71,8 @@ Scene Worker<Exec>::scene_of(Case const& c, Answer& answer) {
   s.marks = reinterpret_cast<std::uint32_t*>(reserve(answer.marks, mark_bytes(c)));
   s.worst = reinterpret_cast<long long*>(
       reserve(answer.worst, static_cast<std::size_t>(c.rows) * sizeof(long long)));
-  s.numbers = reinterpret_cast<long long*>(
-      reserve(answer.numbers, static_cast<std::size_t>(c.rows) * sizeof(long long)));
+  s.numbers = reinterpret_cast<unsigned long long*>(
+      reserve(answer.numbers, static_cast<std::size_t>(c.rows) * sizeof(unsigned long long)));
   s.report = reinterpret_cast<Report*>(reserve(m_report, sizeof(Report)));
   return s;
 }
