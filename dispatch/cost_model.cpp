@@ -184,17 +184,17 @@ inline double ranks_keys_read(Shape const& shape, double n) {
   return std::ceil(ranks / most_ranks) * (bracket_of_ranks(shape, n, n / 2).samples + 2 * n);
 }
 
-KTOPK_INLINE double keys_read(Question question, Algorithm algorithm, Shape const& shape,
+KTOPK_INLINE double keys_read(QuestionKind question, Algorithm algorithm, Shape const& shape,
                               double found) {
   double const n = keys_in_row(shape), k = static_cast<double>(shape.k);
   auto const rows = static_cast<double>(shape.rows);
   switch (question) {
-    case Question::top_k:
+    case QuestionKind::top_k:
       if (algorithm == Algorithm::radix) return rows * bracket_of_radix(shape, n, k).keys_read(n);
       return rows * one_pass_keys_read(n, k);
-    case Question::kth: return rows * bracket_of_ranks(shape, n, k).keys_read(n);
-    case Question::ranks: return rows * ranks_keys_read(shape, n);
-    case Question::count: return rows * n;
+    case QuestionKind::kth: return rows * bracket_of_ranks(shape, n, k).keys_read(n);
+    case QuestionKind::ranks: return rows * ranks_keys_read(shape, n);
+    case QuestionKind::count: return rows * n;
     default: return rows * (found <= n / 16 ? n + found : 2 * n + found);
   }
 }

@@ -80,13 +80,13 @@ double predicted_us(Algorithm algorithm, Device const& device, Shape const& shap
                     Figures const& figures);
 
 /// What is asked of each row.
-enum class Question { top_k, kth, ranks, count, reaching };
+enum class QuestionKind { top_k, kth, ranks, count, reaching };
 
 /// How many keys of all rows the portable kernels read, or make by a functor; of masked keys, whose mask they ask. What
 /// they read again from their workspace is not counted.
 /// \param algorithm  of top_k, one_pass or radix, for a row of 2048 keys or more
 /// \param shape      of ranks and quantiles its k is how many are asked for; of rows of 2^20 keys and more, far apart
 /// \param found      of reaching, how many keys of a row reach the threshold
-double keys_read(Question question, Algorithm algorithm, Shape const& shape, double found = 0);
+double keys_read(QuestionKind question, Algorithm algorithm, Shape const& shape, double found = 0);
 
 }  // namespace ktopk::detail

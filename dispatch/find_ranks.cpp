@@ -18,8 +18,8 @@ namespace ktopk::detail {
 #if KTOPK_ENABLE_HOST_TUNED
 /// A group of one thread.
 struct RankStorer {
-  int rank() const { return 0; }
-  int size() const { return 1; }
+  KOKKOS_FUNCTION int rank() const { return 0; }
+  KOKKOS_FUNCTION int size() const { return 1; }
 };
 
 /// Stores the keys of a row that the tuned implementation found, as the portable one does.

@@ -21,7 +21,7 @@ using Exec = Kokkos::DefaultHostExecutionSpace;
 template <class T>
 using Column = Kokkos::View<T*, Kokkos::HostSpace>;
 using detail::keys_read;
-using detail::Question;
+using detail::QuestionKind;
 
 /// Keys from 0 to 2^24 in random order, counted as they are made.
 struct Counted {
@@ -75,9 +75,10 @@ TEST_CASE("top_k makes the keys that the cost model says", "[cost]") {
       for (std::int64_t const k : {std::int64_t{10}, length / 100, length / 2}) {
         if (algorithm == Algorithm::one_pass && k == length / 2) continue;  // left to radix
         INFO(name(algorithm) << ", n = " << length << ", k = " << k);
-        CHECK_THAT(made_by_top_k(algorithm, length, k),
-                   WithinRel(keys_read(Question::top_k, algorithm, make_shape<float>(1, length, k)),
-                             0.05));
+        CHECK_THAT(
+            made_by_top_k(algorithm, length, k),
+            WithinRel(keys_read(QuestionKind::top_k, algorithm, make_shape<float>(1, length, k)),
+                      0.05));
       }
 }
 
@@ -86,9 +87,10 @@ TEST_CASE("kth makes the keys that the cost model says", "[cost]") {
        {std::int64_t{1000}, std::int64_t{8191}, std::int64_t{8192}, std::int64_t{1} << 17, n})
     for (std::int64_t const k : {length / 100, length / 2}) {
       INFO("n = " << length << ", k = " << k);
-      CHECK_THAT(made_by_kth(length, k), WithinRel(keys_read(Question::kth, Algorithm::automatic,
-                                                             make_shape<float>(1, length, k)),
-                                                   0.05));
+      CHECK_THAT(made_by_kth(length, k),
+                 WithinRel(keys_read(QuestionKind::kth, Algorithm::automatic,
+                                     make_shape<float>(1, length, k)),
+                           0.05));
     }
 }
 
@@ -100,7 +102,7 @@ TEST_CASE("ranks make the keys that the cost model says", "[cost]") {
       for (std::int64_t i = 1; i <= count; ++i) wanted.push_back(length * i / (count + 1));
       Column<float> const values("values", count);
       CHECK_THAT(made(length, [&](auto const& keys) { ranks(Exec(), keys, wanted, values); }),
-                 WithinRel(keys_read(Question::ranks, Algorithm::automatic,
+                 WithinRel(keys_read(QuestionKind::ranks, Algorithm::automatic,
                                      make_shape<float>(1, length, count)),
                            0.05));
     }
@@ -110,14 +112,14 @@ TEST_CASE("count makes each key once", "[cost]") {
   Column<float> const bounds("bounds", 3);
   Column<std::int64_t> const better("better", 3), equal("equal", 3);
   CHECK(made(n, [&](auto const& keys) { count(Exec(), keys, bounds, better, equal); }) ==
-        keys_read(Question::count, Algorithm::automatic, make_shape<float>(1, n, 3)));
+        keys_read(QuestionKind::count, Algorithm::automatic, make_shape<float>(1, n, 3)));
 }
 
 TEST_CASE("reaching makes the keys that the cost model says", "[cost]") {
   for (double const share : {0.001, 0.01, 0.5}) {
     INFO("share = " << share);
     CHECK_THAT(made_by_reaching(n, share),
-               WithinRel(keys_read(Question::reaching, Algorithm::automatic,
+               WithinRel(keys_read(QuestionKind::reaching, Algorithm::automatic,
                                    make_shape<float>(1, n, n), share * n),
                          0.05));
   }

@@ -76,8 +76,8 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
     std::printf("%-6s %6lld x %-10lld %-28s %10.1f us  %5.2f of a read\n", type,
                 static_cast<long long>(rows), static_cast<long long>(n), what, time, time / read);
   };
-  using ktopk::detail::Question;
-  auto const report_reads = [&](char const* question, Question asked, double found = 0) {
+  using ktopk::detail::QuestionKind;
+  auto const report_reads = [&](char const* question, QuestionKind asked, double found = 0) {
     double const keys = ktopk::detail::keys_read(asked, ktopk::Algorithm::automatic,
                                                  ktopk::make_shape<T>(rows, n, n / 2), found);
     std::printf("%-6s %6lld x %-10lld %-28s reads by the model  %5.2f\n", type,
@@ -93,7 +93,7 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
   Kokkos::View<T**> const seven("seven", rows, 7), sixteen("sixteen", rows, 16);
   report("kth, k = n / 2", [&] { ranks.kth(keys, n / 2, value); });
   report("kth, k = n / 1000", [&] { ranks.kth(keys, std::max<std::int64_t>(1, n / 1000), value); });
-  report_reads("kth, k = n / 2", Question::kth);
+  report_reads("kth, k = n / 2", QuestionKind::kth);
   std::vector<double> const q{0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95};
   report("7 quantiles, lower",
          [&] { ranks.quantiles(keys, q, seven, ktopk::Interpolation::lower); });
@@ -106,7 +106,7 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
   Kokkos::View<std::int64_t**> const better("better", rows, 4), equal("equal", rows, 4);
   report("count of 4 bounds", [&] { ktopk::count(exec, keys, bounds, better, equal); });
 
-  report_reads("count", Question::count);
+  report_reads("count", QuestionKind::count);
 
   ktopk::ReachingPlan<Exec> reaching(exec, shape);
   Kokkos::View<T> const threshold("threshold");
@@ -116,7 +116,7 @@ void measure(char const* type, std::int64_t n, std::int64_t rows) {
   Kokkos::View<std::int64_t*> const counts("counts", rows);
   report("reaching, 0.1 %", [&] { reaching(keys, threshold, found, where, counts); });
 
-  report_reads("reaching, 0.1 %", Question::reaching, 1e-3 * static_cast<double>(n));
+  report_reads("reaching, 0.1 %", QuestionKind::reaching, 1e-3 * static_cast<double>(n));
 
   Kokkos::View<T**> const half("half", rows, n / 2);
   ktopk::Plan<Exec> top(exec, ktopk::make_shape<T>(rows, n, n / 2), {.sorted = ktopk::Sorted::no});
