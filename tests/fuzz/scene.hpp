@@ -80,7 +80,7 @@ struct Scene {
   Memory memory;
   std::uint32_t* marks = nullptr;  ///< a bit for each key: whether it is selected
   long long* worst = nullptr;      ///< of each row: the position of its worst selected key
-  unsigned long long* numbers =
+  std::int64_t* numbers =
       nullptr;  ///< of each row: how many of its keys are no NaN, where NaNs are skipped
   Report* report = nullptr;
 
@@ -96,8 +96,7 @@ struct Scene {
 
   KOKKOS_FUNCTION Row row(std::int64_t r) const {
     Row row = row_of(c, r);
-    if (c.skips_nan() && static_cast<std::int64_t>(numbers[r]) < row.selected)
-      row.selected = static_cast<std::int64_t>(numbers[r]);
+    if (c.skips_nan() && numbers[r] < row.selected) row.selected = numbers[r];
     return row;
   }
   /// Whether a key is one that may be selected.

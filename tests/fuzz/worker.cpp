@@ -71,8 +71,8 @@ Scene Worker<Exec>::scene_of(Case const& c, Answer& answer) {
   s.marks = reinterpret_cast<std::uint32_t*>(reserve(answer.marks, mark_bytes(c)));
   s.worst = reinterpret_cast<long long*>(
       reserve(answer.worst, static_cast<std::size_t>(c.rows) * sizeof(long long)));
-  s.numbers = reinterpret_cast<unsigned long long*>(
-      reserve(answer.numbers, static_cast<std::size_t>(c.rows) * sizeof(unsigned long long)));
+  s.numbers = reinterpret_cast<std::int64_t*>(
+      reserve(answer.numbers, static_cast<std::size_t>(c.rows) * sizeof(std::int64_t)));
   s.report = reinterpret_cast<Report*>(reserve(m_report, sizeof(Report)));
   return s;
 }
@@ -89,7 +89,10 @@ void Worker<Exec>::prepare(Scene const& s) {
   clear(s.marks, mark_bytes(c), 0);
   clear(s.worst, static_cast<std::size_t>(c.rows) * 8, ~std::uint64_t{0});
   clear(s.numbers, static_cast<std::size_t>(c.rows) * 8, 0);
-  if (c.skips_nan()) launch("fuzz::count_numbers", mark_count(c), CountNumbers{s});
+  if (c.skips_nan())
+    launch("fuzz::count_numbers",
+           (mark_count(c) + CountNumbers::keys_together - 1) / CountNumbers::keys_together,
+           CountNumbers{s});
 }
 
 template <class Exec>
