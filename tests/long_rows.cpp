@@ -87,10 +87,10 @@ Truth best_of(std::int64_t k, std::vector<std::int64_t> const& places) {
 
 /// Whether there is memory for a row and for what selects from it. (sort would need several times as much.)
 template <class T>
-bool has_room(std::int64_t n) {
+bool fits_device(std::int64_t n) {
   try {
-    Row<std::byte> const room(Kokkos::view_alloc(Kokkos::WithoutInitializing, "test::room"),
-                              n * (sizeof(T) + 8));
+    Row<std::byte> const memory(Kokkos::view_alloc(Kokkos::WithoutInitializing, "test::memory"),
+                                n * (sizeof(T) + 8));
     return true;
   } catch (std::exception const&) { return false; }
 }
@@ -131,14 +131,14 @@ using Types = std::tuple<std::uint8_t, float>;
 
 TEMPLATE_LIST_TEST_CASE("rows of 2^31 and 2^32 keys", "[long_rows]", Types) {
   for (std::int64_t const n : {two_to_the_32 / 2 + 7, two_to_the_32 + 7}) {
-    if (!has_room<TestType>(n)) SKIP("this takes much memory");
+    if (!fits_device<TestType>(n)) SKIP("this takes much memory");
     for (std::int64_t const k : {20, 3000}) select_from<TestType>(n, k);
   }
 }
 
 TEMPLATE_LIST_TEST_CASE("order statistics and counts of 2^32 keys", "[long_rows]", Types) {
   std::int64_t const n = two_to_the_32 + 7;
-  if (!has_room<TestType>(n)) SKIP("this takes much memory");
+  if (!fits_device<TestType>(n)) SKIP("this takes much memory");
   Exec const exec;
   auto const places = better_places(n);
   auto const keys = row_with<TestType>(n, places);
@@ -168,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("order statistics and counts of 2^32 keys", "[long_rows]
 
 TEST_CASE("2^32 computed keys", "[long_rows]") {
   std::int64_t const n = two_to_the_32 + 7, k = 20;
-  if (!has_room<float>(n)) SKIP("this takes much memory");
+  if (!fits_device<float>(n)) SKIP("this takes much memory");
   Exec const exec;
   auto const places = better_places(n);
   auto const keys = row_with<float>(n, places);

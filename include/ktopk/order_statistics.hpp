@@ -35,7 +35,7 @@
 /// Cost: up to 16 keys of each row are found together. One rank, or ranks that are close, mostly take a read of the row
 /// and a second one of a part of it; ranks that are far from each other take another read of the row. If a sample
 /// misled, it reads the row again, and at most ten times for 64 bits. Workspace: up to 5/16 of the bytes of all keys
-/// (none for keys of 8 and 16 bits), and 18 KB for each row that several groups share; on hosts, 64 KB and morea
+/// (none for keys of 8 and 16 bits), and 18 KB for each row that several groups share; on hosts, 64 KB and more a
 /// thread.
 
 namespace ktopk {

@@ -130,6 +130,7 @@ class Comparison {
                                  Kokkos::AUTO),
         EachKey<Body>{body, n, part});
   }
+
   Exec m_exec;
   Keys m_copy;
   Keys m_values;

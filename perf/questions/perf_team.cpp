@@ -12,8 +12,8 @@
 #include "least_time.hpp"
 
 // What selection inside a kernel takes beside a Plan's call on the same rows, in the same process: perf_team [rows].
-// Floats in LayoutRight for teams and reducers, in the layout of the space for threads. Each time is the least of some; "same" says
-// that values and positions are those of the Plan.
+// Floats in LayoutRight for teams and reducers, in the layout of the space for threads. Each time is the least of some;
+// "same" says that values and positions are those of the Plan.
 
 namespace {
 

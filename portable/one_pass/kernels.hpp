@@ -294,7 +294,7 @@ void attempt(Exec const& exec, FinishRows<OnePassRow<R, CompositeKey>> const& fi
 }
 
 /// Calls `body` with the map of the composite keys of a problem. Computed keys have narrow ones alone, since
-/// declines() leaves longer rows out: a caller's file has half as much to compile.
+/// declines() leaves longer rows out: a caller's file takes a quarter less to compile.
 template <Rows R, class Body>
 void with_one_pass_keys(Problem<R> const& problem, Ties ties, Body const& body) {
   using Bits = typename R::Bits;
