@@ -10,6 +10,7 @@
 #include <ktopk/team.hpp>
 
 #include "../ranks/sort.hpp"
+#include "best_of_maxima.hpp"
 #include "group.hpp"
 #include "key_batches.hpp"
 #include "kth_largest.hpp"
@@ -70,6 +71,10 @@ KOKKOS_FUNCTION void sort_best(Group const& group, Source const& source, KeyOrde
                                CompositeKeyMap<bits_of<T>, CompositeKey> const& map, std::int64_t k,
                                std::byte* shared, CompositeKey* list) {
   int const places = power_of_two_from(k);
+  using OfMaxima = BestOfMaxima<T, Group, Source, CompositeKey>;
+  if (k <= OfMaxima::most_k && source.size() <= OfMaxima::most_n &&
+      OfMaxima(group, source, order, map, shared)(static_cast<int>(k), list, places))
+    return;
   list_best(group, source, order, map, k, shared, list);
   each(group, k, places, [&](std::int64_t i) { list[i] = CompositeKey{0}; });
   sort_numbers(group, list, places);
@@ -110,8 +115,9 @@ KOKKOS_FUNCTION std::size_t team_scratch_bytes(std::int64_t k) {
              sizeof(detail::TeamCompositeKey<T>);
 }
 
-/// The k best keys, by all threads of a team together, of any size. It reads the keys five times or so; a team of one thread,
-/// as on hosts, reads them once if k is at most 128.
+/// The k best keys, by all threads of a team together, of any size. It reads the keys twice if k is at most 64, and five times
+/// or so for more, or if most of the best have the same place modulo a power of two; a team of one thread, as on hosts, reads
+/// them once if k is at most 128.
 /// \param scratch  member.team_scratch(level), of at least team_scratch_bytes<T>(k)
 /// \param keys     at most 2^32 - 1
 /// \return how many keys were selected, in every thread; further slots are filled as a short row's are. The outputs are
