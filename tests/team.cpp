@@ -168,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("a thread selects as top_k does", "[team]", Types) {
   for_each_exec([&]<class Exec>(Exec const& exec) {
     for (Input input : inputs_for<TestType>())
       for (Options const& options : sorted_options<TestType>())
-        for (Size const size : {Size{1, 1}, Size{5, 9}, Size{200, 10}})
+        for (Size const size : {Size{1, 1}, Size{5, 9}, Size{200, 10}, Size{300, 45}, Size{30, 40}})
           ask<TestType>(exec, input, 4, size.n, size.k, options, validation,
                         [&](auto const& keys, auto const& out) {
                           Kokkos::parallel_for("test::thread",

@@ -48,7 +48,10 @@ struct KernelKeys {
   using Key = typename Keys::non_const_value_type;
   Keys const& keys;
   KOKKOS_FUNCTION std::int64_t size() const { return static_cast<std::int64_t>(keys.extent(0)); }
-  KOKKOS_FUNCTION Key operator[](std::int64_t i) const { return keys(i); }
+  template <class I>
+  KOKKOS_FUNCTION Key operator[](I i) const {
+    return keys(i);
+  }
 };
 template <class F>
 struct KernelKeys<InKernelKeys<F>> {
@@ -151,7 +154,8 @@ KOKKOS_FUNCTION void for_each_reaching(Source const& source, KeyOrder<T> const& 
   }
 }
 
-/// The best keys so far of a thread, sorted in its outputs. They are offered in the order of positions.
+/// The best keys so far of a thread, in its outputs: sorted, or as a heap whose top is the worst, which moves fewer of many.
+/// They are offered in the order of positions.
 template <class Source, class Values, class Indices>
 class ThreadList {
  public:
@@ -169,21 +173,23 @@ class ThreadList {
 
   /// \param rank  `least` or more
   KOKKOS_FUNCTION void take(T key, Bits rank, std::int64_t i) {
-    if (m_count == m_k && !comes_before(rank, rank_at(m_k - 1))) return;
-    std::int64_t const end = m_count < m_k ? m_count++ : m_k - 1;
-    std::int64_t const slot =
-        partition_point(end, [&](std::int64_t s) { return !comes_before(rank, rank_at(s)); });
-    for (std::int64_t s = end; s > slot; --s) {
-      if constexpr (!IsNothing<Values>) m_values(s) = m_values(s - 1);
-      if constexpr (!IsNothing<Indices>) m_indices(s) = m_indices(s - 1);
-    }
-    store_value(m_values, slot, key);
-    store_index(m_indices, slot, i);
-    if (m_count == m_k) least = m_order.least_after(rank_at(m_k - 1));
+    std::int64_t const worst = is_heap() ? 0 : m_k - 1;
+    if (m_count == m_k && !comes_before(rank, rank_at(worst))) return;
+    if (is_heap())
+      push({key, rank, i});
+    else
+      insert({key, rank, i});
+    if (m_count == m_k) least = m_order.least_after(rank_at(worst));
   }
 
-  /// Fills the slots that are left, and returns how many keys there are.
+  /// Sorts them, fills the slots that are left, and returns how many keys there are.
   KOKKOS_FUNCTION std::int64_t finish() const {
+    if (is_heap())
+      for (std::int64_t end = m_count - 1; end > 0; --end) {
+        Entry const last = entry(end);
+        store(end, entry(0));
+        sink(end, last);
+      }
     for (std::int64_t slot = m_count; slot < m_k; ++slot) {
       store_value(m_values, slot, m_order.worst());
       store_index(m_indices, slot, -1);
@@ -194,14 +200,80 @@ class ThreadList {
   Bits least;  // the rank of a key that may be among the best
 
  private:
+  struct Entry {
+    T key;
+    Bits rank;
+    std::int64_t index;
+  };
+
+  /// Without indices nothing but the order of the outputs says which of equal keys came first.
+  KOKKOS_FUNCTION bool is_heap() const {
+    constexpr std::int64_t most_sorted = 16;
+    return !IsNothing<Indices> && m_k > most_sorted;
+  }
   KOKKOS_FUNCTION bool comes_before(Bits rank, Bits earlier) const {
     return rank > earlier || (rank == earlier && m_order.highest_wins());
   }
-  KOKKOS_FUNCTION Bits rank_at(std::int64_t slot) const {
+  KOKKOS_FUNCTION T key_at(std::int64_t slot) const {
     if constexpr (IsNothing<Values>)
-      return m_order.rank(m_source[static_cast<std::int64_t>(m_indices(slot))]);
+      return m_source[static_cast<std::int64_t>(m_indices(slot))];
     else
-      return m_order.rank(m_values(slot));
+      return m_values(slot);
+  }
+  KOKKOS_FUNCTION Bits rank_at(std::int64_t slot) const { return m_order.rank(key_at(slot)); }
+  KOKKOS_FUNCTION void store(std::int64_t slot, Entry const& entry) const {
+    store_value(m_values, slot, entry.key);
+    store_index(m_indices, slot, entry.index);
+  }
+
+  KOKKOS_FUNCTION void insert(Entry const& taken) {
+    std::int64_t const end = m_count < m_k ? m_count++ : m_k - 1;
+    std::int64_t const slot =
+        partition_point(end, [&](std::int64_t s) { return !comes_before(taken.rank, rank_at(s)); });
+    for (std::int64_t s = end; s > slot; --s) {
+      if constexpr (!IsNothing<Values>) m_values(s) = m_values(s - 1);
+      if constexpr (!IsNothing<Indices>) m_indices(s) = m_indices(s - 1);
+    }
+    store(slot, taken);
+  }
+
+  KOKKOS_FUNCTION Entry entry(std::int64_t slot) const {
+    T const key = key_at(slot);
+    std::int64_t index = 0;
+    if constexpr (!IsNothing<Indices>) index = static_cast<std::int64_t>(m_indices(slot));
+    return {key, m_order.rank(key), index};
+  }
+  KOKKOS_FUNCTION bool is_worse(Entry const& a, Entry const& b) const {
+    return m_order.is_before(b.rank, b.index, a.rank, a.index);
+  }
+  KOKKOS_FUNCTION void push(Entry const& taken) {
+    if (m_count == m_k) return sink(m_k, taken);
+    std::int64_t slot = m_count++;
+    for (std::int64_t parent = (slot - 1) / 2; slot > 0; parent = (slot - 1) / 2) {
+      Entry const above = entry(parent);
+      if (!is_worse(taken, above)) break;
+      store(slot, above);
+      slot = parent;
+    }
+    store(slot, taken);
+  }
+  /// Replaces the top of a heap of so many.
+  KOKKOS_FUNCTION void sink(std::int64_t size, Entry const& taken) const {
+    std::int64_t slot = 0;
+    for (std::int64_t child = 1; child < size; child = 2 * slot + 1) {
+      Entry below = entry(child);
+      if (child + 1 < size) {
+        Entry const other = entry(child + 1);
+        if (is_worse(other, below)) {
+          below = other;
+          ++child;
+        }
+      }
+      if (!is_worse(below, taken)) break;
+      store(slot, below);
+      slot = child;
+    }
+    store(slot, taken);
   }
 
   Source const& m_source;
@@ -213,8 +285,8 @@ class ThreadList {
 
 }  // namespace detail
 
-/// The k best keys, by one thread: it keeps them sorted in the outputs. For small k, because a key that is among the best so
-/// far takes up to k moves.
+/// The k best keys, by one thread, which keeps them in the outputs: sorted if k is at most 16, where a key that is among the best
+/// so far takes up to k moves; else as a heap, where it takes O(log k), and the end O(k log k). Without indices always sorted.
 /// \return how many keys were selected; further slots are filled as a short row's are
 template <class Keys, class Values, class Indices>
 KOKKOS_FUNCTION std::int64_t thread_top_k(Keys const& keys, std::int64_t k, Values const& values,

@@ -136,11 +136,16 @@ class Comparison {
       });
   }
   void reducer(Values const& keys) {
-    compare("reducer", keys, [&](Values const&, Out const& out) {
-      Kokkos::parallel_for("reducer",
-                           Kokkos::TeamPolicy<Exec>(m_exec, static_cast<int>(m_rows), Kokkos::AUTO),
-                           ByReducer{keys, out});
-    });
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    int const rows = static_cast<int>(m_rows);
+    auto const with = [&](std::string const& team, Policy const& policy) {
+      compare(("reducer, " + team).c_str(), keys, [&](Values const&, Out const& out) {
+        Kokkos::parallel_for("reducer", policy, ByReducer{keys, out});
+      });
+    };
+    with("AUTO", Policy(m_exec, rows, Kokkos::AUTO));
+    for (int const size : {32, 64})
+      if (size <= Exec().concurrency()) with(std::to_string(size), Policy(m_exec, rows, size));
   }
   template <class Layout>
   void threads(Floats<Layout> const& keys) {
