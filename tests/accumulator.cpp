@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -198,6 +199,86 @@ TEST_CASE("a copy of an Accumulator is another name for it", "[accumulator]") {
   validation.close();
 }
 
+TEMPLATE_LIST_TEST_CASE("a part of a stream is of some of the rows", "[accumulator]", Types) {
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    using Memory = MemoryOf<Exec>;
+    using State = Accumulator<TestType, std::int64_t, Exec>;
+    std::int64_t const rows = 9, k = 20, length = 50;
+    std::uint64_t seed = 0;
+    for (Input input : {Input::few_values, Input::random_bits})
+      for (Options const& options : sorted_options<TestType>()) {
+        State state(exec, rows, k, options);
+        std::vector<State> of_row;
+        for (std::int64_t row = 0; row < rows; ++row) of_row.emplace_back(exec, 1, k, options);
+        for (std::int64_t turn = 0; turn < 6; ++turn) {
+          // In any order, and two that the state does not have.
+          std::vector<int> numbers{-1, static_cast<int>(rows)};
+          for (int row = 0; row < rows - 2; ++row)
+            if (random_bits(7, ++seed) % 2 == 0)
+              numbers.insert(numbers.begin() + random_bits(8, seed) % numbers.size(), row);
+          auto const count = std::ssize(numbers);
+          auto const keys = copied_to<Memory, Kokkos::LayoutLeft>(
+              filled<TestType>(input, count, length), count, length);
+          state.add_rows(copied_to<Memory>(numbers), keys, turn * length);
+          for (std::int64_t i = 0; i < count; ++i)
+            if (0 <= numbers[i] && numbers[i] < rows)
+              of_row[numbers[i]].add(Kokkos::subview(keys, i, Kokkos::ALL), turn * length);
+        }
+        exec.fence();
+        auto const values = flat(packed<TestType, Memory>(state.values()));
+        auto const positions = flat(packed<std::int64_t, Memory>(state.positions()));
+        for (std::int64_t row = 0; row < rows; ++row) {
+          INFO(exec.name() << ", " << name(input) << ", row " << row);
+          auto const one = flat(packed<TestType, Memory>(of_row[row].values()));
+          auto const at = flat(packed<std::int64_t, Memory>(of_row[row].positions()));
+          REQUIRE(std::equal(at.begin(), at.end(), positions.begin() + row * k));
+          REQUIRE(std::equal(one.begin(), one.end(), values.begin() + row * k, [](auto a, auto b) {
+            using Bits = ktopk::detail::bits_of<TestType>;
+            return std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
+          }));
+        }
+      }
+  });
+}
+
+TEST_CASE("a result is copied to Views of any layout", "[accumulator]") {
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    using Memory = MemoryOf<Exec>;
+    std::int64_t const rows = 3, n = 40, k = 50;
+    auto const keys =
+        copied_to<Memory, Kokkos::LayoutRight>(filled<float>(Input::normal, rows, n), rows, n);
+    Accumulator<float, std::int32_t, Exec> state(exec, rows, k);
+    state.add(keys, 0);
+    Kokkos::View<float**, Kokkos::LayoutLeft, Memory> const values("values", rows, k);
+    Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const positions("positions", rows, k);
+    Kokkos::View<std::int32_t**, Kokkos::LayoutLeft, Memory> const alone("positions", rows, k);
+    Kokkos::View<std::int64_t*, Memory> const counts("counts", rows);
+    state.result(values, positions, counts);
+    state.result(nothing, alone);
+    exec.fence();
+    auto const expected = flat(packed<std::int32_t, Memory>(state.positions()));
+    CHECK(std::ranges::equal(flat(positions), expected));
+    CHECK(flat(alone) == expected);
+    CHECK(flat(values) == flat(packed<float, Memory>(state.values())));
+    auto const host_counts = on_host(counts);
+    for (std::int64_t row = 0; row < rows; ++row) CHECK(host_counts(row) == n);
+
+    Kokkos::View<float*, Memory> const row("row", k);
+    Kokkos::View<std::int32_t**, Memory> const narrow("narrow", rows, k - 1);
+    rejects([&] { state.result(row, nothing); },
+            {"ktopk::Accumulator", "rows of values is 1", "must be 3"});
+    rejects([&] { state.result(nothing, narrow); },
+            {"ktopk::Accumulator", "columns of indices is 49", "50"});
+    Accumulator<float, std::int32_t, Exec> one(exec, 1, k);
+    one.add(Kokkos::subview(keys, 1, Kokkos::ALL), 0);
+    one.result(row, nothing);
+    exec.fence();
+    auto const all = flat(values);
+    auto const host_row = on_host(row);
+    CHECK(std::equal(host_row.data(), host_row.data() + k, all.begin() + k));
+  });
+}
+
 TEST_CASE("what an Accumulator cannot take in is rejected", "[accumulator]") {
   using Exec = Kokkos::DefaultExecutionSpace;
   using Memory = Exec::memory_space;
@@ -218,6 +299,9 @@ TEST_CASE("what an Accumulator cannot take in is rejected", "[accumulator]") {
   CHECK_NOTHROW(state.add(ragged(keys, offsets), most - 8));
   rejects([&] { state.add(keys, nine); }, {name, "number of positions is 9", "10"});
   rejects([&] { state.counts(counts); }, {name, "length of counts is 2", "1"});
+  Kokkos::View<float**, Memory> const two("keys", 2, 10);
+  rejects([&] { state.add_rows(nine, two, 0); }, {name, "number of row numbers is 9", "2"});
+  rejects([&] { state.add_rows(counts, two, 0); }, {name, "2 rows", "has 1"});
   using State = Accumulator<float, std::int32_t, Exec>;
   auto const rejects_other = [&](std::int64_t k, Options const& options,
                                  std::vector<std::string> const& parts) {

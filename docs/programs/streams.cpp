@@ -16,6 +16,14 @@ int main() {
   show("values", best.values());
   show("positions", best.positions());
 
+  // Two streams: of the second a part is there before the first has any.
+  ktopk::Accumulator<float> both(exec, 2, 3);
+  both.add_rows(row<int>({1}), matrix<float>({{5, 6}}), 0);
+  both.add_rows(row<int>({1, 0}), matrix<float>({{8, 2}, {3, 1}}), 2);
+  Kokkos::View<float**> const of_both("of both", 2, 3);
+  both.result(of_both, ktopk::nothing);
+  show("values of two streams", of_both);
+
   // Two lists that were selected elsewhere, with the positions of their keys. -1: no entry.
   auto const lists = matrix<float>({{9, 7, 4}, {8, 7, 0}});
   auto const places = matrix<int>({{3, 1, 0}, {6, 5, -1}});

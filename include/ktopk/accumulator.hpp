@@ -52,6 +52,59 @@ struct ClearLists {
   }
 };
 
+/// Rows of a state by their numbers. Those that it does not have are replaced by one that it has, and never written.
+template <class Numbers>
+struct ListedRows {
+  Numbers numbers;
+  std::int64_t rows;
+  KOKKOS_FUNCTION bool has(std::int64_t i) const {
+    auto const row = static_cast<std::int64_t>(numbers(i));
+    return 0 <= row && row < rows;
+  }
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i) const {
+    return has(i) ? static_cast<std::int64_t>(numbers(i)) : 0;
+  }
+};
+
+/// Copies the first rows of lists to rows by number.
+template <class T, class I, class Numbers>
+struct ReplaceRows {
+  ListedKeys<T, I> from, to;
+  ListedRows<Numbers> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const row = i / from.columns, at = rows(row) * to.columns + i % from.columns;
+    if (!rows.has(row)) return;
+    to.values[at] = from.values[i];
+    to.positions[at] = from.positions[i];
+  }
+};
+
+/// Copies lists to a caller's Views, each of which may be Nothing.
+template <class T, class I, class Values, class Indices>
+struct CopyLists {
+  ListedKeys<T, I> from;
+  Values values;
+  Indices indices;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const row = i / from.columns, slot = i % from.columns;
+    store(values, row, slot, from.values[i]);
+    store(indices, row, slot, from.positions[i]);
+  }
+
+ private:
+  template <class To, class Number>
+  KOKKOS_FUNCTION static void store(To const& to, std::int64_t row, std::int64_t slot,
+                                    Number number) {
+    if constexpr (!IsNothing<To>) {
+      auto const stored = static_cast<typename To::non_const_value_type>(number);
+      if constexpr (To::rank == 1)
+        to(slot) = stored;
+      else
+        to(row, slot) = stored;
+    }
+  }
+};
+
 /// How many entries each row has.
 template <class Positions, class Counts>
 struct CountEntries {
@@ -153,9 +206,7 @@ class Accumulator {
   ///         first one alone, and for what top_k rejects
   template <detail::KeyRows Keys>
   void add(Keys const& keys, std::int64_t first_position) {
-    Shape const shape = detail::Source<Keys>::shape(name, keys);
-    std::int64_t const longest = detail::longest_row_of(keys, shape);
-    check_positions(first_position, shape.ragged ? std::min<std::int64_t>(longest, 1) : longest);
+    check_first_position(keys, first_position);
     add_at(keys, static_cast<I>(first_position));
   }
   /// The same for keys at other positions, the same for all rows: positions(i) is that of keys(i) or keys(row, i). They
@@ -169,6 +220,37 @@ class Accumulator {
                           static_cast<std::int64_t>(positions.extent(0)),
                           detail::Source<Keys>::shape(name, keys).n);
     add_at(keys, positions);
+  }
+
+  /// The same for some rows: row i of the chunk is one more part of row `rows(i)` of the state. It costs what a chunk of so
+  /// many rows costs, however many rows the state has, and one more kernel.
+  /// \param rows  rows(i), of any integer type: distinct, which nobody checks. What is not a row of the state is left out.
+  /// \throws std::invalid_argument also where there are not as many numbers as rows of the chunk
+  template <class RowNumbers, detail::KeyRows Keys>
+    requires(Kokkos::is_view_v<RowNumbers>)
+  void add_rows(RowNumbers const& rows, Keys const& keys, std::int64_t first_position) {
+    static_assert(RowNumbers::rank == 1 && detail::reachable<Exec, RowNumbers> &&
+                      std::is_integral_v<typename RowNumbers::non_const_value_type>,
+                  "ktopk::Accumulator: row numbers are a View of rank 1, of an integer type, that "
+                  "the instance can read");
+    detail::require_equal(name, "the number of row numbers",
+                          static_cast<std::int64_t>(rows.extent(0)),
+                          detail::Source<Keys>::shape(name, keys).rows);
+    check_first_position(keys, first_position);
+    std::int64_t const count = select_chunk(keys);
+    detail::ListedRows<RowNumbers> const some{rows, this->rows()};
+    auto const spare = listed(2 - m_own->state), state = listed(m_own->state);
+    merge_lists(count, detail::MergeListed<T, I, detail::PlaceChunk<I>, decltype(some)>{
+                           state,
+                           listed(chunk),
+                           spare,
+                           {k()},
+                           detail::KeyOrder<T>(m_options),
+                           {static_cast<I>(first_position)},
+                           count,
+                           some});
+    detail::launch_each("ktopk::Accumulator::add_rows", m_exec, count * k(),
+                        detail::ReplaceRows<T, I, RowNumbers>{spare, state, some});
   }
 
   /// Adds what another one has: of other keys, with the same options, rows and k.
@@ -194,6 +276,28 @@ class Accumulator {
   /// The worst key of each row that is kept, which a key has to reach; the worst of all where a row is not full.
   auto thresholds() const { return Kokkos::subview(values(), Kokkos::ALL, k() > 0 ? k() - 1 : 0); }
 
+  /// Copies the state to Views of the caller's: one kernel, enqueued, that allocates nothing.
+  /// \param values   values(row, slot) of T, or values(slot) of one row; or ktopk::nothing
+  /// \param indices  the same, of an integer type that is no narrower than I
+  /// \param counts   counts(row), of int32 or int64, as counts() writes it; or ktopk::nothing
+  /// \throws std::invalid_argument for other extents
+  template <class Values, class Indices, class Counts = Nothing>
+  void result(Values const& values, Indices const& indices, Counts const& counts = {}) const {
+    if constexpr (!detail::IsNothing<Values>)
+      static_assert(std::is_same_v<typename Values::value_type, T>,
+                    "ktopk::Accumulator: values have the type of the keys");
+    if constexpr (!detail::IsNothing<Indices>)
+      static_assert(std::is_integral_v<typename Indices::value_type> &&
+                        sizeof(typename Indices::value_type) >= sizeof(I),
+                    "ktopk::Accumulator: indices hold every position");
+    check_result(values, "values");
+    check_result(indices, "indices");
+    detail::launch_each(
+        "ktopk::Accumulator::result", m_exec, rows() * k(),
+        detail::CopyLists<T, I, Values, Indices>{listed(m_own->state), values, indices});
+    if constexpr (!detail::IsNothing<Counts>) this->counts(counts);
+  }
+
   /// How many keys each row has, at most k.
   /// \param counts  counts(row), of int32 or int64
   template <class Counts>
@@ -215,6 +319,26 @@ class Accumulator {
     Shape planned, last;  // of the Plan, and of the chunk before
   };
 
+  template <class Output>
+  void check_result(Output const& output, char const* what) const {
+    if constexpr (!detail::IsNothing<Output>) {
+      static_assert(Kokkos::is_view_v<Output> && detail::reachable<Exec, Output> &&
+                        (Output::rank == 1 || Output::rank == 2),
+                    "ktopk::Accumulator: a result goes to Views of rank 1 or 2 that the instance "
+                    "can reach");
+      auto const extent = [&](int r) { return static_cast<std::int64_t>(output.extent(r)); };
+      bool const is_row = Output::rank == 1;
+      detail::check_output_rows(name, what, is_row ? 1 : extent(0), extent(is_row ? 0 : 1), rows());
+      detail::require_equal(name, (std::string("the number of columns of ") + what).c_str(),
+                            extent(is_row ? 0 : 1), k());
+    }
+  }
+  template <class Keys>
+  static void check_first_position(Keys const& keys, std::int64_t first) {
+    Shape const shape = detail::Source<Keys>::shape(name, keys);
+    std::int64_t const longest = detail::longest_row_of(keys, shape);
+    check_positions(first, shape.ragged ? std::min<std::int64_t>(longest, 1) : longest);
+  }
   static void check_positions(std::int64_t first, std::int64_t count) {
     if (first < 0) detail::reject(name, "the first position is " + std::to_string(first));
     if (count > std::numeric_limits<std::int64_t>::max() - first)
@@ -237,6 +361,13 @@ class Accumulator {
 
   template <class Keys, class Given>
   void add_at(Keys const& keys, Given const& given) {
+    std::int64_t const count = select_chunk(keys);
+    take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
+  }
+
+  /// Lists the best of each row of a chunk; returns how many rows it has.
+  template <class Keys>
+  std::int64_t select_chunk(Keys const& keys) {
     std::int64_t const count = detail::Source<Keys>::shape(name, keys).rows;
     if (count > rows())
       detail::reject(name, "a chunk of " + std::to_string(count) + " rows, but the state has " +
@@ -248,7 +379,7 @@ class Accumulator {
              Kokkos::subview(positions, 0, Kokkos::ALL));
     else
       select(keys, values, positions);
-    take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
+    return count;
   }
 
   /// By a Plan, if the chunk before or the last ones with a Plan were of its shape: making one takes longer than a call.
@@ -274,15 +405,18 @@ class Accumulator {
   template <class Place>
   void take_in(detail::ListedKeys<T, I> const& lists, std::int64_t count, Place const& place) {
     int const next = 2 - m_own->state;
-    detail::merge_listed("ktopk::Accumulator::merge", m_exec, rows(),
-                         detail::MergeListed<T, I, Place>{listed(m_own->state),
-                                                          lists,
-                                                          listed(next),
-                                                          {k()},
-                                                          detail::KeyOrder<T>(m_options),
-                                                          place,
-                                                          count});
+    merge_lists(rows(), detail::MergeListed<T, I, Place>{listed(m_own->state),
+                                                         lists,
+                                                         listed(next),
+                                                         {k()},
+                                                         detail::KeyOrder<T>(m_options),
+                                                         place,
+                                                         count});
     m_own->state = next;
+  }
+  template <class Merge>
+  void merge_lists(std::int64_t rows, Merge const& merge) {
+    detail::merge_listed("ktopk::Accumulator::merge", m_exec, rows, merge);
   }
 
   Exec m_exec;

@@ -30,23 +30,25 @@ struct RowNumbers {
   }
 };
 
-/// The positions of the second of two lists as they are.
+/// Positions, or rows, as they are.
 struct SamePositions {
   template <class I>
   KOKKOS_FUNCTION I operator()(I position) const {
     return position;
   }
 };
+using SameRows = SamePositions;
 
 /// Merges two lists of each row, in which no position occurs twice, by a call for each of rows * (a.columns + b.columns)
 /// entries: an entry's place is its own plus what a binary search finds in the other list.
-template <class T, class I = std::int64_t, class PlaceB = SamePositions>
+template <class T, class I = std::int64_t, class PlaceB = SamePositions, class RowOfA = SameRows>
 struct MergeListed {
   ListedKeys<T, I> a, b, to;
   RowNumbers limits;  // how many keys of each row are wanted
   KeyOrder<T> order;
   PlaceB place_b = {};  // makes of a position of b one beside those of a, in the same order
   std::int64_t rows_of_b = std::numeric_limits<std::int64_t>::max();  // further ones have only a
+  RowOfA row_of_a = {};  // that is merged with a row of b, to the same row as that of b
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::int64_t const columns = a.columns + b.columns, row = i / columns, slot = i % columns;
@@ -86,28 +88,33 @@ struct MergeListed {
     ListedKeys<T, I> const& list = is_of_a ? a : b;
     I const position = slot < list.columns ? position_of(is_of_a, row, slot) : I{-1};
     if (position == -1) return {position, order.worst(), {}};
-    T const value = list.values[row * list.columns + slot];
+    T const value = list.values[begin_of(is_of_a, row) + slot];
     return {position, value, order.rank(value)};
   }
 
+  KOKKOS_FUNCTION std::int64_t begin_of(bool is_of_a, std::int64_t row) const {
+    return is_of_a ? static_cast<std::int64_t>(row_of_a(row)) * a.columns : row * b.columns;
+  }
   KOKKOS_FUNCTION I position_of(bool is_of_a, std::int64_t row, std::int64_t slot) const {
-    if (is_of_a) return a.positions[row * a.columns + slot];
+    std::int64_t const begin = begin_of(is_of_a, row);
+    if (is_of_a) return a.positions[begin + slot];
     if (row >= rows_of_b) return I{-1};
-    I const position = b.positions[row * b.columns + slot];
+    I const position = b.positions[begin + slot];
     return position == -1 ? position : static_cast<I>(place_b(position));
   }
 
   /// Unused slots come last, those of a first.
   KOKKOS_FUNCTION void place(std::int64_t row, std::int64_t slot, bool is_of_a) const {
     ListedKeys<T, I> const &own = is_of_a ? a : b, &other = is_of_a ? b : a;
-    T const value = own.values[row * own.columns + slot];
+    T const value = own.values[begin_of(is_of_a, row) + slot];
+    T const* const values_of_other = other.values + begin_of(!is_of_a, row);
     I const position = position_of(is_of_a, row, slot);
     bool const is_unused = position == -1;
     std::int64_t const before = partition_point(other.columns, [&](std::int64_t i) {
       I const others = position_of(!is_of_a, row, i);
       if (is_unused) return others != -1 || !is_of_a;
-      return others != -1 && order.is_before(order.rank(other.values[row * other.columns + i]),
-                                             others, order.rank(value), position);
+      return others != -1 &&
+             order.is_before(order.rank(values_of_other[i]), others, order.rank(value), position);
     });
     std::int64_t const out = slot + before;
     if (out >= to.columns) return;
