@@ -39,4 +39,22 @@ struct CubBatchedTopK {
   void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;
 };
 
+/// cub::DeviceTopK::MaxPairs on one row of floats that an iterator makes of stored ones, |x| or x / 2 + 1; or behind
+/// cub::DeviceSelect::Flagged, for which how many keys the mask leaves is found beforehand: a program would wait for it.
+struct CubQuestion {
+  float const* keys;
+  bool const* marks;  ///< null without a mask; with one, keys are as they are stored
+  bool is_affine;
+  std::int64_t n, k;
+  float* values;
+  std::int32_t* indices;
+
+  bool supported() const;
+  std::size_t workspace_bytes() const;
+  /// Counts what the mask leaves; waits.
+  void prepare(void* workspace, std::size_t bytes, cudaStream_t stream) const;
+  void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;
+  mutable std::int64_t left = 0;
+};
+
 }  // namespace ktopk::perf

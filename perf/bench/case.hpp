@@ -4,6 +4,8 @@
 #include <ktopk/float16.hpp>
 #include <ktopk/options.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -13,6 +15,13 @@ enum class Implementations { tuned, portable };
 enum class Layout { right, left };
 enum class Lengths { even, ragged };
 enum class Cache { warm, cold };
+/// What is compared: the keys, by value or by magnitude; what a functor makes of each, or of its place.
+enum class KeyForm { plain, magnitude, transform, generate };
+enum class Ask { top_k, kth, ranks, count, reaching };
+
+inline constexpr std::array<char const*, 4> key_forms{"plain", "magnitude", "transform",
+                                                      "generate"};
+inline constexpr std::array<char const*, 5> asks{"top_k", "kth", "ranks", "count", "reaching"};
 
 /// One line of the report: a method (an algorithm of ktopk or a baseline) on one workload.
 struct Case {
@@ -30,7 +39,18 @@ struct Case {
   Lengths lengths = Lengths::even;                           ///< ragged: rows of 1 to n keys
   Cache cache = Cache::warm;  ///< cold: no key is in a cache before a call
   std::string recall = "1";   ///< Options::recall, as it was written
+  KeyForm key = KeyForm::plain;
+  std::string mask = "1";  ///< which part of the keys a mask leaves, as it was written; 1: no mask
+  Ask ask = Ask::top_k;
 };
+
+inline char const* name(KeyForm key) { return key_forms[static_cast<std::size_t>(key)]; }
+inline char const* name(Ask ask) { return asks[static_cast<std::size_t>(ask)]; }
+
+/// Whether a case is more than the best of stored keys.
+inline bool is_question(Case const& c) {
+  return c.key != KeyForm::plain || c.mask != "1" || c.ask != Ask::top_k;
+}
 
 inline char const* name(Sorted sorted) { return sorted == Sorted::yes ? "yes" : "no"; }
 
@@ -53,7 +73,10 @@ inline std::string full_method(Case const& c) {
   return c.method + (c.implementations == Implementations::portable ? ":portable" : "") +
          (c.layout == Layout::left ? ":left" : "") +
          (c.lengths == Lengths::ragged ? ":ragged" : "") + (c.cache == Cache::cold ? ":cold" : "") +
-         (c.recall != "1" ? ":recall=" + c.recall : "");
+         (c.recall != "1" ? ":recall=" + c.recall : "") +
+         (c.key != KeyForm::plain ? std::string(":") + name(c.key) : "") +
+         (c.mask != "1" ? ":mask=" + c.mask : "") +
+         (c.ask != Ask::top_k ? std::string(":") + name(c.ask) : "");
 }
 
 inline std::string name(Case const& c) {

@@ -26,6 +26,9 @@ void measure_algorithm(benchmark::State& state, Case const& c);
 /// Another library's selection from the same keys.
 void measure_baseline(benchmark::State& state, Case const& c);
 
+/// A case for which is_question() holds, by any method. \throws std::runtime_error for a wrong answer
+void measure_question(benchmark::State& state, Case const& c);
+
 inline void report(benchmark::State& state, Summary const& time, Summary const& bound,
                    std::size_t bytes) {
   state.counters["median_us"] = 1e6 * time.median;
@@ -63,23 +66,29 @@ void report_calls_in_a_row([[maybe_unused]] benchmark::State& state,
   }
 }
 
-/// Finds the streaming bound of `keys`, then measures `call` again and again; `prepare` runs before every call and is
+/// What has to be read once, for the streaming bound.
+struct MustRead {
+  std::string workload;
+  void const* data;
+  std::size_t bytes;
+};
+
+/// Finds the streaming bound of what has to be read, then measures `call` again and again; `prepare` runs before every call and is
 /// not timed; `check` runs once, after the first call and before any is timed. A bound long enough is measured anew
 /// after each call, because the speed of memory varies over time. The functions' types are not told apart, for it compiles
-/// once a backend and key type then; a call through std::function takes a nanosecond or two.
-template <class Exec, class T>
-void measure(benchmark::State& state, Exec const& exec, Case const& c, KeyView<Exec, T> const& keys,
+/// once a backend then; a call through std::function takes a nanosecond or two.
+template <class Exec>
+void measure(benchmark::State& state, Exec const& exec, Case const& c, MustRead const& must_read,
              std::function<void()> const& prepare, std::function<void()> const& call,
              std::function<void()> const& check) {
-  std::size_t const bytes = keys.size() * sizeof(T);
   Timer<Exec> const timer(exec);
-  Reader<Exec> const reader(exec, keys.data(), bytes);
+  Reader<Exec> const reader(exec, must_read.data, must_read.bytes);
   Evictor<Exec> const evictor(exec, c.cache);
   prepare();
   call();
   check();
   StreamingBound const bound =
-      find_streaming_bound(workload_name(c) + (c.cache == Cache::cold ? "/cold" : ""), timer,
+      find_streaming_bound(must_read.workload + (c.cache == Cache::cold ? "/cold" : ""), timer,
                            reader, [&] { evictor.evict(); });
   constexpr double worth_turns = 1e-4;
   bool const by_turns = bound.time.median > worth_turns;
@@ -94,8 +103,15 @@ void measure(benchmark::State& state, Exec const& exec, Case const& c, KeyView<E
     evictor.evict();
     bounds.push_back(timer.seconds([&] { reader.read(bound.way); }));
   }
-  report(state, summarize(seconds), by_turns ? summarize(bounds) : bound.time, bytes);
+  report(state, summarize(seconds), by_turns ? summarize(bounds) : bound.time, must_read.bytes);
   report_calls_in_a_row(state, exec, "", call);
+}
+template <class Exec, class T>
+void measure(benchmark::State& state, Exec const& exec, Case const& c, KeyView<Exec, T> const& keys,
+             std::function<void()> const& prepare, std::function<void()> const& call,
+             std::function<void()> const& check) {
+  measure<Exec>(state, exec, c, MustRead{workload_name(c), keys.data(), keys.size() * sizeof(T)},
+                prepare, call, check);
 }
 
 /// Calls visit(instance) for the backend of that name; false where this build does not measure it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times top_k and its baselines over rows, n, k, type, input, method and backend.
+// Times top_k, other questions and their baselines over rows, n, k, type, input, method and backend.
 
 #include "baseline_names.hpp"
 #include "context.hpp"
@@ -21,6 +21,7 @@ using namespace ktopk::perf;
 bool any_failed = false;
 
 void run_case(benchmark::State& state, Case const& c) try {
+  if (is_question(c)) return measure_question(state, c);
   is_baseline(c.method) ? measure_baseline(state, c) : measure_algorithm(state, c);
 } catch (std::exception const& error) {
   any_failed = true;

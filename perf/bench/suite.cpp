@@ -34,7 +34,10 @@ std::vector<std::pair<char const*, Names Suite::*>> const flags{
     {"--layout=", &Suite::layouts},
     {"--lengths=", &Suite::lengths},
     {"--cache=", &Suite::caches},
-    {"--recall=", &Suite::recalls}};
+    {"--recall=", &Suite::recalls},
+    {"--key=", &Suite::keys},
+    {"--mask=", &Suite::masks},
+    {"--ask=", &Suite::asks}};
 
 Names split(std::string const& list) {
   Names names;
@@ -114,7 +117,7 @@ Names methods_on(std::string const& backend, Names const& wanted) {
     } else {
       Names known = ours;
       known.insert(known.end(), baselines.begin(), baselines.end());
-      known.insert(known.end(), {"automatic", "algorithms", "baselines"});
+      known.insert(known.end(), {"automatic", "algorithms", "baselines", "copy"});
       require_known("method on " + backend, name, known);
       methods.push_back(name);
     }
@@ -129,9 +132,28 @@ Ties ties_from(std::string const& name) {
   return name == "lowest_index" ? Ties::lowest_index : Ties::highest_index;
 }
 
+template <class Enum, std::size_t count>
+Enum value_from(std::array<char const*, count> const& names, std::string const& name) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (name == names[i]) return static_cast<Enum>(i);
+  throw std::invalid_argument("no " + name);
+}
+
+/// Whether a method answers a case's question, and is worth a line: a copy is one of keys that are not stored.
+bool answers(Case const& c) {
+  if (!is_question(c)) return c.method != "copy";
+  if (c.type != "f32" && (c.ask == Ask::top_k || c.type != "f64")) return false;
+  if (c.lengths == Lengths::ragged || c.layout == Layout::left || c.recall != "1") return false;
+  if (c.ask != Ask::top_k)
+    return c.method == "automatic" || (c.ask == Ask::kth && c.method == "std::nth_element");
+  return c.method == "automatic" || c.method == "copy" || c.method == "std::nth_element" ||
+         c.method == "cub::DeviceTopK";
+}
+
 /// One selection, by all the implementations and in all the layouts asked for. A baseline has neither.
 void add_ways(std::vector<Case>& cases, Suite const& suite, Case c) {
-  if (is_baseline(c.method)) return cases.push_back(c);
+  if (!answers(c)) return;
+  if (is_baseline(c.method) || c.method == "copy") return cases.push_back(c);
   for (auto const& layout : expand("layout", suite.layouts, {"right", "left"})) {
     if (c.lengths == Lengths::ragged && layout == "left") continue;
     for (auto const& implementations :
@@ -141,10 +163,26 @@ void add_ways(std::vector<Case>& cases, Suite const& suite, Case c) {
           implementations == "portable" ? Implementations::portable : Implementations::tuned;
       for (auto const& recall : suite.recalls) {
         c.recall = recall;
-        if (recall == "1" || c.method == "delegate") cases.push_back(c);
+        if ((recall == "1" || c.method == "delegate") && answers(c)) cases.push_back(c);
       }
     }
   }
+}
+
+/// One selection of all forms of the keys. Of other questions than the best keys, the keys are plain.
+void add_questions(std::vector<Case>& cases, Suite const& suite, Case c) {
+  for (auto const& key :
+       expand("form of the keys", suite.keys, {key_forms.begin(), key_forms.end()}))
+    for (auto const& mask : suite.masks)
+      for (auto const& ask : expand("question", suite.asks, {asks.begin(), asks.end()})) {
+        c.key = value_from<KeyForm>(key_forms, key);
+        c.mask = mask;
+        c.ask = value_from<Ask>(asks, ask);
+        bool const is_masked = mask != "1";
+        bool const is_computed = c.key == KeyForm::transform || c.key == KeyForm::generate;
+        if (c.ask != Ask::top_k && (is_masked || c.key != KeyForm::plain)) continue;
+        if (!(is_masked && is_computed)) add_ways(cases, suite, c);
+      }
 }
 
 /// The cases of one buffer.
@@ -161,7 +199,7 @@ void add_selections(std::vector<Case>& cases, Suite const& suite, Case c) {
             c.ties = ties_from(ties);
             c.method = method;
             c.cache = cache == "cold" ? Cache::cold : Cache::warm;
-            if (c.k >= 1 && c.k <= c.n) add_ways(cases, suite, c);
+            if (c.k >= 1 && c.k <= c.n) add_questions(cases, suite, c);
           }
 }
 
@@ -185,7 +223,15 @@ void print_usage() {
       "  --layout=   right, left: of the keys; ragged rows have none  (right)\n"
       "  --lengths=  even; ragged: rows of 1 to n keys              (even)\n"
       "  --cache=    warm; cold: emptied of the keys before each call  (warm)\n"
-      "  --recall=   Options::recall, of delegate alone             (1)\n\n"
+      "  --recall=   Options::recall, of delegate alone             (1)\n"
+      "  --key=      plain, magnitude; transform: of |key|; generate: of 0.5 key + 1  (plain)\n"
+      "  --mask=     which part of the keys a mask leaves, like 0.1; 1: no mask  (1)\n"
+      "  --ask=      top_k; kth, of k; ranks: seven; count: of four bounds; reaching: what reaches "
+      "the k-th key  (top_k)\n"
+      "Questions are asked of f32 and f64, of computed and masked keys of f32, by automatic and "
+      "copy: "
+      "which writes the keys\n"
+      "and calls top_k. Of the baselines std::nth_element and cub::DeviceTopK answer some.\n\n"
       "And Google Benchmark's own, among them --benchmark_filter=REGEX, "
       "--benchmark_min_time=SECONDS,\n"
       "--benchmark_out=FILE.json, --benchmark_list_tests.\n");

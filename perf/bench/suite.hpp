@@ -25,6 +25,9 @@ struct Suite {
   std::vector<std::string> lengths{"even"};
   std::vector<std::string> caches{"warm"};
   std::vector<std::string> recalls{"1"};
+  std::vector<std::string> keys{"plain"};
+  std::vector<std::string> masks{"1"};
+  std::vector<std::string> asks{"top_k"};
 };
 
 void print_usage();
