@@ -269,6 +269,13 @@ TEST_CASE("a result is copied to Views of any layout", "[accumulator]") {
             {"ktopk::Accumulator", "rows of values is 1", "must be 3"});
     rejects([&] { state.result(nothing, narrow); },
             {"ktopk::Accumulator", "columns of indices is 49", "50"});
+    // Before anything is written.
+    Kokkos::View<float**, Kokkos::LayoutLeft, Memory> const untouched("values", rows, k);
+    Kokkos::View<int*, Memory> const few("counts", rows - 1);
+    rejects([&] { state.result(untouched, nothing, few); },
+            {"ktopk::Accumulator", "length of counts is 2", "3"});
+    exec.fence();
+    CHECK(flat(untouched) == std::vector<float>(static_cast<std::size_t>(rows * k)));
     Accumulator<float, std::int32_t, Exec> one(exec, 1, k);
     one.add(Kokkos::subview(keys, 1, Kokkos::ALL), 0);
     one.result(row, nothing);

@@ -79,50 +79,6 @@ struct ReplaceRows {
   }
 };
 
-/// Copies lists to a caller's Views, each of which may be Nothing.
-template <class T, class I, class Values, class Indices>
-struct CopyLists {
-  ListedKeys<T, I> from;
-  Values values;
-  Indices indices;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::int64_t const row = i / from.columns, slot = i % from.columns;
-    store(values, row, slot, from.values[i]);
-    store(indices, row, slot, from.positions[i]);
-  }
-
- private:
-  template <class To, class Number>
-  KOKKOS_FUNCTION static void store(To const& to, std::int64_t row, std::int64_t slot,
-                                    Number number) {
-    if constexpr (!IsNothing<To>) {
-      auto const stored = static_cast<typename To::non_const_value_type>(number);
-      if constexpr (To::rank == 1)
-        to(slot) = stored;
-      else
-        to(row, slot) = stored;
-    }
-  }
-};
-
-/// How many entries each row has.
-template <class Positions, class Counts>
-struct CountEntries {
-  Positions positions;
-  Counts counts;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    std::int64_t low = 0, high = static_cast<std::int64_t>(positions.extent(1));
-    while (low < high) {
-      std::int64_t const middle = low + (high - low) / 2;
-      if (positions(row, middle) != -1)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    counts(row) = static_cast<typename Counts::value_type>(low);
-  }
-};
-
 /// Merges by a thread for each row. \see MergeListed::merge_row
 template <class Merge>
 struct MergeRows {
@@ -276,13 +232,15 @@ class Accumulator {
   /// The worst key of each row that is kept, which a key has to reach; the worst of all where a row is not full.
   auto thresholds() const { return Kokkos::subview(values(), Kokkos::ALL, k() > 0 ? k() - 1 : 0); }
 
-  /// Copies the state to Views of the caller's: one kernel, enqueued, that allocates nothing.
+  /// Copies the state to Views of the caller's: one kernel, and one more for counts, enqueued. Nothing is allocated.
   /// \param values   values(row, slot) of T, or values(slot) of one row; or ktopk::nothing
   /// \param indices  the same, of an integer type that is no narrower than I
   /// \param counts   counts(row), of int32 or int64, as counts() writes it; or ktopk::nothing
   /// \throws std::invalid_argument for other extents
   template <class Values, class Indices, class Counts = Nothing>
   void result(Values const& values, Indices const& indices, Counts const& counts = {}) const {
+    static_assert(!(detail::IsNothing<Values> && detail::IsNothing<Indices>),
+                  "ktopk::Accumulator: neither values nor indices");
     if constexpr (!detail::IsNothing<Values>)
       static_assert(std::is_same_v<typename Values::value_type, T>,
                     "ktopk::Accumulator: values have the type of the keys");
@@ -292,9 +250,11 @@ class Accumulator {
                     "ktopk::Accumulator: indices hold every position");
     check_result(values, "values");
     check_result(indices, "indices");
+    if constexpr (!detail::IsNothing<Counts>) check_counts(counts);
     detail::launch_each(
         "ktopk::Accumulator::result", m_exec, rows() * k(),
-        detail::CopyLists<T, I, Values, Indices>{listed(m_own->state), values, indices});
+        detail::StoreListed<T, I, Values, Indices>{
+            listed(m_own->state), k(), detail::KeyOrder<T>(m_options).worst(), values, indices});
     if constexpr (!detail::IsNothing<Counts>) this->counts(counts);
   }
 
@@ -302,10 +262,9 @@ class Accumulator {
   /// \param counts  counts(row), of int32 or int64
   template <class Counts>
   void counts(Counts const& counts) const {
-    detail::require_equal(name, "the length of counts", static_cast<std::int64_t>(counts.extent(0)),
-                          rows());
+    check_counts(counts);
     detail::launch_each("ktopk::Accumulator::counts", m_exec, rows(),
-                        detail::CountEntries<decltype(positions()), Counts>{positions(), counts});
+                        detail::CountListed<T, I, Counts>{listed(m_own->state), counts});
   }
 
  private:
@@ -319,6 +278,11 @@ class Accumulator {
     Shape planned, last;  // of the Plan, and of the chunk before
   };
 
+  template <class Counts>
+  void check_counts(Counts const& counts) const {
+    detail::require_equal(name, "the length of counts", static_cast<std::int64_t>(counts.extent(0)),
+                          rows());
+  }
   template <class Output>
   void check_result(Output const& output, char const* what) const {
     if constexpr (!detail::IsNothing<Output>) {

@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/detail/checks.hpp>
+#include <ktopk/detail/listed_keys.hpp>
 #include <ktopk/detail/sources.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/team.hpp>
@@ -111,19 +112,10 @@ struct StoreMerged {
     if (slot < found) entry = in_order[row * lists.count() + selected[row * found + slot]];
     bool const is_key =
         entry >= 0 && lists.is_there(row, entry) && order.is_key(order.rank(lists.key(row, entry)));
-    store(values, row, slot, is_key ? lists.key(row, entry) : order.worst());
+    put(values, row, slot, is_key ? lists.key(row, entry) : order.worst());
     using Position = typename Positions::non_const_value_type;
-    store(positions, row, slot,
-          is_key ? static_cast<Position>(lists.position(row, entry)) : static_cast<Position>(-1));
-  }
-
- private:
-  template <class View, class X>
-  KOKKOS_FUNCTION static void store(View const& view, std::int64_t row, std::int64_t slot, X x) {
-    if constexpr (View::rank == 1)
-      view(slot) = x;
-    else
-      view(row, slot) = x;
+    put(positions, row, slot,
+        is_key ? static_cast<Position>(lists.position(row, entry)) : static_cast<Position>(-1));
   }
 };
 

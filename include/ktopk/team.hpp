@@ -154,6 +154,65 @@ KOKKOS_FUNCTION void for_each_reaching(Source const& source, KeyOrder<T> const& 
   }
 }
 
+/// Keys with their indices as a heap, whose top is the worst.
+/// \tparam Places  has key_at(slot), index_at(slot) and set(slot, key, index)
+template <class T, class Places>
+class WorstHeap {
+ public:
+  using Bits = bits_of<T>;
+
+  KOKKOS_FUNCTION WorstHeap(Places const& places, KeyOrder<T> const& order)
+      : m_places(places), m_order(order) {}
+
+  /// Whether a key comes before that of a slot.
+  template <class I>
+  KOKKOS_FUNCTION bool is_before(Bits rank, I index, std::int64_t slot) const {
+    return m_order.is_before(rank, index, rank_at(slot), m_places.index_at(slot));
+  }
+  /// Adds a key, in a slot behind the last.
+  template <class I>
+  KOKKOS_FUNCTION void rise(std::int64_t slot, Bits rank, T key, I index) const {
+    while (slot > 0 && !is_before(rank, index, (slot - 1) / 2)) {
+      move((slot - 1) / 2, slot);
+      slot = (slot - 1) / 2;
+    }
+    m_places.set(slot, key, index);
+  }
+  /// Replaces the top of so many.
+  template <class I>
+  KOKKOS_FUNCTION void sink(std::int64_t size, Bits rank, T key, I index) const {
+    std::int64_t slot = 0;
+    for (std::int64_t child = 1; child < size; child = 2 * slot + 1) {
+      if (child + 1 < size && is_before(rank_at(child), m_places.index_at(child), child + 1))
+        ++child;
+      if (!is_before(rank, index, child)) break;
+      move(child, slot);
+      slot = child;
+    }
+    m_places.set(slot, key, index);
+  }
+  /// Makes it a list, best first.
+  KOKKOS_FUNCTION void sort(std::int64_t size) const {
+    for (std::int64_t end = size - 1; end > 0; --end) {
+      T const key = m_places.key_at(end);
+      auto const index = m_places.index_at(end);
+      move(0, end);
+      sink(end, m_order.rank(key), key, index);
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION Bits rank_at(std::int64_t slot) const {
+    return m_order.rank(m_places.key_at(slot));
+  }
+  KOKKOS_FUNCTION void move(std::int64_t from, std::int64_t to) const {
+    m_places.set(to, m_places.key_at(from), m_places.index_at(from));
+  }
+
+  Places const& m_places;
+  KeyOrder<T> const& m_order;
+};
+
 /// The best keys so far of a thread, in its outputs: sorted, or as a heap whose top is the worst, which moves fewer of many.
 /// They are offered in the order of positions.
 template <class Source, class Values, class Indices>
@@ -175,21 +234,18 @@ class ThreadList {
   KOKKOS_FUNCTION void take(T key, Bits rank, std::int64_t i) {
     std::int64_t const worst = is_heap() ? 0 : m_k - 1;
     if (m_count == m_k && !comes_before(rank, rank_at(worst))) return;
-    if (is_heap())
-      push({key, rank, i});
+    if (is_heap() && m_count == m_k)
+      heap().sink(m_k, rank, key, i);
+    else if (is_heap())
+      heap().rise(m_count++, rank, key, i);
     else
-      insert({key, rank, i});
+      insert(rank, key, i);
     if (m_count == m_k) least = m_order.least_after(rank_at(worst));
   }
 
   /// Sorts them, fills the slots that are left, and returns how many keys there are.
   KOKKOS_FUNCTION std::int64_t finish() const {
-    if (is_heap())
-      for (std::int64_t end = m_count - 1; end > 0; --end) {
-        Entry const last = entry(end);
-        store(end, entry(0));
-        sink(end, last);
-      }
+    if (is_heap()) heap().sort(m_count);
     for (std::int64_t slot = m_count; slot < m_k; ++slot) {
       store_value(m_values, slot, m_order.worst());
       store_index(m_indices, slot, -1);
@@ -200,11 +256,7 @@ class ThreadList {
   Bits least;  // the rank of a key that may be among the best
 
  private:
-  struct Entry {
-    T key;
-    Bits rank;
-    std::int64_t index;
-  };
+  friend class WorstHeap<T, ThreadList>;
 
   /// Without indices nothing but the order of the outputs says which of equal keys came first.
   KOKKOS_FUNCTION bool is_heap() const {
@@ -221,59 +273,28 @@ class ThreadList {
       return m_values(slot);
   }
   KOKKOS_FUNCTION Bits rank_at(std::int64_t slot) const { return m_order.rank(key_at(slot)); }
-  KOKKOS_FUNCTION void store(std::int64_t slot, Entry const& entry) const {
-    store_value(m_values, slot, entry.key);
-    store_index(m_indices, slot, entry.index);
+  /// 0 where there are no indices, and so no heap.
+  KOKKOS_FUNCTION std::int64_t index_at([[maybe_unused]] std::int64_t slot) const {
+    if constexpr (IsNothing<Indices>)
+      return 0;
+    else
+      return static_cast<std::int64_t>(m_indices(slot));
   }
+  KOKKOS_FUNCTION void set(std::int64_t slot, T key, std::int64_t index) const {
+    store_value(m_values, slot, key);
+    store_index(m_indices, slot, index);
+  }
+  KOKKOS_FUNCTION WorstHeap<T, ThreadList> heap() const { return {*this, m_order}; }
 
-  KOKKOS_FUNCTION void insert(Entry const& taken) {
+  KOKKOS_FUNCTION void insert(Bits rank, T key, std::int64_t i) {
     std::int64_t const end = m_count < m_k ? m_count++ : m_k - 1;
     std::int64_t const slot =
-        partition_point(end, [&](std::int64_t s) { return !comes_before(taken.rank, rank_at(s)); });
+        partition_point(end, [&](std::int64_t s) { return !comes_before(rank, rank_at(s)); });
     for (std::int64_t s = end; s > slot; --s) {
       if constexpr (!IsNothing<Values>) m_values(s) = m_values(s - 1);
       if constexpr (!IsNothing<Indices>) m_indices(s) = m_indices(s - 1);
     }
-    store(slot, taken);
-  }
-
-  KOKKOS_FUNCTION Entry entry(std::int64_t slot) const {
-    T const key = key_at(slot);
-    std::int64_t index = 0;
-    if constexpr (!IsNothing<Indices>) index = static_cast<std::int64_t>(m_indices(slot));
-    return {key, m_order.rank(key), index};
-  }
-  KOKKOS_FUNCTION bool is_worse(Entry const& a, Entry const& b) const {
-    return m_order.is_before(b.rank, b.index, a.rank, a.index);
-  }
-  KOKKOS_FUNCTION void push(Entry const& taken) {
-    if (m_count == m_k) return sink(m_k, taken);
-    std::int64_t slot = m_count++;
-    for (std::int64_t parent = (slot - 1) / 2; slot > 0; parent = (slot - 1) / 2) {
-      Entry const above = entry(parent);
-      if (!is_worse(taken, above)) break;
-      store(slot, above);
-      slot = parent;
-    }
-    store(slot, taken);
-  }
-  /// Replaces the top of a heap of so many.
-  KOKKOS_FUNCTION void sink(std::int64_t size, Entry const& taken) const {
-    std::int64_t slot = 0;
-    for (std::int64_t child = 1; child < size; child = 2 * slot + 1) {
-      Entry below = entry(child);
-      if (child + 1 < size) {
-        Entry const other = entry(child + 1);
-        if (is_worse(other, below)) {
-          below = other;
-          ++child;
-        }
-      }
-      if (!is_worse(below, taken)) break;
-      store(slot, below);
-      slot = child;
-    }
-    store(slot, taken);
+    set(slot, key, i);
   }
 
   Source const& m_source;

@@ -105,52 +105,35 @@ class TeamAccumulator {
     return head_bytes + index_bytes(k) + static_cast<std::size_t>(k) * sizeof(T);
   }
 
-  /// Whether a key comes before that of a slot.
-  KOKKOS_FUNCTION bool is_before(Bits rank, I index, std::int64_t slot) const {
-    return m_order.is_before(rank, index, m_order.rank(m_values[slot]), m_indices[slot]);
+  KOKKOS_FUNCTION T key_at(std::int64_t slot) const { return m_values[slot]; }
+  KOKKOS_FUNCTION I index_at(std::int64_t slot) const { return m_indices[slot]; }
+  KOKKOS_FUNCTION void set(std::int64_t slot, T key, I index) const {
+    m_values[slot] = key;
+    m_indices[slot] = index;
   }
+  using Heap = detail::WorstHeap<T, TeamAccumulator>;
+  friend Heap;
 
-  /// Puts a key in the heap, whose first is the worst. By the thread that has the lock.
+  /// Puts a key in the heap. By the thread that has the lock.
   KOKKOS_FUNCTION void insert(Bits rank, T key, I index) const {
-    bool const is_full = m_state->count == m_k;
-    if (is_full && !is_before(rank, index, 0)) return;
-    is_full ? sink(rank, key, index) : rise(rank, key, index);
+    Heap const heap(*this, m_order);
+    if (m_state->count < m_k)
+      heap.rise(m_state->count++, rank, key, index);
+    else if (heap.is_before(rank, index, 0))
+      heap.sink(m_k, rank, key, index);
+    else
+      return;
     if (m_state->count == m_k)
       Kokkos::atomic_store(&m_state->least, std::uint64_t{m_order.rank(m_values[0])});
-  }
-  KOKKOS_FUNCTION void rise(Bits rank, T key, I index) const {
-    std::int64_t slot = m_state->count++;
-    while (slot > 0 && !is_before(rank, index, (slot - 1) / 2)) {
-      move((slot - 1) / 2, slot);
-      slot = (slot - 1) / 2;
-    }
-    m_values[slot] = key;
-    m_indices[slot] = index;
-  }
-  /// In place of the first.
-  KOKKOS_FUNCTION void sink(Bits rank, T key, I index) const {
-    std::int64_t slot = 0;
-    for (std::int64_t child = 1; child < m_k; child = 2 * slot + 1) {
-      if (child + 1 < m_k && is_before(m_order.rank(m_values[child]), m_indices[child], child + 1))
-        ++child;
-      if (!is_before(rank, index, child)) break;
-      move(child, slot);
-      slot = child;
-    }
-    m_values[slot] = key;
-    m_indices[slot] = index;
-  }
-  KOKKOS_FUNCTION void move(std::int64_t from, std::int64_t to) const {
-    m_values[to] = m_values[from];
-    m_indices[to] = m_indices[from];
   }
 
   /// How many of the keys come before that of a slot.
   KOKKOS_FUNCTION std::int64_t place_of(std::int64_t slot, std::int64_t count) const {
     Bits const rank = m_order.rank(m_values[slot]);
+    Heap const heap(*this, m_order);
     std::int64_t before = 0;
     for (std::int64_t other = 0; other < count; ++other)
-      if (other != slot && !is_before(rank, m_indices[slot], other)) ++before;
+      if (other != slot && !heap.is_before(rank, m_indices[slot], other)) ++before;
     return before;
   }
 

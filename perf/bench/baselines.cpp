@@ -4,6 +4,7 @@
 #include <Kokkos_Sort.hpp>
 
 #include "baseline_names.hpp"
+#include "baseline_rows.hpp"
 #include "measure.hpp"
 #include "verify.hpp"
 #ifdef KTOPK_PERF_CUB
@@ -31,23 +32,6 @@ namespace {
 template <class T>
 inline constexpr bool baselines_take =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int32_t>;
-
-/// A row of the scratch copy; its k best are to be moved to its front.
-template <class T>
-struct Row {
-  T* begin;
-  std::int64_t n, k;
-  Sorted sorted;
-
-  T* best() const { return begin + k; }
-  T* end() const { return begin + n; }
-};
-
-template <class T>
-void nth_element_row(Row<T> const& row) {
-  if (row.k < row.n) std::nth_element(row.begin, row.best(), row.end(), std::greater<T>());
-  if (row.sorted == Sorted::yes) std::sort(row.begin, row.best(), std::greater<T>());
-}
 
 template <class T>
 void partial_sort_row(Row<T> const& row) {
@@ -78,26 +62,6 @@ void gnu_parallel_row(Row<T> const& row) {
 }
 #endif
 
-/// The rows of a scratch copy.
-template <class T>
-std::vector<Row<T>> rows_of(Case const& c, T* scratch) {
-  auto const begins = row_begins(c);
-  std::vector<Row<T>> rows;
-  for (std::size_t row = 0; row + 1 < begins.size(); ++row) {
-    std::int64_t const n = begins[row + 1] - begins[row];
-    rows.push_back({scratch + begins[row], n, std::min(c.k, n), c.sorted});
-  }
-  return rows;
-}
-
-/// A row is one thread's work; many rows are shared out.
-template <class Exec, class T, class Select>
-void over_rows(Exec const& exec, std::vector<Row<T>> const& rows, Select const& select_row) {
-  if (rows.size() == 1) return select_row(rows.front());
-  Kokkos::parallel_for("ktopk::perf::baseline", Kokkos::RangePolicy<Exec>(exec, 0, rows.size()),
-                       [&](std::size_t row) { select_row(rows[row]); });
-}
-
 /// Kokkos has no descending sort of a View: ascending, and the k last are the best.
 template <class Exec, class T>
 void sort_and_choose(Exec const& exec, std::vector<Row<T>> const& rows,
@@ -123,19 +87,6 @@ void run_host_baseline(Exec const& exec, std::string const& method,
 #ifdef KTOPK_PERF_GNU_PARALLEL
   for (auto const& row : rows) gnu_parallel_row(row);
 #endif
-}
-
-/// A wrong baseline is marked; its time stays, for others to see. On a device values alone are not verified.
-template <class Exec, class T, class Values>
-void mark_if_wrong(benchmark::State& state, Case const& c, KeyView<Exec, T> const& keys,
-                   Values const& values_of) {
-  if constexpr (on_host<Exec>) {
-    bool right = true;
-    for_some_rows<Exec>(c, keys, [&](std::int64_t row, KeyRow<T> const& expected) {
-      right = right && are_the_best(expected, values_of(row));
-    });
-    if (!right) state.SetLabel("WRONG ANSWER");
-  }
 }
 
 /// Calls `select` on copies of the keys, which it may destroy; values_of(row) are then the values it selected.

@@ -162,7 +162,7 @@ std::size_t CubQuestion::workspace_bytes() const {
   return Selected::bytes_for(n) + std::max(selecting, best);
 }
 
-void CubQuestion::prepare(void* workspace, std::size_t bytes, cudaStream_t stream) const {
+void CubQuestion::prepare(void* workspace, std::size_t bytes, cudaStream_t stream) {
   if (marks == nullptr) return;
   Selected const selected(workspace, n);
   std::size_t rest = bytes - Selected::bytes_for(n);

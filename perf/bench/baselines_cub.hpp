@@ -51,10 +51,10 @@ struct CubQuestion {
 
   bool supported() const;
   std::size_t workspace_bytes() const;
-  /// Counts what the mask leaves; waits.
-  void prepare(void* workspace, std::size_t bytes, cudaStream_t stream) const;
+  /// Finds `left`, if there is a mask; waits.
+  void prepare(void* workspace, std::size_t bytes, cudaStream_t stream);
   void run(void* workspace, std::size_t bytes, cudaStream_t stream) const;
-  mutable std::int64_t left = 0;
+  std::int64_t left = 0;  ///< how many keys the mask leaves
 };
 
 }  // namespace ktopk::perf

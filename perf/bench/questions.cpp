@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "baseline_rows.hpp"
 #include "measure.hpp"
 #include "verify.hpp"
 #ifdef KTOPK_PERF_CUB
@@ -197,19 +198,22 @@ template <class Exec, class T>
 void measure_nth_element(benchmark::State& state, Asked<Exec, T> const& asked) {
   auto const copy =
       uninitialized<Exec, T>("ktopk::perf::copy", asked.keys.extent(0), asked.keys.extent(1));
-  auto const select = [k = asked.c.k, n = asked.c.n, all = copy.data()](std::int64_t row) {
-    T* const keys = all + row * n;
-    if (k < n) std::nth_element(keys, keys + k, keys + n, std::greater<T>());
-  };
+  auto const rows = rows_of(asked.c, copy.data());
   measure_selection<Exec, T>(
       state, asked,
       [&] {
         write_keys(asked, copy);
-        if (asked.c.rows == 1) return select(0);
-        Kokkos::parallel_for("ktopk::perf::nth_element",
-                             Kokkos::RangePolicy<Exec>(asked.exec, 0, asked.c.rows), select);
+        over_rows(asked.exec, rows, nth_element_row<T>);
       },
-      [] {});
+      [&] {
+        auto const made =
+            uninitialized<Exec, T>("ktopk::perf::made", asked.keys.extent(0), asked.keys.extent(1));
+        write_keys(asked, made);
+        asked.exec.fence();
+        mark_if_wrong<Exec>(state, asked.c, made, [&](std::int64_t row) {
+          return rows[static_cast<std::size_t>(row)].begin;
+        });
+      });
 }
 
 #ifdef KTOPK_PERF_CUB
@@ -217,13 +221,13 @@ template <class T>
 void measure_cub(benchmark::State& state, Asked<Kokkos::Cuda, T> const& asked) {
   Case const& c = asked.c;
   Outputs<Kokkos::Cuda, T> const out(c);
-  CubQuestion const cub{asked.keys.data(),
-                        asked.is_masked() ? asked.marks.data() : nullptr,
-                        c.key == KeyForm::generate,
-                        c.n,
-                        c.k,
-                        out.values.data(),
-                        out.indices.data()};
+  CubQuestion cub{asked.keys.data(),
+                  asked.is_masked() ? asked.marks.data() : nullptr,
+                  c.key == KeyForm::generate,
+                  c.n,
+                  c.k,
+                  out.values.data(),
+                  out.indices.data()};
   bool const is_both = asked.is_masked() && c.key != KeyForm::plain;
   if (c.rows != 1 || c.sorted == Sorted::yes || is_both || !cub.supported())
     return state.SkipWithError(

@@ -17,6 +17,12 @@
 
 namespace ktopk::detail {
 
+KOKKOS_INLINE_FUNCTION int power_of_two_from(std::int64_t count) {
+  int power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
 template <class T, class Group, class Source, class CompositeKey>
 class BestOfMaxima {
  public:
@@ -38,7 +44,7 @@ class BestOfMaxima {
         m_held(reinterpret_cast<CompositeKey*>(shared + 16)) {}
 
   /// Lists the composite keys of the k best, the worst first, at the end of `list`, behind zeros. All threads call it
-  /// together. Returns false, and lists nothing, if more keys reach the threshold than it holds: if most of the best are
+  /// together. Returns false, and leaves nothing of use in `list`, if more keys reach the threshold than it holds: if most of the best are
   /// in few strips.
   /// \param k       at most most_k and the number of keys, which is at most most_n
   /// \param places  of the list
@@ -74,10 +80,7 @@ class BestOfMaxima {
   KOKKOS_FUNCTION int strips_for(int k) const {
     constexpr int most_idle = 64;
     int const threads = m_group.size() < most_idle ? m_group.size() : most_idle;
-    int const least = 2 * k > threads ? 2 * k : threads;
-    int strips = 1;
-    while (strips < least) strips *= 2;
-    return strips;
+    return power_of_two_from(2 * k > threads ? 2 * k : threads);
   }
 
   /// Calls visit(rank, i) for all keys, of which the group's threads take neighbors.

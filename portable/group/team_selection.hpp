@@ -34,12 +34,6 @@ KOKKOS_FUNCTION CompositeKeyMap<bits_of<T>, CompositeKey> team_map(KeyOrder<T> c
   return {order.map(), width, mask, order.highest_wins() ? 0 : mask};
 }
 
-KOKKOS_INLINE_FUNCTION int power_of_two_from(std::int64_t count) {
-  int power = 1;
-  while (power < count) power *= 2;
-  return power;
-}
-
 /// Lists the composite keys of the k best, in no order. All threads call it together.
 /// \param shared  of kth_largest_bytes
 template <class T, class Group, class Source, class CompositeKey>

@@ -8,7 +8,7 @@
 
 #include <ktopk/team.hpp>
 
-// Sorted lists, and the kernel that merges two of each row.
+// Sorted lists, and the kernels that merge two of each row and bring them to outputs.
 
 namespace ktopk::detail {
 
@@ -121,6 +121,47 @@ struct MergeListed {
     bool const is_wanted = !is_unused && out < limits[row];
     to.positions[row * to.columns + out] = is_wanted ? position : I{-1};
     to.values[row * to.columns + out] = is_wanted ? value : order.worst();
+  }
+};
+
+/// Stores a number in an output, unless that is Nothing: at (row, slot), or in the only row.
+template <class View, class X>
+KOKKOS_FUNCTION void put(View const& view, std::int64_t row, std::int64_t slot, X x) {
+  if constexpr (IsNothing<View>)
+    return;
+  else if constexpr (View::rank == 0)
+    view() = static_cast<typename View::value_type>(x);
+  else if constexpr (View::rank == 1)
+    view(row + slot) = static_cast<typename View::value_type>(x);
+  else
+    view(row, slot) = static_cast<typename View::value_type>(x);
+}
+
+/// Stores lists in outputs of k slots a row, whose last ones may stay unused.
+template <class T, class I, class Values, class Positions>
+struct StoreListed {
+  ListedKeys<T, I> lists;
+  std::int64_t k;
+  T worst;
+  Values values;
+  Positions positions;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::int64_t const row = i / k, slot = i % k, entry = row * lists.columns + slot;
+    bool const is_listed = slot < lists.columns;
+    put(values, row, slot, is_listed ? lists.values[entry] : worst);
+    put(positions, row, slot, is_listed ? lists.positions[entry] : I{-1});
+  }
+};
+
+/// Tells how many keys each row has.
+template <class T, class I, class Counts>
+struct CountListed {
+  ListedKeys<T, I> lists;
+  Counts counts;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    counts(row) = static_cast<typename Counts::value_type>(partition_point(
+        lists.columns,
+        [&](std::int64_t slot) { return lists.positions[row * lists.columns + slot] != -1; }));
   }
 };
 

@@ -108,34 +108,6 @@ struct MergeMessages {
   }
 };
 
-/// Stores lists in outputs of k slots a row, whose last ones may stay unused.
-template <class T, class Values, class Positions>
-struct StoreListed {
-  ListedKeys<T> lists;
-  std::int64_t k;
-  T worst;
-  Values values;
-  Positions positions;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::int64_t const row = i / k, slot = i % k, entry = row * lists.columns + slot;
-    bool const is_listed = slot < lists.columns;
-    put(values, row, slot, is_listed ? lists.values[entry] : worst);
-    put(positions, row, slot, is_listed ? lists.positions[entry] : std::int64_t{-1});
-  }
-};
-
-/// Tells how many keys each row has.
-template <class T, class Counts>
-struct CountListed {
-  ListedKeys<T> lists;
-  Counts counts;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    counts(row) = static_cast<typename Counts::value_type>(partition_point(
-        lists.columns,
-        [&](std::int64_t slot) { return lists.positions[row * lists.columns + slot] != -1; }));
-  }
-};
-
 /// The lists of a rank, which it merges with those of others. A message is lists, in words: its receiver reads from its length
 /// how many columns they have, for the host may not be able to read more of it.
 template <class Exec, class T>
@@ -209,9 +181,11 @@ class InstanceLists {
   void store(std::int64_t k, Values const& values, Positions const& positions,
              Counts const& counts) const {
     launch_each("ktopk::mpi::store", m_exec, m_rows * k,
-                StoreListed<T, Values, Positions>{m_listed, k, m_order.worst(), values, positions});
+                StoreListed<T, std::int64_t, Values, Positions>{m_listed, k, m_order.worst(),
+                                                                values, positions});
     if constexpr (!IsNothing<Counts>)
-      launch_each("ktopk::mpi::count", m_exec, m_rows, CountListed<T, Counts>{m_listed, counts});
+      launch_each("ktopk::mpi::count", m_exec, m_rows,
+                  CountListed<T, std::int64_t, Counts>{m_listed, counts});
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/detail/collapse.hpp>
+#include <ktopk/detail/listed_keys.hpp>
 #include <ktopk/impl/portable/run/launch.hpp>
 #include <ktopk/mpi/pattern.hpp>
 #include <ktopk/mpi/testing.hpp>
@@ -157,18 +158,6 @@ class Staging {
   Exec const& m_exec;
   PlanMemory<Exec>& m_memory;
 };
-
-template <class View, class X>
-KOKKOS_FUNCTION void put(View const& view, std::int64_t row, std::int64_t slot, X x) {
-  if constexpr (IsNothing<View>)
-    return;
-  else if constexpr (View::rank == 0)
-    view() = static_cast<typename View::value_type>(x);
-  else if constexpr (View::rank == 1)
-    view(row + slot) = static_cast<typename View::value_type>(x);
-  else
-    view(row, slot) = static_cast<typename View::value_type>(x);
-}
 
 /// Stores two matrices of the host's memory, row after row, in outputs.
 template <class A, class Views, class B, class OtherViews>
