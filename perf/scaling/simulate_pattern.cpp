@@ -2,6 +2,7 @@
 #include <ktopk/mpi/distribution.hpp>
 #include <ktopk/mpi/lists.hpp>
 #include <ktopk/mpi/pattern.hpp>
+#include <ktopk/mpi/threshold.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -10,18 +11,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
-// How many messages and bytes the merges of ktopk::mpi take: simulate_pattern [ranks on threads] [k] [ranks played].
+// How many messages and bytes ktopk::mpi takes: simulate_pattern [ranks on threads] [k] [ranks played].
 //
-// The pattern's own code runs twice. For up to 512 ranks it merges lists on threads, and the answer is checked. For up to
-// 10^5 ranks it is recorded on each, and the records are played: a message arrives after its sender has sent it, and takes
-// one latency. No MPI is needed. Exits with 1 where an answer is wrong or more than 2 ceil(log2(ranks)) latencies follow each
-// other.
+// The pattern's own code runs twice. For up to 512 ranks it merges lists on threads, and finds the threshold of the second
+// way; the answers are checked. For up to 10^5 ranks it is recorded on each, and the records are played: a message arrives
+// after its sender has sent it, and takes one latency. No MPI is needed. Exits with 1 where an answer is wrong or too many
+// latencies follow each other: more than 2 ceil(log2(ranks)), or 2 more of counts if ranks are no power of two.
 
 namespace {
 
@@ -199,9 +201,7 @@ class OnThreads {
     Message message = m_mail.take(from, m_rank);
     cost.latencies = std::max(cost.latencies, static_cast<std::int64_t>(message.back()) + 1);
     message.pop_back();
-    // The word before the entries is the end of the row, and stands for none.
-    cost.bytes +=
-        static_cast<std::int64_t>(message.front()) * (sizeof(float) + sizeof(std::int64_t));
+    cost.bytes += static_cast<std::int64_t>(message.size() * sizeof(std::uint64_t));
     return message;
   }
   Message exchange(Message message, int with) {
@@ -237,9 +237,9 @@ Lists<float> best(std::int64_t begin, std::int64_t end, std::int64_t k) {
 
 bool are_equal(Lists<float> const& a, Lists<float> const& b) { return a.message() == b.message(); }
 
-/// \param lists_of  lists_of(rank): what it begins with
-template <class ListsOf>
-Cost on_threads(int ranks, Lists<float> const& wanted, ListsOf const& lists_of, bool& is_right) {
+/// \param run  run(transport): whether a rank's answer is right
+template <class Run>
+Cost on_threads(int ranks, Run const& run, bool& is_right) {
   Mailboxes mail;
   std::vector<Cost> costs(static_cast<std::size_t>(ranks));
   std::vector<char> right(static_cast<std::size_t>(ranks));
@@ -247,10 +247,8 @@ Cost on_threads(int ranks, Lists<float> const& wanted, ListsOf const& lists_of, 
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       OnThreads transport(mail, rank, ranks);
-      Lists<float> lists = lists_of(rank);
-      merge_at_all(transport, lists);
+      right[rank] = run(transport);
       costs[rank] = transport.cost;
-      right[rank] = are_equal(lists, wanted);
     });
   for (auto& thread : threads) thread.join();
   Cost most;
@@ -263,16 +261,54 @@ Cost on_threads(int ranks, Lists<float> const& wanted, ListsOf const& lists_of, 
   return most;
 }
 
-/// Of the best of all, those that a rank holds.
-Lists<float> share_of(Lists<float> const& wanted, std::int64_t begin, std::int64_t end) {
-  Lists<float> lists(wanted.order(), {wanted.limit(0)});
-  for (std::int64_t i = begin; i < end; ++i) lists.append(wanted.value(i), wanted.position(i));
-  lists.end_row(0);
-  return lists;
+/// \param lists_of  lists_of(rank): what it begins with
+template <class ListsOf>
+Cost merged_on_threads(int ranks, Lists<float> const& wanted, ListsOf const& lists_of,
+                       bool& is_right) {
+  return on_threads(
+      ranks,
+      [&](OnThreads& transport) {
+        Lists<float> lists = lists_of(transport.rank());
+        merge_at_all(transport, lists);
+        return are_equal(lists, wanted);
+      },
+      is_right);
+}
+
+/// The second way, where each rank has `each` keys and lists about its share of the best.
+Cost searched_on_threads(int ranks, std::int64_t each, Lists<float> const& wanted, bool& is_right) {
+  std::int64_t const k = wanted.limit(0), all = each * ranks;
+  std::vector<RowCut> const cuts{{k, all}};
+  EntryOrder<float> const number(wanted.order(), all);
+  return on_threads(
+      ranks,
+      [&](OnThreads& transport) {
+        std::int64_t const begin = each * transport.rank();
+        auto const listed = best(begin, begin + each, listed_share(k, each, all, 1));
+        std::vector<RowPart> const parts{{each, listed.count(0) < each}};
+        ThresholdSearch<float> const search(number, listed, parts, cuts, 1, [&](auto& summaries) {
+          merge_at_all(transport, summaries);
+        });
+        Lists<float> lists(wanted.order(), {k});
+        for (std::int64_t i = 0; i < search.selected(0); ++i)
+          lists.append(listed.value(i), listed.position(i));
+        lists.end_row(0);
+        merge_at_all(transport, lists);
+        return search.is_found() && are_equal(lists, wanted);
+      },
+      is_right);
 }
 
 bool same(Cost const& a, Cost const& b) {
-  return a.latencies == b.latencies && a.messages == b.messages && a.bytes == b.bytes;
+  return a.latencies == b.latencies && a.messages == b.messages;
+}
+
+void print(int ranks, std::initializer_list<Cost> costs) {
+  std::printf("%8d", ranks);
+  for (Cost const& cost : costs)
+    std::printf("  %9lld %8lld %10lld ", static_cast<long long>(cost.latencies),
+                static_cast<long long>(cost.messages), static_cast<long long>(cost.bytes));
+  std::printf("\n");
 }
 
 }  // namespace
@@ -283,40 +319,30 @@ int main(int argc, char** argv) {
   int const most_ranks = argc > 3 ? std::atoi(argv[3]) : 100000;
   bool is_right = true;
   std::printf(
-      "One row of floats, k = %lld. candidates: each rank's list has k entries; counts: its share "
-      "of them.\n"
-      "latencies that follow each other, most messages sent and most bytes received of a rank:\n\n"
-      "%8s  %9s %8s %10s   %9s %8s %10s  %s\n",
-      static_cast<long long>(k), "ranks", "latencies", "messages", "bytes", "latencies", "messages",
-      "bytes", "on threads");
+      "One row of floats, k = %lld. Latencies that follow each other, most messages sent and most "
+      "bytes received\nof a rank, which are known of ranks on threads:\n\n"
+      "%8s  %9s %8s %10s   %9s %8s %10s\n%8s  %9s %8s %10s   %9s %8s %10s\n",
+      static_cast<long long>(k), "", "", "", "candidates", "", "", "counts", "ranks", "latencies",
+      "messages", "bytes", "latencies", "messages", "bytes");
   for (int const ranks :
        {2, 3, 5, 8, 16, 48, 64, 100, 128, 384, 512, 1000, 4096, 10000, 65536, 100000}) {
     if (ranks > most_ranks) break;
-    auto const all = [&](std::int64_t) { return k; };
-    auto const end_of = [&](std::int64_t rank) { return k * rank / ranks; };
-    auto const share = [&](std::int64_t rank) { return end_of(rank + 1) - end_of(rank); };
-    Cost const candidates = played(ranks, all, k), counts = played(ranks, share, k);
-    char const* note = "";
+    Cost candidates = played(ranks, [&](std::int64_t) { return k; }, k);
+    Cost counts{2 * candidates.latencies, 2 * candidates.messages, 0};
     if (ranks <= most_threads) {
       Lists<float> const wanted = best(0, k * ranks, k);
-      bool const agrees =
-          same(on_threads(
-                   ranks, wanted, [&](int r) { return best(k * r, k * (r + 1), k); }, is_right),
-               candidates) &&
-          same(on_threads(
-                   ranks, wanted, [&](int r) { return share_of(wanted, end_of(r), end_of(r + 1)); },
-                   is_right),
-               counts);
-      note = agrees ? "the same" : "DIFFER";
-      is_right = is_right && agrees;
+      Cost const merged = merged_on_threads(
+          ranks, wanted, [&](int r) { return best(k * r, k * (r + 1), k); }, is_right);
+      Cost const searched = searched_on_threads(ranks, k, wanted, is_right);
+      is_right = is_right && same(merged, candidates) && same(searched, counts);
+      candidates.bytes = merged.bytes;
+      counts.bytes = searched.bytes;
     }
     auto const rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
-    is_right = is_right && candidates.latencies <= 2 * rounds;
-    std::printf(
-        "%8d  %9lld %8lld %10lld   %9lld %8lld %10lld  %s\n", ranks,
-        static_cast<long long>(candidates.latencies), static_cast<long long>(candidates.messages),
-        static_cast<long long>(candidates.bytes), static_cast<long long>(counts.latencies),
-        static_cast<long long>(counts.messages), static_cast<long long>(counts.bytes), note);
+    bool const is_even = std::has_single_bit(static_cast<unsigned>(ranks));
+    is_right = is_right && candidates.latencies <= 2 * rounds &&
+               counts.latencies <= 2 * (rounds + (is_even ? 0 : 1));
+    print(ranks, {candidates, counts});
   }
   if (!is_right) std::printf("an answer is wrong, or a model\n");
   return is_right ? EXIT_SUCCESS : EXIT_FAILURE;

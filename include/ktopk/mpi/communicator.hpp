@@ -96,6 +96,15 @@ class Communicator {
   MPI_Comm m_comm = MPI_COMM_NULL;
 };
 
+/// The length of a message, as MPI takes it.
+inline int words_in(Words const& message) {
+  constexpr std::size_t most = 0x7fffffff;
+  if (message.size() > most)
+    throw std::runtime_error("ktopk::mpi: a message of " + std::to_string(message.size()) +
+                             " words is more than MPI's counts hold, 2^31 - 1");
+  return static_cast<int>(message.size());
+}
+
 /// Messages between the ranks of a communicator, of up to 2^31 - 1 words, which are received in the buffer of `lists`. Ranks
 /// are counted from `first` on.
 template <class Lists>
@@ -138,13 +147,6 @@ class Messages {
   static constexpr int tag = 0;
 
   int rank_of(int place) const { return (place + m_first) % m_size; }
-  static int words_in(Words const& message) {
-    constexpr std::size_t most = 0x7fffffff;
-    if (message.size() > most)
-      throw std::runtime_error("ktopk::mpi: a message of " + std::to_string(message.size()) +
-                               " words is more than MPI's counts hold, 2^31 - 1");
-    return static_cast<int>(message.size());
-  }
 
   MPI_Comm m_comm;
   Lists& m_lists;
@@ -170,7 +172,7 @@ class Ranks {
   template <class Lists>
   void merge_gathered(Lists& lists) const {
     lists.merge_gathered(m_all.size(), [&](Words const& own, std::uint64_t* all) {
-      auto const words = static_cast<int>(own.size());
+      int const words = words_in(own);
       check(MPI_Allgather(own.data(), words, MPI_UINT64_T, all, words, MPI_UINT64_T, m_all.get()),
             "MPI_Allgather");
     });

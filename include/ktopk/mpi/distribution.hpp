@@ -7,14 +7,16 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/mpi/pattern.hpp>
+#include <ktopk/mpi/summary.hpp>
 
 namespace ktopk::mpi {
 
 /// Who gets the result: all ranks, one, or each rank the selected keys that it holds, in order of position.
 enum class Result { all, root, owner };
 
-/// How ranks find the result together. `candidates`: each rank's best keys travel and are merged. `counts`: counts of keys
-/// travel until each rank knows which of its keys are selected. `automatic` takes what choose_way() says.
+/// How ranks find the result together. `candidates`: each rank's best keys travel and are merged. `counts`: some of these
+/// travel, each with a count of those that are as good, until each rank knows which of its own may be selected. `automatic`
+/// takes what choose_way() says.
 enum class Way { automatic, candidates, counts };
 
 /// How rows lie on the ranks, and who gets the result.
@@ -70,21 +72,26 @@ inline double modeled_seconds(Way way, WayShape const& shape, Network const& net
   if (way == Way::candidates)
     return entries * (1 + rounds) * network.seconds_per_entry +
            seconds(rounds, rounds * list_bytes);
-  // Three digits of 11 bits settle most rows; then the selected keys travel once.
-  double const digits = 3 * rounds * 2;
-  double const histogram = static_cast<double>(shape.rows) * 2048 * 8;
+  // Summaries are merged, of 24 bytes an entry. Then an owner merges what they leave open, which is less; otherwise the
+  // selected keys travel once.
+  double const summary =
+      static_cast<double>(shape.rows) * static_cast<double>(detail::mpi::summary_size(shape.k));
+  double const searches = (shape.result == Result::owner ? 2 : 1) * rounds;
+  double const search =
+      searches * summary * network.seconds_per_entry + seconds(searches, searches * summary * 24);
   double const listing = entries / shape.ranks * network.seconds_per_entry;
   double const result = shape.result == Result::owner
                             ? 0
                             : entries * network.seconds_per_entry + seconds(rounds, list_bytes);
   double const copies = shape.on_device ? network.device_seconds_per_round : 0;
-  return copies + listing + seconds(digits, digits * histogram) + result;
+  return copies + listing + search + result;
 }
 
-/// The way that the model finds faster.
+/// The way that the model finds faster. Counts must promise a third more: they begin anew where a rank has far more of the
+/// best than its share.
 inline Way choose_way(WayShape const& shape, Network const& network = {}) {
   return modeled_seconds(Way::candidates, shape, network) <=
-                 modeled_seconds(Way::counts, shape, network)
+                 1.3 * modeled_seconds(Way::counts, shape, network)
              ? Way::candidates
              : Way::counts;
 }

@@ -48,10 +48,19 @@ inline bool has_device_memory(std::string_view kinds, std::string_view kind) {
 /// The value of a key; empty if the key is not there.
 inline std::string value_in(MPI_Info info, char const* key) {
   int length = 0, is_there = 0;
+#if MPI_VERSION >= 4
+  char none = 0;
+  check(MPI_Info_get_string(info, key, &length, &none, &is_there), "MPI_Info_get_string");
+  if (is_there == 0) return {};
+  std::string value(static_cast<std::size_t>(length), ' ');
+  check(MPI_Info_get_string(info, key, &length, value.data(), &is_there), "MPI_Info_get_string");
+  value.pop_back();  // the length counts the end of a string of C
+#else
   check(MPI_Info_get_valuelen(info, key, &length, &is_there), "MPI_Info_get_valuelen");
   std::string value(is_there != 0 ? static_cast<std::size_t>(length) : 0, ' ');
   if (is_there != 0)
     check(MPI_Info_get(info, key, length, value.data(), &is_there), "MPI_Info_get");
+#endif
   return value;
 }
 /// The memory kinds that MPI takes in messages of a communicator; empty before MPI 4.1.

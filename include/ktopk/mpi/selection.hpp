@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -161,39 +160,56 @@ class RankSelection {
     return counts;
   }
 
-  /// Each rank lists about as many keys as are its share. If all of these are among the best it may have more of them, and
-  /// lists more.
+  /// Each rank lists about as many keys as are its share. Where more may be among the best, it lists four times as many, and
+  /// the search begins anew.
   void by_counts(Lists<T>& lists, std::vector<std::int64_t> const& limits) const {
+    auto const merge_all = [&](auto& all) { m_ranks.merge_at_all(all); };
+    std::vector<RowCut> cuts;
+    for (std::size_t row = 0; row < limits.size(); ++row)
+      cuts.push_back({limits[row], m_mine.totals[row]});
     std::int64_t const most = std::min(most_of(limits), m_mine.longest());
-    std::int64_t listed = std::min(most, share(limits));
-    std::vector<std::int64_t> counts(limits.size());
+    std::int64_t listed = share(cuts, 1);
     m_mine.select(listed, lists);
-    for (bool is_proven = false; !is_proven;) {
-      ThresholdSearch<T> const search(m_ranks.all(), EntryOrder<T>(lists.order(), m_mine.end),
-                                      lists);
-      for (std::int64_t row = 0; row < lists.rows(); ++row) counts[row] = search.selected(row);
-      bool const has_more = may_have_more(lists, counts, listed);
-      is_proven = m_ranks.all().reduce(has_more ? 1 : 0, MPI_MAX) == 0;
-      if (has_more) m_mine.select(listed = std::min(most, 4 * listed), lists);
+    for (double widening = 1;; widening *= 4) {
+      auto const parts = parts_of(lists, listed);
+      ThresholdSearch<T> search(EntryOrder<T>(lists.order(), m_mine.end), lists, parts, cuts,
+                                widening, merge_all);
+      if (search.is_found()) {
+        if (m_how.result == Result::owner) search.settle(merge_all);
+        lists = lists.first(selected_in(lists, search));
+        break;
+      }
+      if (listed < most && may_have_more(parts, lists, selected_in(lists, search)))
+        m_mine.select(listed = std::min(most, std::max(4 * listed, share(cuts, 4 * widening))),
+                      lists);
     }
-    lists = lists.first(counts);
     if (m_how.result != Result::owner) merge(lists);
   }
-  /// What is to be expected of the row of which this rank has the largest part, and some more.
-  std::int64_t share(std::vector<std::int64_t> const& limits) const {
-    double most = 0;
-    for (std::size_t row = 0; row < limits.size(); ++row)
-      if (m_mine.totals[row] > 0)
-        most = std::max(most, static_cast<double>(limits[row]) *
-                                  static_cast<double>(m_mine.lengths[row]) /
-                                  static_cast<double>(m_mine.totals[row]));
-    return static_cast<std::int64_t>(most + 4 * std::sqrt(most)) + 16;
-  }
-  bool may_have_more(Lists<T> const& lists, std::vector<std::int64_t> const& counts,
-                     std::int64_t listed) const {
+  std::vector<RowPart> parts_of(Lists<T> const& lists, std::int64_t listed) const {
+    std::vector<RowPart> parts;
     for (std::int64_t row = 0; row < lists.rows(); ++row)
-      if (counts[row] == listed && listed < std::min(lists.limit(row), m_mine.lengths[row]))
-        return true;
+      parts.push_back(
+          {m_mine.lengths[row], lists.count(row) == listed && listed < m_mine.lengths[row]});
+    return parts;
+  }
+  static std::vector<std::int64_t> selected_in(Lists<T> const& lists,
+                                               ThresholdSearch<T> const& search) {
+    std::vector<std::int64_t> counts;
+    for (std::int64_t row = 0; row < lists.rows(); ++row) counts.push_back(search.selected(row));
+    return counts;
+  }
+  /// What is to be expected of the row of which this rank has the largest part.
+  std::int64_t share(std::vector<RowCut> const& cuts, double widening) const {
+    std::int64_t most = 0;
+    for (std::size_t row = 0; row < cuts.size(); ++row)
+      most = std::max(
+          most, listed_share(cuts[row].wanted, m_mine.lengths[row], cuts[row].all_keys, widening));
+    return std::min(most, m_mine.longest());
+  }
+  static bool may_have_more(std::vector<RowPart> const& parts, Lists<T> const& lists,
+                            std::vector<std::int64_t> const& selected) {
+    for (std::int64_t row = 0; row < lists.rows(); ++row)
+      if (parts[row].is_cut && selected[row] == lists.count(row)) return true;
     return false;
   }
 

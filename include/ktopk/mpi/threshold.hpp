@@ -3,17 +3,19 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 #include <ktopk/core/ordered_bits.hpp>
-#include <ktopk/mpi/communicator.hpp>
 #include <ktopk/mpi/lists.hpp>
+#include <ktopk/mpi/summary.hpp>
 
-// The second way: counts travel instead of keys. Each rank has a list of its best; the ranks find together, digit by digit,
-// which entries are among the best of all.
+// The second way: each rank has a list of its best, and the ranks find together which entries may be among the best of all.
+// They merge summaries of their lists, which bracket the threshold.
 
 namespace ktopk::detail::mpi {
 
@@ -42,104 +44,90 @@ class EntryOrder {
   std::uint64_t m_mask;
 };
 
-/// The entries of a row among which the threshold lies.
-struct Bracket {
-  CompositeKey128 low = 0;          // the least number of any
-  int bits = 0;                     // of a number that differ among them
-  std::int64_t wanted = 0;          // how many of them are among the best
-  std::int64_t begin = 0, end = 0;  // this rank's, in its list
-  bool is_settled = false;          // they all are
+/// What this rank lists of a row, and how many keys it has.
+struct RowPart {
+  std::int64_t length = 0;
+  bool is_cut = false;  // not all keys are listed
 };
 
-/// Finds in each row the threshold: the least number among the best of what all ranks list.
+/// Brackets in each row the threshold: the least number among the best of all ranks' keys.
 template <class T>
 class ThresholdSearch {
  public:
-  ThresholdSearch(Communicator const& comm, EntryOrder<T> const& number, Lists<T> const& lists)
-      : m_comm(comm), m_number(number), m_lists(lists), m_brackets(lists.rows()) {
-    for (std::int64_t row = 0; row < lists.rows(); ++row)
-      m_brackets[row] = {0,
-                         number.bits(),
-                         lists.limit(row),
-                         lists.begin(row),
-                         lists.end(row),
-                         lists.limit(row) == 0};
-    settle_short_rows();
-    while (std::any_of(m_brackets.begin(), m_brackets.end(),
-                       [](Bracket const& bracket) { return !bracket.is_settled; }))
-      narrow();
+  /// \param parts      of each row, on this rank
+  /// \param widening   for how many times a rank's share of the best there is room
+  /// \param merge_all  merge_all(lists) merges such lists of all ranks, on all ranks
+  template <class MergeAll>
+  ThresholdSearch(EntryOrder<T> const& number, Lists<T> const& lists,
+                  std::vector<RowPart> const& parts, std::vector<RowCut> const& cuts,
+                  double widening, MergeAll const& merge_all)
+      : m_number(number), m_lists(lists), m_cuts(cuts) {
+    Summaries summaries(cuts, number.bits(), widening);
+    for (std::size_t row = 0; row < cuts.size(); ++row)
+      summaries.set(row, own_summary(row, parts[row]));
+    merge_all(summaries);
+    for (std::size_t row = 0; row < cuts.size(); ++row)
+      m_brackets.push_back(bracket_of(summaries[row], cuts[row].wanted));
   }
 
-  /// How many of this rank's entries of a row are among the best: its first ones.
+  /// Whether no key that is not listed can be among the best of a row. The same on all ranks.
+  bool is_found() const { return std::ranges::all_of(m_brackets, &Bracket::is_found); }
+  /// How many of this rank's entries of a row may be among the best, or are once settle() was called: its first ones.
   std::int64_t selected(std::int64_t row) const {
-    Bracket const& bracket = m_brackets[row];
-    if (m_lists.limit(row) == 0) return 0;
-    return bracket.end - m_lists.begin(row);
+    if (m_cuts[row].wanted == 0) return 0;
+    return first_below(row, m_brackets[row].low) - m_lists.begin(row);
+  }
+
+  /// Merges the entries within brackets, so that all thresholds are known, if they were found.
+  template <class MergeAll>
+  void settle(MergeAll const& merge_all) {
+    if (std::ranges::all_of(m_brackets, &Bracket::is_settled)) return;
+    std::vector<BracketEntries::Row> rows;
+    for (std::size_t row = 0; row < m_brackets.size(); ++row) rows.push_back(own_entries(row));
+    BracketEntries entries(std::move(rows), m_number.bits());
+    merge_all(entries);
+    for (std::size_t row = 0; row < m_brackets.size(); ++row) {
+      Bracket& bracket = m_brackets[row];
+      if (std::exchange(bracket.is_settled, true)) continue;
+      std::int64_t const left = m_cuts[row].wanted - entries[row].better;
+      bracket.low = left == 0 ? bracket.high : entries[row].numbers[left - 1];
+    }
   }
 
  private:
-  /// The digit of all unsettled rows together has 2^20 counts at most, and 11 bits of one.
-  int digit_bits(std::int64_t rows) const {
-    int const bits = 20 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1)));
-    return std::clamp(bits, 1, 11);
-  }
   CompositeKey128 number(std::int64_t entry) const {
     return m_number(m_lists.value(entry), m_lists.position(entry));
   }
-
-  /// Rows of which no more are listed than wanted.
-  void settle_short_rows() {
-    std::vector<std::int64_t> counts(m_brackets.size());
-    for (std::size_t row = 0; row < counts.size(); ++row)
-      counts[row] = m_lists.count(static_cast<std::int64_t>(row));
-    m_comm.reduce(counts, MPI_SUM);
-    for (std::size_t row = 0; row < counts.size(); ++row)
-      if (counts[row] <= m_brackets[row].wanted) m_brackets[row].is_settled = true;
+  Summary own_summary(std::size_t row, RowPart const& part) const {
+    auto const r = static_cast<std::int64_t>(row);
+    Summary summary{{}, 0, part.length};
+    for (std::int64_t i = 0; i < m_lists.count(r); ++i)
+      summary.entries.push_back({number(m_lists.begin(r) + i), i + 1, i + 1});
+    if (part.is_cut && !summary.entries.empty()) summary.floor = summary.entries.back().number;
+    return summary;
   }
-
-  /// Counts the next digit of all rows, on all ranks.
-  void narrow() {
-    std::vector<Bracket*> open;
-    for (Bracket& bracket : m_brackets)
-      if (!bracket.is_settled) open.push_back(&bracket);
-    int const digit = digit_bits(static_cast<std::int64_t>(open.size()));
-    std::int64_t const bins = std::int64_t{1} << digit;
-    std::vector<std::int64_t> counts(open.size() * static_cast<std::size_t>(bins), 0);
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      Bracket const& bracket = *open[i];
-      int const shift = std::max(bracket.bits - digit, 0);
-      for (std::int64_t entry = bracket.begin; entry < bracket.end; ++entry)
-        ++counts[static_cast<std::int64_t>(i) * bins +
-                 static_cast<std::int64_t>((number(entry) - bracket.low) >> shift)];
-    }
-    m_comm.reduce(counts, MPI_SUM);
-    for (std::size_t i = 0; i < open.size(); ++i)
-      narrow(*open[i], std::max(open[i]->bits - digit, 0),
-             counts.data() + static_cast<std::int64_t>(i) * bins, bins);
+  BracketEntries::Row own_entries(std::size_t row) const {
+    Bracket const& bracket = m_brackets[row];
+    auto const r = static_cast<std::int64_t>(row);
+    if (bracket.is_settled) return {};
+    std::int64_t begin = m_lists.begin(r), end = first_below(r, bracket.low);
+    if (bracket.has_high) begin = first_below(r, bracket.high);
+    BracketEntries::Row own{bracket.needed, begin - m_lists.begin(r), {}};
+    for (std::int64_t i = begin; i < std::min(end, begin + bracket.needed); ++i)
+      own.numbers.push_back(number(i));
+    return own;
   }
-
-  void narrow(Bracket& bracket, int shift, std::int64_t const* counts, std::int64_t bins) {
-    std::int64_t bin = bins - 1;
-    for (; counts[bin] < bracket.wanted; --bin) bracket.wanted -= counts[bin];
-    bracket.low += static_cast<CompositeKey128>(bin) << shift;
-    bracket.bits = shift;
-    bracket.is_settled = counts[bin] == bracket.wanted;
-    // The list descends: those of higher bins come first.
-    CompositeKey128 const beyond = bracket.low + ((CompositeKey128{1} << shift) - 1);
-    bracket.begin = first_below(bracket, beyond + 1);
-    bracket.end = first_below(bracket, bracket.low);
-  }
-  /// The first of the bracket's entries whose number is less.
-  std::int64_t first_below(Bracket const& bracket, CompositeKey128 bound) const {
-    auto const entries = std::views::iota(bracket.begin, bracket.end);
+  /// The first entry of a row whose number is less.
+  std::int64_t first_below(std::int64_t row, CompositeKey128 bound) const {
+    auto const entries = std::views::iota(m_lists.begin(row), m_lists.end(row));
     auto const first = std::ranges::partition_point(
         entries, [&](std::int64_t entry) { return number(entry) >= bound; });
-    return bracket.begin + (first - entries.begin());
+    return m_lists.begin(row) + (first - entries.begin());
   }
 
-  Communicator const& m_comm;
   EntryOrder<T> m_number;
   Lists<T> const& m_lists;
+  std::vector<RowCut> const& m_cuts;
   std::vector<Bracket> m_brackets;
 };
 
