@@ -71,6 +71,13 @@ class Recorder {
   Program m_program;
 };
 
+/// Of the end of the row, of positions and of values, as Lists<float>::message() has them.
+std::int64_t message_bytes(std::int64_t entries) {
+  std::size_t const positions = static_cast<std::size_t>(entries);
+  return static_cast<std::int64_t>(sizeof(std::uint64_t) *
+                                   (1 + positions + Lists<float>::words_of_values(positions)));
+}
+
 /// Plays the programs of all ranks.
 class Player {
   struct Sent {
@@ -85,9 +92,8 @@ class Player {
  public:
   /// \param entries  entries(rank): that it has at the beginning
   template <class Entries>
-  Player(std::vector<Program> const& programs, Entries const& entries, std::int64_t k,
-         std::int64_t entry_bytes)
-      : m_programs(programs), m_ranks(programs.size()), m_k(k), m_entry_bytes(entry_bytes) {
+  Player(std::vector<Program> const& programs, Entries const& entries, std::int64_t k)
+      : m_programs(programs), m_ranks(programs.size()), m_k(k) {
     for (std::size_t r = 0; r < m_ranks.size(); ++r)
       m_ranks[r].entries = entries(static_cast<std::int64_t>(r));
     std::deque<int> ready;
@@ -130,7 +136,7 @@ class Player {
         Sent const sent = mail.front();
         mail.pop_front();
         rank.time = std::max(rank.time, sent.time + 1);
-        rank.bytes += sent.entries * m_entry_bytes;
+        rank.bytes += message_bytes(sent.entries);
         rank.entries =
             step == Step::assign ? sent.entries : std::min(m_k, rank.entries + sent.entries);
       }
@@ -142,7 +148,7 @@ class Player {
   std::vector<Program> const& m_programs;
   std::vector<Rank> m_ranks;
   std::map<std::pair<int, int>, std::deque<Sent>> m_mail;
-  std::int64_t m_k, m_entry_bytes;
+  std::int64_t m_k;
 };
 
 template <class Entries>
@@ -153,7 +159,7 @@ Cost played(int ranks, Entries const& entries, std::int64_t k) {
     merge_at_all(recorder, recorder);
     programs.push_back(recorder.program());
   }
-  Player const player(programs, entries, k, sizeof(float) + sizeof(std::int64_t));
+  Player const player(programs, entries, k);
   if (!player.is_done()) {
     std::printf("%d ranks wait for each other\n", ranks);
     std::exit(EXIT_FAILURE);
@@ -300,7 +306,7 @@ Cost searched_on_threads(int ranks, std::int64_t each, Lists<float> const& wante
 }
 
 bool same(Cost const& a, Cost const& b) {
-  return a.latencies == b.latencies && a.messages == b.messages;
+  return a.latencies == b.latencies && a.messages == b.messages && a.bytes == b.bytes;
 }
 
 void print(int ranks, std::initializer_list<Cost> costs) {
@@ -320,23 +326,22 @@ int main(int argc, char** argv) {
   bool is_right = true;
   std::printf(
       "One row of floats, k = %lld. Latencies that follow each other, most messages sent and most "
-      "bytes received\nof a rank, which are known of ranks on threads:\n\n"
+      "bytes received\nof a rank; those of counts are known of ranks on threads alone:\n\n"
       "%8s  %9s %8s %10s   %9s %8s %10s\n%8s  %9s %8s %10s   %9s %8s %10s\n",
       static_cast<long long>(k), "", "", "", "candidates", "", "", "counts", "ranks", "latencies",
       "messages", "bytes", "latencies", "messages", "bytes");
   for (int const ranks :
        {2, 3, 5, 8, 16, 48, 64, 100, 128, 384, 512, 1000, 4096, 10000, 65536, 100000}) {
     if (ranks > most_ranks) break;
-    Cost candidates = played(ranks, [&](std::int64_t) { return k; }, k);
+    Cost const candidates = played(ranks, [&](std::int64_t) { return k; }, k);
     Cost counts{2 * candidates.latencies, 2 * candidates.messages, 0};
     if (ranks <= most_threads) {
       Lists<float> const wanted = best(0, k * ranks, k);
       Cost const merged = merged_on_threads(
           ranks, wanted, [&](int r) { return best(k * r, k * (r + 1), k); }, is_right);
       Cost const searched = searched_on_threads(ranks, k, wanted, is_right);
-      is_right = is_right && same(merged, candidates) && same(searched, counts);
-      candidates.bytes = merged.bytes;
       counts.bytes = searched.bytes;
+      is_right = is_right && same(merged, candidates) && same(searched, counts);
     }
     auto const rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
     bool const is_even = std::has_single_bit(static_cast<unsigned>(ranks));

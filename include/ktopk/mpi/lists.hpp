@@ -17,7 +17,7 @@ namespace ktopk::detail::mpi {
 /// Selected keys of some rows with their global positions, in the memory of the host: those of a row are one behind the
 /// other, best first.
 template <class T>
-class Lists {
+class Lists : public ReceiveBuffer {
  public:
   /// \param limits  how many keys of each row are wanted
   Lists(KeyOrder<T> const& order, std::vector<std::int64_t> limits)
@@ -81,12 +81,6 @@ class Lists {
     return message;
   }
 
-  /// Where a message is received.
-  std::uint64_t* receive_buffer(std::size_t words) {
-    m_received.resize(words);
-    return m_received.data();
-  }
-
   void assign(Words const& message) {
     std::uint64_t const* from = message.data();
     from = get(from, m_ends.data(), m_ends.size() * sizeof(std::int64_t));
@@ -104,8 +98,9 @@ class Lists {
     merged.m_values.reserve(m_values.size() + other.m_values.size());
     merged.m_positions.reserve(m_values.size() + other.m_values.size());
     for (std::int64_t row = 0; row < rows(); ++row) merged.append_merged(*this, other, row);
-    merged.m_received = std::move(m_received);
-    *this = std::move(merged);
+    m_ends = std::move(merged.m_ends);
+    m_values = std::move(merged.m_values);
+    m_positions = std::move(merged.m_positions);
   }
 
   static std::size_t words_of_values(std::size_t entries) {
@@ -146,7 +141,6 @@ class Lists {
   std::vector<std::int64_t> m_limits, m_ends;
   std::vector<T> m_values;
   std::vector<std::int64_t> m_positions;
-  Message m_received;
 };
 
 }  // namespace ktopk::detail::mpi

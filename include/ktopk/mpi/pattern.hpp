@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +23,18 @@ namespace ktopk::detail::mpi {
 
 using Message = std::vector<std::uint64_t>;
 using Words = std::span<std::uint64_t const>;
+
+/// Where lists of the host receive a message.
+class ReceiveBuffer {
+ public:
+  std::uint64_t* receive_buffer(std::size_t words) {
+    m_received.resize(words);
+    return m_received.data();
+  }
+
+ private:
+  Message m_received;
+};
 
 /// Whether each of some ranks sends its lists to all others at once, for a GPU that merges them with one kernel. A round less
 /// saves copies and launches, some 40 us on an H200; 200 kB pass between processes of a host in less (docs/scaling.md).

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -132,7 +133,7 @@ struct RowCut {
 };
 
 /// Summaries of all rows, as lists that ranks merge.
-class Summaries {
+class Summaries : public ReceiveBuffer {
  public:
   Summaries(std::vector<RowCut> const& cuts, int number_bits, double widening)
       : m_cuts(cuts), m_rows(cuts.size()), m_bits(number_bits), m_widening(widening) {}
@@ -159,10 +160,6 @@ class Summaries {
       }
     }
     return to.take();
-  }
-  std::uint64_t* receive_buffer(std::size_t words) {
-    m_received.resize(words);
-    return m_received.data();
   }
   void merge(Words const& message) {
     auto const other = read(message);
@@ -191,17 +188,16 @@ class Summaries {
   std::vector<Summary> m_rows;
   int m_bits;
   double m_widening;
-  Message m_received;
 };
 
 /// What ranks know of the threshold of a row: the least number among the best of all.
 struct Bracket {
   bool is_found = false;    // else more has to be listed
-  CompositeKey128 low = 0;  // the threshold is at least that, and more than this if it is not found
-  CompositeKey128 high = 0;  // keys from here on are among the best
-  bool has_high = false;     // or none is known to be
-  std::int64_t needed = 0;   // how many listed entries below `high` may be among the best, at most
-  bool is_settled = false;   // the threshold is `low`
+  CompositeKey128 low = 0;  // the threshold is at least that
+  // From here on all are among the best, if that is known of any.
+  std::optional<CompositeKey128> high = {};
+  std::int64_t needed = 0;  // how many listed entries below `high` may be among the best, at most
+  bool is_settled = false;  // the threshold is `low`
 };
 
 /// Brackets the number that `wanted` entries reach.
@@ -218,19 +214,19 @@ inline Bracket bracket_of(Summary const& summary, std::int64_t wanted) {
   for (auto entry = entries.begin(); bracket.is_found && entry <= reached; ++entry) {
     if (entry->most > wanted) break;
     bracket.high = entry->number;
-    bracket.has_high = true;
     bracket.needed = wanted - entry->least;
   }
-  bracket.is_settled = bracket.has_high && bracket.high == bracket.low;
+  bracket.is_settled = bracket.high == bracket.low;
   return bracket;
 }
 
 /// The entries within brackets, as lists that ranks merge.
-class BracketEntries {
+class BracketEntries : public ReceiveBuffer {
  public:
   struct Row {
-    std::int64_t needed = 0, better = 0;   // how many are above the bracket
-    std::vector<CompositeKey128> numbers;  // best first
+    std::int64_t needed = 0;               // how many of the bracket matter, at most
+    std::int64_t better = 0;               // how many are above it
+    std::vector<CompositeKey128> numbers;  // within it, best first
   };
 
   BracketEntries(std::vector<Row> rows, int number_bits)
@@ -247,14 +243,11 @@ class BracketEntries {
     }
     return to.take();
   }
-  std::uint64_t* receive_buffer(std::size_t words) {
-    m_received.resize(words);
-    return m_received.data();
-  }
   void merge(Words const& message) {
     MessageReader from(message, m_bits);
     for (Row& row : m_rows) {
-      Row const other = read(from);
+      Row other;
+      read(from, other);
       row.better += other.better;
       std::vector<CompositeKey128> all(row.numbers.size() + other.numbers.size());
       std::merge(row.numbers.begin(), row.numbers.end(), other.numbers.begin(), other.numbers.end(),
@@ -265,25 +258,18 @@ class BracketEntries {
   }
   void assign(Words const& message) {
     MessageReader from(message, m_bits);
-    for (Row& row : m_rows) {
-      std::int64_t const needed = row.needed;
-      row = read(from);
-      row.needed = needed;
-    }
+    for (Row& row : m_rows) read(from, row);
   }
 
  private:
-  static Row read(MessageReader& from) {
-    Row row;
+  static void read(MessageReader& from, Row& row) {
     row.better = from.word();
     row.numbers.resize(static_cast<std::size_t>(from.word()));
     for (CompositeKey128& number : row.numbers) number = from.number();
-    return row;
   }
 
   std::vector<Row> m_rows;
   int m_bits;
-  Message m_received;
 };
 
 }  // namespace ktopk::detail::mpi

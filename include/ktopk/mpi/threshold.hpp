@@ -55,7 +55,7 @@ template <class T>
 class ThresholdSearch {
  public:
   /// \param parts      of each row, on this rank
-  /// \param widening   for how many times a rank's share of the best there is room
+  /// \param widening   how many times its share of the best ranks list and summaries keep
   /// \param merge_all  merge_all(lists) merges such lists of all ranks, on all ranks
   template <class MergeAll>
   ThresholdSearch(EntryOrder<T> const& number, Lists<T> const& lists,
@@ -90,7 +90,7 @@ class ThresholdSearch {
       Bracket& bracket = m_brackets[row];
       if (std::exchange(bracket.is_settled, true)) continue;
       std::int64_t const left = m_cuts[row].wanted - entries[row].better;
-      bracket.low = left == 0 ? bracket.high : entries[row].numbers[left - 1];
+      bracket.low = left == 0 ? *bracket.high : entries[row].numbers[left - 1];
     }
   }
 
@@ -111,7 +111,7 @@ class ThresholdSearch {
     auto const r = static_cast<std::int64_t>(row);
     if (bracket.is_settled) return {};
     std::int64_t begin = m_lists.begin(r), end = first_below(r, bracket.low);
-    if (bracket.has_high) begin = first_below(r, bracket.high);
+    if (bracket.high) begin = first_below(r, *bracket.high);
     BracketEntries::Row own{bracket.needed, begin - m_lists.begin(r), {}};
     for (std::int64_t i = begin; i < std::min(end, begin + bracket.needed); ++i)
       own.numbers.push_back(number(i));
