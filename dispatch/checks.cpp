@@ -118,9 +118,10 @@ KTOPK_INLINE void check_options(char const* function, Options const& options) {
 
 KTOPK_INLINE void check_magnitude(char const* function, Options const& options, KeyKind kind) {
   if (options.by == By::magnitude && kind == KeyKind::signed_integer)
-    reject(function,
-           "By::magnitude of signed integers is for top_k and Plan alone, and for no computed keys; "
-           "have a functor return unsigned magnitudes: see ktopk::transform");
+    reject(
+        function,
+        "By::magnitude of signed integers is for top_k and Plan alone, and for no computed keys; "
+        "have a functor return unsigned magnitudes: see ktopk::transform");
 }
 
 KTOPK_INLINE void check_last_position(char const* function, std::int64_t n,

@@ -33,8 +33,8 @@ struct Explanation {
   std::vector<Declined> declined;
 };
 
-/// Explains which kernel a call of this shape runs on this instance: the first line of the backend's table that
-/// can select from it. The call and a Plan decide by the same table. A shape that is not `packed` is explained for rows whose keys lie
+/// Explains which kernel a call of this shape runs on this instance: the first line of the backend's table that can select
+/// from it. The call and a Plan decide by the same table. A shape that is not `packed` is explained for rows whose keys lie
 /// side by side, as in LayoutLeft.
 /// Launches nothing, allocates the result alone. The result is empty where there is nothing to select.
 /// \throws std::invalid_argument as workspace_bytes

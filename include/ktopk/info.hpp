@@ -24,9 +24,10 @@ struct AlgorithmInfo {
   char const* name;
   char const* summary;     ///< what it is good for
   std::int64_t largest_k;  ///< radix takes a larger k
-  bool
-      tuned_cuda;  ///< there is a hand-written CUDA implementation, for the shapes that it supports
-  bool tuned_host;  ///< there is a SIMD implementation for hosts, for the shapes that it supports
+  /// There is a hand-written CUDA implementation, for the shapes that it supports.
+  bool tuned_cuda;
+  /// There is a SIMD implementation for hosts, for the shapes that it supports.
+  bool tuned_host;
 };
 
 std::vector<AlgorithmInfo> algorithms();

@@ -183,10 +183,16 @@ class WorstHeap {
   KOKKOS_FUNCTION void sink(std::int64_t size, Bits rank, T key, I index) const {
     std::int64_t slot = 0;
     for (std::int64_t child = 1; child < size; child = 2 * slot + 1) {
-      if (child + 1 < size && is_before(rank_at(child), m_places.index_at(child), child + 1))
-        ++child;
-      if (!is_before(rank, index, child)) break;
-      move(child, slot);
+      Held<I> worse = held<I>(child);
+      if (child + 1 < size) {
+        Held<I> const other = held<I>(child + 1);
+        if (m_order.is_before(worse.rank, worse.index, other.rank, other.index)) {
+          worse = other;
+          ++child;
+        }
+      }
+      if (!m_order.is_before(rank, index, worse.rank, worse.index)) break;
+      m_places.set(slot, worse.key, worse.index);
       slot = child;
     }
     m_places.set(slot, key, index);
@@ -202,6 +208,18 @@ class WorstHeap {
   }
 
  private:
+  template <class I>
+  struct Held {
+    T key;
+    Bits rank;
+    I index;
+  };
+
+  template <class I>
+  KOKKOS_FUNCTION Held<I> held(std::int64_t slot) const {
+    T const key = m_places.key_at(slot);
+    return {key, m_order.rank(key), static_cast<I>(m_places.index_at(slot))};
+  }
   KOKKOS_FUNCTION Bits rank_at(std::int64_t slot) const {
     return m_order.rank(m_places.key_at(slot));
   }

@@ -44,8 +44,8 @@ class BestOfMaxima {
         m_held(reinterpret_cast<CompositeKey*>(shared + 16)) {}
 
   /// Lists the composite keys of the k best, the worst first, at the end of `list`, behind zeros. All threads call it
-  /// together. Returns false, and leaves nothing of use in `list`, if more keys reach the threshold than it holds: if most of the best are
-  /// in few strips.
+  /// together. Returns false, and leaves nothing of use in `list`, if more keys reach the threshold than it holds: if most
+  /// of the best are in few strips.
   /// \param k       at most most_k and the number of keys, which is at most most_n
   /// \param places  of the list
   KOKKOS_FUNCTION bool operator()(int k, CompositeKey* list, int places) const {

@@ -242,7 +242,7 @@ KOKKOS_FORCEINLINE_FUNCTION void flush_fuller(Group const& group, First& first, 
   int const holds[] = {first.holds(), more.holds()...};
   group.barrier();
   first.flush_above(team_size, holds[0]);
-  int i = 0;
+  [[maybe_unused]] int i = 0;
   (more.flush_above(team_size, holds[++i]), ...);
 }
 

@@ -142,9 +142,8 @@ auto composite_key_map_of(Problem<R> const& problem, Ties ties) {
 template <Rows R, class Body>
 void with_composite_keys(Problem<R> const& problem, Ties ties, Body const& body) {
   with_composite_key_type<typename R::Bits>(
-      composite_positions(problem.shape), [&](auto composite) {
-        body(composite_key_map_of<decltype(composite)>(problem, ties));
-      });
+      composite_positions(problem.shape),
+      [&](auto composite) { body(composite_key_map_of<decltype(composite)>(problem, ties)); });
 }
 
 /// The composite key of a position of a row.

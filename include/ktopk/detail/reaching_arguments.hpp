@@ -129,7 +129,7 @@ ReachingCall<source_rows<Keys>> reaching_call(char const* function, Keys const& 
   using Bits = bits_of<T>;
   check_keys_on_device<Exec, Keys, Thresholds>();
   static_assert(Thresholds::rank < 2, "ktopk::reaching: thresholds have rank 0 or 1");
-  check_types<Exec, Keys, Values, Indices>();
+  static_assert(check_types<Exec, Keys, Values, Indices>());
   check_options(function, options);
   check_magnitude(function, options, KeyTraits<T>::kind);
   ReachingCall<source_rows<Keys>> call{};
