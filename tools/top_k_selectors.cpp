@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <Kokkos_Core.hpp>
 #include <ktopk/accumulator.hpp>
+#include <ktopk/host_stream.hpp>
 #include <ktopk/top_k.hpp>
 
 #include "keys_on.hpp"
@@ -40,12 +41,21 @@ class TopKSelector : public BlockSelector {
 template <class Exec, class T>
 class AccumulatingSelector : public RowSelector {
  public:
-  AccumulatingSelector(std::int64_t k, Options const& options) : m_best(m_exec, 1, k, options) {}
+  AccumulatingSelector(std::int64_t k, Options const& options)
+      : m_best(m_exec, 1, k, options), m_stream(m_best) {}
 
+  /// A device need not have selected from the part when it returns.
   void add(Matrix const& part, std::int64_t first) override {
-    Matrix const keys = m_keys.bring(m_exec, part);
-    m_best.add(keys_at<T, typename Exec::memory_space>(keys), first);
-    m_exec.fence("ktopk::tools::add");
+    if constexpr (on_host<Exec>) {
+      m_best.add(keys_at<T, Kokkos::HostSpace>(m_keys.bring(m_exec, part)), first);
+      m_exec.fence("ktopk::tools::add");
+    } else if (is_aligned(part)) {
+      m_stream.add(keys_at<T, Kokkos::HostSpace>(part), first);
+    } else {
+      m_stream.add(part.n, first, [&](T* to, std::int64_t begin, std::int64_t count) {
+        gather(some_keys(part, begin, count), reinterpret_cast<std::byte*>(to));
+      });
+    }
   }
 
   void finish(Selected& selected) override {
@@ -67,6 +77,7 @@ class AccumulatingSelector : public RowSelector {
 
   Exec m_exec;
   Accumulator<T, std::int64_t, Exec> m_best;
+  HostStream<T, std::int64_t, Exec> m_stream;
   KeyPlace<Exec> m_keys;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ktopk/accumulator.hpp>
+#include <ktopk/host_stream.hpp>
 #include <ktopk/merge.hpp>
+
+#include <cstdint>
 
 #include "show.hpp"
 
@@ -23,6 +26,18 @@ int main() {
   Kokkos::View<float**> const of_both("of both", 2, 3);
   both.result(of_both, ktopk::nothing);
   show("values of two streams", of_both);
+
+  // A row in the memory of the host, and a row that is read from somewhere. Both may be longer than a device's memory.
+  Kokkos::View<float*, Kokkos::HostSpace> const far("far", 1000);
+  far(600) = 5;
+  ktopk::Accumulator<float> longest(exec, 1, 3);
+  ktopk::HostStream stream(longest);
+  stream.add(far);  // positions 0 to 999
+  stream.add(500, 1000, [](float* to, std::int64_t begin, std::int64_t count) {  // 1000 to 1499
+    for (std::int64_t i = 0; i < count; ++i) to[i] = begin + i == 42 ? 8 : 1;
+  });
+  show("values of the host's keys", longest.values());
+  show("positions of the host's keys", longest.positions());
 
   // Two lists that were selected elsewhere, with the positions of their keys. -1: no entry.
   auto const lists = matrix<float>({{9, 7, 4}, {8, 7, 0}});

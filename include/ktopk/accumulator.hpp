@@ -24,6 +24,9 @@
 
 namespace ktopk {
 
+template <class T, class I, class Exec, bool copies>
+class HostStream;
+
 namespace detail {
 
 /// Turns indices in a chunk into positions in the stream.
@@ -145,6 +148,7 @@ class Accumulator {
 
   std::int64_t rows() const { return static_cast<std::int64_t>(m_values.extent(1)); }
   std::int64_t k() const { return static_cast<std::int64_t>(m_values.extent(2)); }
+  Exec const& exec() const { return m_exec; }
 
   /// Forgets all keys.
   void clear() {
@@ -268,6 +272,9 @@ class Accumulator {
   }
 
  private:
+  template <class, class, class, bool>
+  friend class HostStream;
+
   static constexpr char const* name = "ktopk::Accumulator";
   static constexpr int chunk = 1;  // of the three lists, between the state and the next one
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ktopk/accumulator.hpp>
+#include <ktopk/host_stream.hpp>
 #include <ktopk/top_k.hpp>
 
 #include <algorithm>
@@ -11,8 +12,9 @@
 
 #include "least_time.hpp"
 
-// What an Accumulator takes for a row in chunks, as a multiple of one top_k of the whole row, in the same process:
-// perf_stream [keys] [k]. Each time is the least of some.
+// What an Accumulator takes for a row in chunks, as a multiple of one top_k of the whole row, in the same process; and what a
+// row in the memory of the host takes, beside a copy of as many keys from pinned memory, which is what the bus can.
+// perf_stream [keys] [k] [keys on the host]. Each time is the least of some.
 
 namespace {
 
@@ -56,6 +58,33 @@ void measure(std::int64_t n, std::int64_t k, bool rises) {
   }
 }
 
+void measure_host(std::int64_t n, std::int64_t k) {
+  Exec const exec;
+  Kokkos::View<float*, Kokkos::HostSpace> const keys(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "keys"), n);
+  constexpr std::int64_t part = 1 << 20;
+  ktopk::detail::on_some_threads((n + part - 1) / part, [&](std::int64_t p) {
+    for (std::int64_t i = p * part; i < std::min(n, (p + 1) * part); ++i)
+      keys(i) = static_cast<float>(mixed(i) >> 40) * 0x1p-24F;
+  });
+  std::int64_t const chunk = std::min<std::int64_t>(n, std::int64_t{1} << 26);
+  Kokkos::View<float*, ktopk::detail::PinnedMemory<Exec>> const pinned("pinned", chunk);
+  Kokkos::View<float*, Exec::memory_space> const there("there", chunk);
+  double const bus = least_microseconds(exec, calls, [&] {
+    for (std::int64_t first = 0; first < n; first += chunk) Kokkos::deep_copy(exec, there, pinned);
+  });
+  ktopk::Accumulator<float, std::int64_t, Exec> best(exec, 1, k);
+  ktopk::HostStream stream(best);
+  double const time = least_microseconds(exec, calls, [&] {
+    best.clear();
+    stream.add(keys);
+  });
+  double const bytes = static_cast<double>(n) * sizeof(float);
+  std::printf("%lld keys on the host, k = %lld: %.1f ms, %.1f GB/s, %.3f of the bus (%.1f GB/s)\n",
+              static_cast<long long>(n), static_cast<long long>(k), time / 1e3, bytes / time / 1e3,
+              bus / time, bytes / bus / 1e3);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,4 +92,5 @@ int main(int argc, char** argv) {
   std::int64_t const n = argc > 1 ? std::stoll(argv[1]) : std::int64_t{1} << 28;
   std::int64_t const k = argc > 2 ? std::stoll(argv[2]) : 2048;
   for (bool const rises : {false, true}) measure(n, k, rises);
+  if (argc > 3) measure_host(std::stoll(argv[3]), k);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ktopk/detail/host_copy.hpp>
 
 namespace ktopk::tools {
 namespace {
@@ -65,12 +66,15 @@ void gather(Matrix const& matrix, std::byte* target) {
 }
 
 void read_ahead(Matrix const& matrix, Reading const& reading) {
-  constexpr std::int64_t page = 4096;
+  constexpr std::int64_t page = 4096, piece = chunk / 16;
   auto const bytes = span_bytes(matrix);
   for (std::int64_t begin = 0; begin < bytes; begin += chunk) {
     auto const end = std::min(begin + chunk, bytes);
-    for (std::int64_t at = begin; at < end; at += page)
-      static_cast<void>(*const_cast<std::byte const volatile*>(matrix.data + at));
+    ktopk::detail::on_some_threads((end - begin + piece - 1) / piece, [&](std::int64_t i) {
+      auto const first = begin + i * piece;
+      for (std::int64_t at = first; at < std::min(first + piece, end); at += page)
+        static_cast<void>(*const_cast<std::byte const volatile*>(matrix.data + at));
+    });
     reading(end - begin);
   }
 }
