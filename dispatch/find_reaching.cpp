@@ -7,6 +7,7 @@
 
 #if KTOPK_ENABLE_HOST_TUNED
 #include "../backends/host/count.hpp"
+#include "../backends/host/reaching.hpp"
 #endif
 
 namespace ktopk::detail {
@@ -16,15 +17,27 @@ std::size_t reaching_bytes(Exec const& exec, Shape const& shape) {
   return reaching_bytes_on(device_of(exec), shape);
 }
 
+/// Keys that lie in memory: hosts read neighbors with SIMD.
+struct StoredReaching {
+  template <class Exec, class Bits>
+  void operator()(Exec const& exec, ReachingParts<StoredRows<Bits>> const& of) const {
+#if KTOPK_ENABLE_HOST_TUNED
+    if constexpr (is_host_space<Exec>)
+      if (!portable_alone && of.call.rows.step == 1) return host::store_reaching(exec, of);
+#endif
+    store_reaching(exec, of);
+  }
+};
+
 template <class Exec, class Bits>
 void find_reaching_in(Exec const& exec, ReachingCall<StoredRows<Bits>> const& call,
                       std::byte* buffer, std::size_t size) {
-  run_reaching_in(exec, call, buffer, size);
+  run_reaching_in(exec, call, buffer, size, StoredReaching());
 }
 
 template <class Exec, class Bits>
 void find_reaching_allocating(Exec const& exec, ReachingCall<StoredRows<Bits>> const& call) {
-  run_reaching_allocating(exec, call);
+  run_reaching_allocating(exec, call, StoredReaching());
 }
 
 template <class Exec, class Bits>

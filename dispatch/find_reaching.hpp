@@ -39,29 +39,40 @@ inline std::size_t reaching_bytes_on(Device const& device, Shape shape) {
   return std::max(reaching_bytes_of(device, shape), reaching_bytes_of(device, shared));
 }
 
-template <class Exec, Rows R>
-void run_reaching(Exec const& exec, ReachingCall<R> const& call, std::byte* buffer) {
+/// The kernels that run everywhere, from any rows.
+struct PortableReaching {
+  template <class Exec, Rows R>
+  void operator()(Exec const& exec, ReachingParts<R> const& of) const {
+    store_reaching(exec, of);
+  }
+};
+
+template <class Exec, Rows R, class Store>
+void run_reaching(Exec const& exec, ReachingCall<R> const& call, std::byte* buffer,
+                  Store const& store) {
   Shape shape = call.shape;
   shape.k = 1;
   ReachingCallLayout own(buffer, device_of(exec), shape);
   UseHostMemory const use(own.memory);
-  store_reaching(exec, call, own.layout.template take<std::byte>(1));
+  ReachingLayout const layout(own.layout.template take<std::byte>(1), device_of(exec), call.shape);
+  store(exec, ReachingParts<R>{call, layout.scratch});
 }
 
-template <class Exec, Rows R>
+template <class Exec, Rows R, class Store = PortableReaching>
 void run_reaching_in(Exec const& exec, ReachingCall<R> const& call, std::byte* buffer,
-                     std::size_t size) {
+                     std::size_t size, Store const& store = {}) {
   if (call.shape.rows == 0) return;
   check_workspace(call.function, size, reaching_bytes_on(device_of(exec), call.shape));
-  run_reaching(exec, call, buffer);
+  run_reaching(exec, call, buffer, store);
 }
 
-template <class Exec, Rows R>
-void run_reaching_allocating(Exec const& exec, ReachingCall<R> const& call) {
+template <class Exec, Rows R, class Store = PortableReaching>
+void run_reaching_allocating(Exec const& exec, ReachingCall<R> const& call,
+                             Store const& store = {}) {
   if (call.shape.rows == 0) return;
   std::size_t const bytes = reaching_bytes_on(device_of(exec), call.shape);
   with_workspace(exec, check_needed(call.function, bytes),
-                 [&](std::byte* buffer) { run_reaching(exec, call, buffer); });
+                 [&](std::byte* buffer) { run_reaching(exec, call, buffer, store); });
 }
 
 /// On hosts each thread needs memory for sorted bounds.

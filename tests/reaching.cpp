@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ktopk/config.hpp>
+#include <ktopk/core/backend.hpp>
 #include <ktopk/core/testing.hpp>
 #include <ktopk/gather.hpp>
 #include <ktopk/reaching.hpp>
@@ -82,30 +83,37 @@ void ask_reaching(Exec const& exec, Input input, Size size, double part, Options
     thresholds.push_back(row[position]);
     reach.push_back(reaching_place(row, places, places[position], options));
   }
-  Kokkos::View<T**, Layout, Memory> const values("values", size.rows, size.room);
-  Kokkos::View<std::int32_t**, Layout, Memory> const indices("indices", size.rows, size.room);
-  Kokkos::View<std::int64_t*, Memory> const counts("counts", size.rows);
-  Kokkos::deep_copy(indices, -7);
-  reaching(exec, view, copied_to<Memory>(thresholds), values, indices, counts, options);
-  exec.fence();
-  auto const got = on_host(values);
-  auto const got_indices = on_host(indices);
-  auto const got_counts = on_host(counts);
-  std::int64_t wrong = 0;
-  for (std::int64_t r = 0; r < size.rows; ++r) {
-    T const* const row = keys.data() + r * size.n;
-    auto const& wanted = reach[r];
-    wrong += got_counts(r) == std::ssize(wanted) ? 0 : 1;
-    for (std::int64_t s = 0; s < size.room; ++s) {
-      bool const is_there = s < std::ssize(wanted);
-      bool const right =
-          is_there ? got_indices(r, s) == wanted[s] && same_bits(got(r, s), row[wanted[s]])
-                   : got_indices(r, s) == -7;
-      wrong += right ? 0 : 1;
+  auto const expect_reached = [&] {
+    Kokkos::View<T**, Layout, Memory> const values("values", size.rows, size.room);
+    Kokkos::View<std::int32_t**, Layout, Memory> const indices("indices", size.rows, size.room);
+    Kokkos::View<std::int64_t*, Memory> const counts("counts", size.rows);
+    Kokkos::deep_copy(indices, -7);
+    reaching(exec, view, copied_to<Memory>(thresholds), values, indices, counts, options);
+    exec.fence();
+    auto const got = on_host(values);
+    auto const got_indices = on_host(indices);
+    auto const got_counts = on_host(counts);
+    std::int64_t wrong = 0;
+    for (std::int64_t r = 0; r < size.rows; ++r) {
+      T const* const row = keys.data() + r * size.n;
+      auto const& wanted = reach[r];
+      wrong += got_counts(r) == std::ssize(wanted) ? 0 : 1;
+      for (std::int64_t s = 0; s < size.room; ++s) {
+        bool const is_there = s < std::ssize(wanted);
+        bool const right =
+            is_there ? got_indices(r, s) == wanted[s] && same_bits(got(r, s), row[wanted[s]])
+                     : got_indices(r, s) == -7;
+        wrong += right ? 0 : 1;
+      }
     }
+    CAPTURE(exec.name(), name(input), size.rows, size.n, size.room, part);
+    CHECK(wrong == 0);
+  };
+  expect_reached();
+  if constexpr (ktopk::detail::is_host_space<Exec>) {
+    ktopk::detail::ForcePortable const portable;
+    expect_reached();
   }
-  CAPTURE(exec.name(), name(input), size.rows, size.n, size.room, part);
-  CHECK(wrong == 0);
 }
 
 /// How many keys of each row are better than each bound, and how many are equal: bounds are put in the row, and found.
@@ -232,20 +240,26 @@ TEMPLATE_LIST_TEST_CASE("counts by bounds", "[reaching]", Types) {
 }
 
 #if KTOPK_ENABLE_HOST_TUNED && !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP)
-TEST_CASE("hosts count neighbors with SIMD", "[reaching]") {
+TEST_CASE("hosts count neighbors and what reaches a threshold with SIMD", "[reaching]") {
   for_each_exec([&](auto const& exec) {
     Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> const rows("rows", 2, 5000);
     Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> const columns("c", 2, 5000);
-    Kokkos::View<double*, Kokkos::HostSpace> const bounds("bounds", 1);
-    Kokkos::View<int**, Kokkos::HostSpace> const equal("equal", 2, 1);
+    Kokkos::View<double*, Kokkos::HostSpace> const bounds("bounds", 1), thresholds("t", 2);
+    Kokkos::View<int**, Kokkos::HostSpace> const equal("equal", 2, 1), indices("indices", 2, 3);
     Recorder const recorder;
     count(exec, columns, bounds, nothing, equal);
+    reaching(exec, columns, thresholds, nothing, indices, nothing);
     exec.fence();
     CHECK_FALSE(recorder.ran("ktopk::host::count"));
+    CHECK_FALSE(recorder.ran("ktopk::host::reaching::list"));
     count(exec, rows, bounds, nothing, equal);
+    reaching(exec, rows, thresholds, nothing, indices, nothing);
     exec.fence();
     CHECK(recorder.ran("ktopk::host::count"));
+    CHECK(recorder.ran("ktopk::host::reaching::list"));
+    CHECK(recorder.ran("ktopk::host::reaching::store"));
     CHECK((equal(0, 0) == 5000 && equal(1, 0) == 5000));
+    CHECK((indices(0, 2) == 2 && indices(1, 2) == 2));
   });
 }
 #endif

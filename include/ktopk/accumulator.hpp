@@ -16,6 +16,7 @@
 #include <ktopk/detail/sources.hpp>
 #include <ktopk/options.hpp>
 #include <ktopk/plan.hpp>
+#include <ktopk/reaching.hpp>
 
 #include <ktopk/impl/portable/run/launch.hpp>
 
@@ -82,6 +83,39 @@ struct ReplaceRows {
   }
 };
 
+/// Sorts the first keys of each row of lists, by one thread, and marks further slots as unused.
+template <class T, class I>
+struct SortListed {
+  ListedKeys<T, I> lists;
+  std::int64_t const* counts;
+  KeyOrder<T> order;
+
+  void operator()(std::int64_t row) const {
+    Places const places{lists.values + row * lists.columns, lists.positions + row * lists.columns};
+    WorstHeap<T, Places> const heap(places, order);
+    std::int64_t const count = counts[row];
+    for (std::int64_t slot = 0; slot < count; ++slot) {
+      T const key = places.key_at(slot);
+      heap.rise(slot, order.rank(key), key, places.index_at(slot));
+    }
+    heap.sort(count);
+    for (std::int64_t slot = count; slot < lists.columns; ++slot)
+      places.set(slot, order.worst(), I{-1});
+  }
+
+ private:
+  struct Places {
+    T* values;
+    I* positions;
+    T key_at(std::int64_t slot) const { return values[slot]; }
+    I index_at(std::int64_t slot) const { return positions[slot]; }
+    void set(std::int64_t slot, T key, I position) const {
+      values[slot] = key;
+      positions[slot] = position;
+    }
+  };
+};
+
 /// Merges by a thread for each row. \see MergeListed::merge_row
 template <class Merge>
 struct MergeRows {
@@ -113,7 +147,8 @@ void merge_listed(char const* label, Exec const& exec, std::int64_t rows, Merge 
 /// stream. All work is enqueued on the instance; nothing is read back.
 ///
 /// Cost of a chunk: that of top_k of it, and of one kernel that merges 2 k entries a row. Chunks that are long beside k are
-/// worth it. The second of two successive chunks of one shape makes a Plan, whose workspace stays; if there is one for
+/// worth it. Hosts read neighbors in memory once, for what reaches the thresholds; top_k is for chunks of which that is more
+/// than k keys. The second of two successive chunks of one shape makes a Plan, whose workspace stays; if there is one for
 /// another shape, that waits until the instance has ended with it. A copy is another name for the same state, as that of a
 /// View is.
 /// \tparam T  the key type
@@ -152,6 +187,7 @@ class Accumulator {
 
   /// Forgets all keys.
   void clear() {
+    m_own->seen = 0;
     detail::launch_each(
         "ktopk::Accumulator::clear", m_exec, rows() * k(),
         detail::ClearLists<decltype(values()), decltype(positions()), T>{
@@ -227,6 +263,7 @@ class Accumulator {
     detail::require_equal(name, "Options::by of the other one", int(other.m_options.by),
                           int(m_options.by));
     take_in(other.listed(other.m_own->state), rows(), detail::SamePositions{});
+    m_own->seen += other.m_own->seen;
   }
 
   /// The state: values(row, slot), best first, and positions; -1 behind the last. They stay what they are until the next
@@ -277,12 +314,17 @@ class Accumulator {
 
   static constexpr char const* name = "ktopk::Accumulator";
   static constexpr int chunk = 1;  // of the three lists, between the state and the next one
+  static constexpr int most_futile = 31;
 
   /// State that copies share, besides the lists.
   struct Own {
     int state = 0;  // which list is the state: 0 or 2
     std::unique_ptr<Plan<Exec>> plan;
-    Shape planned, last;  // of the Plan, and of the chunk before
+    std::unique_ptr<ReachingPlan<Exec>> reaching;
+    Shape planned, planned_reaching, last;        // of the Plans, and of the chunk before
+    Kokkos::View<std::int64_t*, Memory> reached;  // how many keys of each row reached its threshold
+    std::int64_t seen = 0;                        // keys of a row
+    int futile = 0, left_out = 0;  // how many chunks are not asked for that, and how many were not
   };
 
   template <class Counts>
@@ -332,25 +374,102 @@ class Accumulator {
 
   template <class Keys, class Given>
   void add_at(Keys const& keys, Given const& given) {
-    std::int64_t const count = select_chunk(keys);
+    std::int64_t const count = rows_of_chunk(keys);
+    bool const is_added = add_reaching(keys, given, count);
+    m_own->seen += detail::Source<Keys>::shape(name, keys).n;
+    if (is_added) return;
+    select_chunk(keys);
     take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
+  }
+
+  /// On a host, adds the keys of a chunk that reach the thresholds. Returns false where it does not: rows are not full, the
+  /// keys are no neighbors in memory, or more than k of a row reach its threshold, or did in the chunks before.
+  template <class Keys, class Given>
+  bool add_reaching(Keys const& keys, Given const& given, std::int64_t count) {
+    if constexpr (detail::runs_at_once<Exec> &&
+                  std::is_same_v<detail::source_rows<Keys>,
+                                 detail::StoredRows<detail::bits_of<T>>>) {
+      Shape const shape = shape_of<I>(keys, k());
+      if (!is_worth_asking(shape, count)) return false;
+      list_reaching(keys, count, shape);
+      std::int64_t most = 0;
+      for (std::int64_t row = 0; row < count; ++row) most = std::max(most, m_own->reached(row));
+      m_own->futile = most > k() ? std::min(2 * m_own->futile + 1, most_futile) : 0;
+      if (most == 0) return true;
+      if (most > k()) return false;
+      detail::launch_each("ktopk::Accumulator::sort", m_exec, count,
+                          detail::SortListed<T, I>{listed(chunk), m_own->reached.data(),
+                                                   detail::KeyOrder<T>(m_options)});
+      take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
+      return true;
+    } else {
+      return false;
+    }
+  }
+
+  template <class Keys>
+  std::int64_t rows_of_chunk(Keys const& keys) const {
+    std::int64_t const count = detail::Source<Keys>::shape(name, keys).rows;
+    if (count > rows())
+      detail::reject(name, "a chunk of " + std::to_string(count) + " rows, but the state has " +
+                               std::to_string(rows()));
+    return count;
   }
 
   /// Lists the best of each row of a chunk; returns how many rows it has.
   template <class Keys>
   std::int64_t select_chunk(Keys const& keys) {
-    std::int64_t const count = detail::Source<Keys>::shape(name, keys).rows;
-    if (count > rows())
-      detail::reject(name, "a chunk of " + std::to_string(count) + " rows, but the state has " +
-                               std::to_string(rows()));
+    std::int64_t const count = rows_of_chunk(keys);
+    with_chunk_lists<Keys>(
+        count, [&](auto const& values, auto const& positions) { select(keys, values, positions); });
+    return count;
+  }
+  /// Calls body(values, positions) with the lists of so many rows, of the rank of outputs for such keys.
+  template <class Keys, class Body>
+  void with_chunk_lists(std::int64_t count, Body const& body) const {
     auto const values = first_rows(chunk_values(), count);
     auto const positions = first_rows(chunk_positions(), count);
     if constexpr (detail::Source<Keys>::output_rank == 1)
-      select(keys, Kokkos::subview(values, 0, Kokkos::ALL),
-             Kokkos::subview(positions, 0, Kokkos::ALL));
+      body(Kokkos::subview(values, 0, Kokkos::ALL), Kokkos::subview(positions, 0, Kokkos::ALL));
     else
-      select(keys, values, positions);
-    return count;
+      body(values, positions);
+  }
+
+  /// Whether hardly more than a few keys of a row reach its threshold, so far as is known.
+  bool is_worth_asking(Shape const& shape, std::int64_t count) const {
+    bool const by_magnitude = m_options.by == By::magnitude && std::is_integral_v<T>;
+    if (!shape.packed || shape.ragged || by_magnitude || k() == 0) return false;
+    // Of keys in no order as large a part of the k best is in the chunk as the chunk is of all.
+    if (shape.n > m_own->seen / 4) return false;
+    if (m_own->left_out < m_own->futile) {
+      ++m_own->left_out;
+      return false;
+    }
+    m_own->left_out = 0;
+    for (std::int64_t row = 0; row < count; ++row)
+      if (positions()(row, k() - 1) == -1) return false;
+    return true;
+  }
+  /// Lists the keys of each row that reach its threshold, by position, or the first k of them, and counts them.
+  template <class Keys>
+  void list_reaching(Keys const& keys, std::int64_t count, Shape const& shape) {
+    if (m_own->reached.size() == 0)
+      m_own->reached =
+          Kokkos::View<std::int64_t*, Memory>("ktopk::Accumulator::reached", this->rows());
+    Kokkos::pair<std::int64_t, std::int64_t> const used(0, count);
+    auto const reached = Kokkos::subview(m_own->reached, used);
+    auto const least = Kokkos::subview(thresholds(), used);
+    if (shape == m_own->last && shape != m_own->planned_reaching) {
+      m_own->reaching = std::make_unique<ReachingPlan<Exec>>(m_exec, shape, m_options);
+      m_own->planned_reaching = shape;
+    }
+    m_own->last = shape;
+    with_chunk_lists<Keys>(count, [&](auto const& values, auto const& positions) {
+      if (m_own->reaching && shape == m_own->planned_reaching)
+        (*m_own->reaching)(keys, least, values, positions, reached);
+      else
+        reaching(m_exec, keys, least, values, positions, reached, m_options);
+    });
   }
 
   /// By a Plan, if the chunk before or the last ones with a Plan were of its shape: making one takes longer than a call.

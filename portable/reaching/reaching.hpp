@@ -7,7 +7,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <ktopk/core/positions.hpp>
-#include <ktopk/core/reaching_call.hpp>
+#include <ktopk/core/reaching_parts.hpp>
 #include <ktopk/core/selected.hpp>
 #include <ktopk/core/unrolled.hpp>
 
@@ -21,51 +21,11 @@
 
 namespace ktopk::detail {
 
-/// How rows are parted, and the parts' counts and lists.
-struct ReachingScratch {
-  static constexpr std::int64_t listed_share = 16;
-  static constexpr int most_listed = 2048;
-
-  ReachingScratch(WorkspaceLayout& layout, Device const& device, Shape const& shape)
-      : parts(parts_of_row(device, shape.rows, shape.n)),
-        counts(layout.take<Count64>(shape.rows * parts)) {
-    std::int64_t const length = part_of(shape.n, 0, parts).end;
-    // Ragged rows may overlap.
-    if (shape.ragged || length > std::int64_t{1} << 31) return;
-    capacity = std::min<std::int64_t>(length / listed_share, most_listed);
-    lists = layout.take<std::uint32_t>(shape.rows * parts * capacity);
-  }
-
-  std::int64_t parts;
-  std::int64_t capacity = 0;  // of a part's list
-  Count64* counts;
-  std::uint32_t* lists = nullptr;
-};
-
 struct ReachingLayout {
   ReachingLayout(void* workspace, Device const& device, Shape const& shape)
-      : layout(workspace), scratch(layout, device, shape) {}
+      : layout(workspace), scratch(layout, parts_of_row(device, shape.rows, shape.n), shape) {}
   WorkspaceLayout layout;
   ReachingScratch scratch;
-};
-
-template <Rows R>
-struct ReachingParts {
-  using Bits = typename R::Bits;
-
-  ReachingCall<R> call;
-  ReachingScratch scratch;
-
-  KOKKOS_FUNCTION Bits threshold(std::int64_t row) const {
-    auto const threshold = call.rank(call.thresholds[row * call.threshold_stride]);
-    return call.skips_nan && threshold == 0 ? decltype(threshold){1} : threshold;
-  }
-  KOKKOS_FUNCTION Range range(std::int64_t row, std::int64_t part) const {
-    return part_of(call.rows.length(row), part, scratch.parts);
-  }
-  KOKKOS_FUNCTION std::uint32_t* list(std::int64_t number) const {
-    return scratch.lists + number * scratch.capacity;
-  }
 };
 
 /// Counts the keys of a part that reach the threshold, and lists as many as there is room for.
@@ -203,10 +163,8 @@ struct StoreReaching {
 };
 
 template <class Exec, Rows R>
-void store_reaching(Exec const& exec, ReachingCall<R> const& call, void* workspace) {
-  ReachingLayout const layout(workspace, device_of(exec), call.shape);
-  ReachingParts<R> const of{call, layout.scratch};
-  std::int64_t const groups = call.shape.rows * layout.scratch.parts;
+void store_reaching(Exec const& exec, ReachingParts<R> const& of) {
+  std::int64_t const groups = of.call.shape.rows * of.scratch.parts;
   launch("ktopk::reaching::count", exec, groups, 16, CountReaching<R>{of});
   launch("ktopk::reaching::store", exec, groups, StoreReaching<R>::shared_bytes,
          StoreReaching<R>{of});
