@@ -153,6 +153,7 @@ class Run {
 
   void answer_in_parts(Progress& progress, Reading const& reading) {
     auto const selector = make_row_selector(m_backend, keys().type, m_k, m_request.options);
+    if (!reads_host_memory(m_backend)) m_source->leave_parts_unread();
     Selected selected;
     for (std::int64_t row = 0; row < keys().rows; ++row) {
       add_row(*selector, reading);

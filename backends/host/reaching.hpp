@@ -9,8 +9,8 @@
 #include "../../runtime/host_threads.hpp"
 #include "loops.hpp"
 
-// What reaches a threshold, of keys that are neighbors in memory, with SIMD. A filter finds the places in their order, so no list
-// need be sorted.
+// What reaches a threshold, of keys that are neighbors in memory, with SIMD. A filter finds the places in their order, so
+// no list need be sorted.
 
 namespace ktopk::detail::host {
 

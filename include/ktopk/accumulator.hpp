@@ -314,7 +314,7 @@ class Accumulator {
 
   static constexpr char const* name = "ktopk::Accumulator";
   static constexpr int chunk = 1;  // of the three lists, between the state and the next one
-  static constexpr int most_futile = 31;
+  static constexpr int most_skipped = 31;
 
   /// State that copies share, besides the lists.
   struct Own {
@@ -324,7 +324,8 @@ class Accumulator {
     Shape planned, planned_reaching, last;        // of the Plans, and of the chunk before
     Kokkos::View<std::int64_t*, Memory> reached;  // how many keys of each row reached its threshold
     std::int64_t seen = 0;                        // keys of a row
-    int futile = 0, left_out = 0;  // how many chunks are not asked for that, and how many were not
+    int to_skip = 0,
+        skipped = 0;  // chunks that are selected from at once, after one that was read in vain
   };
 
   template <class Counts>
@@ -390,11 +391,11 @@ class Accumulator {
                   std::is_same_v<detail::source_rows<Keys>,
                                  detail::StoredRows<detail::bits_of<T>>>) {
       Shape const shape = shape_of<I>(keys, k());
-      if (!is_worth_asking(shape, count)) return false;
+      if (!is_worth_reading(shape, count)) return false;
       list_reaching(keys, count, shape);
       std::int64_t most = 0;
       for (std::int64_t row = 0; row < count; ++row) most = std::max(most, m_own->reached(row));
-      m_own->futile = most > k() ? std::min(2 * m_own->futile + 1, most_futile) : 0;
+      m_own->to_skip = most > k() ? std::min(2 * m_own->to_skip + 1, most_skipped) : 0;
       if (most == 0) return true;
       if (most > k()) return false;
       detail::launch_each("ktopk::Accumulator::sort", m_exec, count,
@@ -436,16 +437,16 @@ class Accumulator {
   }
 
   /// Whether hardly more than a few keys of a row reach its threshold, so far as is known.
-  bool is_worth_asking(Shape const& shape, std::int64_t count) const {
+  bool is_worth_reading(Shape const& shape, std::int64_t count) const {
     bool const by_magnitude = m_options.by == By::magnitude && std::is_integral_v<T>;
     if (!shape.packed || shape.ragged || by_magnitude || k() == 0) return false;
     // Of keys in no order as large a part of the k best is in the chunk as the chunk is of all.
     if (shape.n > m_own->seen / 4) return false;
-    if (m_own->left_out < m_own->futile) {
-      ++m_own->left_out;
+    if (m_own->skipped < m_own->to_skip) {
+      ++m_own->skipped;
       return false;
     }
-    m_own->left_out = 0;
+    m_own->skipped = 0;
     for (std::int64_t row = 0; row < count; ++row)
       if (positions()(row, k() - 1) == -1) return false;
     return true;

@@ -13,6 +13,7 @@
 
 #include <ktopk/accumulator.hpp>
 #include <ktopk/detail/host_copy.hpp>
+#include <ktopk/detail/pinned_memory.hpp>
 
 /// \file
 /// Rows in the memory of the host, or that are read there, which may be longer than a device's memory.
@@ -28,20 +29,11 @@ struct TellHost {
   KOKKOS_FUNCTION void operator()(std::int64_t) const { Kokkos::atomic_store(told, number); }
 };
 
-#if defined(KOKKOS_HAS_SHARED_HOST_PINNED_SPACE)
-template <class Exec>
-using PinnedMemory =
-    std::conditional_t<is_host_space<Exec>, Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
-#else
-template <class Exec>
-using PinnedMemory = Kokkos::HostSpace;
-#endif
-
 }  // namespace detail
 
 /// Adds keys of the host to an Accumulator of a device, piece after piece through pinned buffers: while some are on their
-/// way, the host fills others (the reload of Dr. Top-k, Gaihre et al., SC '21, 5.4). So a row may be longer than the device's
-/// memory, and than the host's if it is read. An instance that reads the host's memory gets the keys where they lie.
+/// way, the host fills others (the reload of Dr. Top-k, Gaihre et al., SC '21, 5.4). So a row may be longer than the
+/// device's memory, and than the host's if it is read. An instance that reads the host's memory gets the keys where they lie.
 ///
 /// The result is that of top_k of the whole rows, bit for bit. `add` returns when the host's keys have been read, which may
 /// be overwritten then; the last pieces are on their way, on the Accumulator's instance.

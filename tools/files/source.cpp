@@ -22,6 +22,8 @@ class MemorySource : public Source {
     return rows;
   }
 
+  void leave_parts_unread() override { m_leaves_unread = true; }
+
   Matrix next_part(std::int64_t count, Reading const& reading) override {
     auto const size = std::min(count, m_layout.n - m_at);
     Matrix const part = some_keys(some_rows(m_layout, m_row, 1), m_at, size);
@@ -30,12 +32,16 @@ class MemorySource : public Source {
       ++m_row;
       m_at = 0;
     }
-    tools::read_ahead(part, reading);
+    if (m_leaves_unread)
+      reading(span_bytes(part));
+    else
+      tools::read_ahead(part, reading);
     return part;
   }
 
  private:
   std::shared_ptr<void const> m_owner;
+  bool m_leaves_unread = false;
   std::int64_t m_row = 0;
   std::int64_t m_at = 0;
 };

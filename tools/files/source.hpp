@@ -23,6 +23,9 @@ class Source {
   /// The next so many rows. Reports the bytes that were read, as next_part does.
   virtual Matrix next_rows(std::int64_t count, Reading const& reading) = 0;
 
+  /// From now on next_part may return keys of a file that were not read yet: whoever takes them reads them faster.
+  virtual void leave_parts_unread() {}
+
   /// The next keys of a row, up to so many; none behind its end, after which the next row follows.
   virtual Matrix next_part(std::int64_t count, Reading const& reading) = 0;
 

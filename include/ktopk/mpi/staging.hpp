@@ -10,6 +10,7 @@
 
 #include <ktopk/detail/collapse.hpp>
 #include <ktopk/detail/listed_keys.hpp>
+#include <ktopk/detail/pinned_memory.hpp>
 #include <ktopk/impl/portable/run/launch.hpp>
 #include <ktopk/mpi/pattern.hpp>
 #include <ktopk/mpi/testing.hpp>
@@ -17,17 +18,6 @@
 // Between an instance's memory and messages, most of which come from the memory of the host and go there.
 
 namespace ktopk::detail::mpi {
-
-/// Memory of the host that the instance's kernels reach: pinned, if the instance is of a GPU.
-#if defined(KOKKOS_HAS_SHARED_HOST_PINNED_SPACE)
-template <class Exec>
-using HostMemory =
-    std::conditional_t<Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible,
-                       Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
-#else
-template <class Exec>
-using HostMemory = Kokkos::HostSpace;
-#endif
 
 /// Memory that grows when more is asked for, and is kept from call to call: pinned memory takes long to allocate.
 template <class Memory>
@@ -65,9 +55,9 @@ struct PlanMemory {
   Buffer<Memory> lists{"ktopk::mpi::lists"}, merged{"ktopk::mpi::merged"};
   Buffer<Memory> received{"ktopk::mpi::received"}, kept{"ktopk::mpi::kept"};
   Buffer<Memory> counts{"ktopk::mpi::counts"}, numbers{"ktopk::mpi::numbers"};
-  Buffer<HostMemory<Exec>> rows{"ktopk::mpi::rows"};
-  Buffer<HostMemory<Exec>> brought{"ktopk::mpi::brought"}, arrived{"ktopk::mpi::arrived"};
-  Buffer<HostMemory<Exec>> values{"ktopk::mpi::values"}, positions{"ktopk::mpi::positions"};
+  Buffer<PinnedMemory<Exec>> rows{"ktopk::mpi::rows"};
+  Buffer<PinnedMemory<Exec>> brought{"ktopk::mpi::brought"}, arrived{"ktopk::mpi::arrived"};
+  Buffer<PinnedMemory<Exec>> values{"ktopk::mpi::values"}, positions{"ktopk::mpi::positions"};
 };
 
 /// Enqueues a copy of an array.
@@ -81,12 +71,12 @@ void copy(Exec const& exec, X const* from, X* to, std::int64_t count) {
 /// From the instance's memory to that of the host.
 template <class Exec, class X>
 void copy_out(Exec const& exec, X const* from, X* to, std::int64_t count) {
-  copy<HostMemory<Exec>, typename Exec::memory_space>(exec, from, to, count);
+  copy<PinnedMemory<Exec>, typename Exec::memory_space>(exec, from, to, count);
 }
 /// From the host's memory to that of the instance.
 template <class Exec, class X>
 void copy_in(Exec const& exec, X const* from, X* to, std::int64_t count) {
-  copy<typename Exec::memory_space, HostMemory<Exec>>(exec, from, to, count);
+  copy<typename Exec::memory_space, PinnedMemory<Exec>>(exec, from, to, count);
 }
 
 /// Whether the host reads what the instance's kernels write.
@@ -103,7 +93,7 @@ bool merges_by_kernels() {
 /// What the instance's work makes of an array in its memory, where the host can read it. Fences the instance.
 template <class Exec, class X>
 X const* brought(Exec const& exec, X const* from, std::int64_t count,
-                 Buffer<HostMemory<Exec>>& memory) {
+                 Buffer<PinnedMemory<Exec>>& memory) {
   if constexpr (!host_reads<Exec>) {
     X* const to = memory.template get<X>(count);
     copy_out(exec, from, to, count);
