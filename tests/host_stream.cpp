@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -19,6 +18,7 @@
 #include "support/inputs.hpp"
 #include "support/oracle.hpp"
 #include "support/rejects.hpp"
+#include "support/results.hpp"
 #include "support/run.hpp"
 #include "support/sorted_options.hpp"
 #include "support/spaces.hpp"
@@ -35,19 +35,10 @@ using Staged = HostStream<T, std::int64_t, Exec, true>;
 
 template <class T, class Exec>
 Answer<T> answer_of(Exec const& exec, Accumulator<T, std::int64_t, Exec> const& best) {
-  using Memory = MemoryOf<Exec>;
-  auto const rows = static_cast<std::size_t>(best.rows()), k = static_cast<std::size_t>(best.k());
-  Kokkos::View<T**, Kokkos::LayoutRight, Memory> const values("test::values", rows, k);
-  Kokkos::View<std::int64_t**, Kokkos::LayoutRight, Memory> const indices("test::indices", rows, k);
-  Kokkos::View<std::int32_t*, Memory> const counts("test::counts", rows);
-  best.result(values, indices, counts);
+  Results<T, std::int64_t, MemoryOf<Exec>> const results(best.rows(), best.k());
+  best.result(results.values, results.indices, results.counts);
   exec.fence();
-  auto const host_values = on_host(values);
-  auto const host_indices = on_host(indices);
-  auto const host_counts = on_host(counts);
-  return {{host_values.data(), host_values.data() + host_values.size()},
-          {host_indices.data(), host_indices.data() + host_indices.size()},
-          {host_counts.data(), host_counts.data() + host_counts.size()}};
+  return results.fetch();
 }
 
 template <class T, class Layout>

@@ -65,7 +65,7 @@ std::vector<std::int64_t> reaching_place(T const* keys, std::vector<std::int64_t
 }
 
 struct Size {
-  std::int64_t rows, n, room;
+  std::int64_t rows, n, capacity;
 };
 
 template <class T, class Layout, class Exec>
@@ -84,8 +84,8 @@ void ask_reaching(Exec const& exec, Input input, Size size, double part, Options
     reach.push_back(reaching_place(row, places, places[position], options));
   }
   auto const expect_reached = [&] {
-    Kokkos::View<T**, Layout, Memory> const values("values", size.rows, size.room);
-    Kokkos::View<std::int32_t**, Layout, Memory> const indices("indices", size.rows, size.room);
+    Kokkos::View<T**, Layout, Memory> const values("values", size.rows, size.capacity);
+    Kokkos::View<std::int32_t**, Layout, Memory> const indices("indices", size.rows, size.capacity);
     Kokkos::View<std::int64_t*, Memory> const counts("counts", size.rows);
     Kokkos::deep_copy(indices, -7);
     reaching(exec, view, copied_to<Memory>(thresholds), values, indices, counts, options);
@@ -98,7 +98,7 @@ void ask_reaching(Exec const& exec, Input input, Size size, double part, Options
       T const* const row = keys.data() + r * size.n;
       auto const& wanted = reach[r];
       wrong += got_counts(r) == std::ssize(wanted) ? 0 : 1;
-      for (std::int64_t s = 0; s < size.room; ++s) {
+      for (std::int64_t s = 0; s < size.capacity; ++s) {
         bool const is_there = s < std::ssize(wanted);
         bool const right =
             is_there ? got_indices(r, s) == wanted[s] && same_bits(got(r, s), row[wanted[s]])
@@ -106,7 +106,7 @@ void ask_reaching(Exec const& exec, Input input, Size size, double part, Options
         wrong += right ? 0 : 1;
       }
     }
-    CAPTURE(exec.name(), name(input), size.rows, size.n, size.room, part);
+    CAPTURE(exec.name(), name(input), size.rows, size.n, size.capacity, part);
     CHECK(wrong == 0);
   };
   expect_reached();

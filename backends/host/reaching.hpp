@@ -36,7 +36,7 @@ struct ReachingOfPart {
   std::int64_t part(std::int64_t index) const { return index % of.scratch.parts; }
 };
 
-/// Counts the keys of a part that reach the threshold, and lists as many as there is room for.
+/// Counts the keys of a part that reach the threshold, and lists as many as its list holds.
 template <class Bits>
 struct ListReaching : ReachingOfPart<Bits> {
   void operator()(std::int64_t index) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <Kokkos_Core.hpp>
 
@@ -233,7 +234,8 @@ class Accumulator {
                           static_cast<std::int64_t>(rows.extent(0)),
                           detail::Source<Keys>::shape(name, keys).rows);
     check_first_position(keys, first_position);
-    std::int64_t const count = select_chunk(keys);
+    std::int64_t const count = rows_of_chunk(keys);
+    select_chunk(keys, count);
     detail::ListedRows<RowNumbers> const some{rows, this->rows()};
     auto const spare = listed(2 - m_own->state), state = listed(m_own->state);
     merge_lists(count, detail::MergeListed<T, I, detail::PlaceChunk<I>, decltype(some)>{
@@ -316,12 +318,28 @@ class Accumulator {
   static constexpr int chunk = 1;  // of the three lists, between the state and the next one
   static constexpr int most_skipped = 31;
 
+  /// A Plan for chunks of one shape. The second of two successive ones makes it, for that takes longer than a call.
+  template <class PlanOf>
+  struct KeptPlan {
+    std::unique_ptr<PlanOf> plan;
+    Shape shape;
+
+    /// The Plan for a chunk, or null.
+    PlanOf* of(Exec const& exec, Shape const& chunk, Shape const& before, Options const& options) {
+      if (chunk == before && chunk != shape) {
+        plan = std::make_unique<PlanOf>(exec, chunk, options);
+        shape = chunk;
+      }
+      return chunk == shape ? plan.get() : nullptr;
+    }
+  };
+
   /// State that copies share, besides the lists.
   struct Own {
     int state = 0;  // which list is the state: 0 or 2
-    std::unique_ptr<Plan<Exec>> plan;
-    std::unique_ptr<ReachingPlan<Exec>> reaching;
-    Shape planned, planned_reaching, last;        // of the Plans, and of the chunk before
+    KeptPlan<Plan<Exec>> plan;
+    KeptPlan<ReachingPlan<Exec>> reaching;
+    Shape last;                                   // of the chunk before
     Kokkos::View<std::int64_t*, Memory> reached;  // how many keys of each row reached its threshold
     std::int64_t seen = 0;                        // keys of a row
     int to_skip = 0,
@@ -379,7 +397,7 @@ class Accumulator {
     bool const is_added = add_reaching(keys, given, count);
     m_own->seen += detail::Source<Keys>::shape(name, keys).n;
     if (is_added) return;
-    select_chunk(keys);
+    select_chunk(keys, count);
     take_in(listed(chunk), count, detail::PlaceChunk<Given>{given});
   }
 
@@ -417,13 +435,11 @@ class Accumulator {
     return count;
   }
 
-  /// Lists the best of each row of a chunk; returns how many rows it has.
+  /// Lists the best of each row of a chunk of so many.
   template <class Keys>
-  std::int64_t select_chunk(Keys const& keys) {
-    std::int64_t const count = rows_of_chunk(keys);
+  void select_chunk(Keys const& keys, std::int64_t count) {
     with_chunk_lists<Keys>(
         count, [&](auto const& values, auto const& positions) { select(keys, values, positions); });
-    return count;
   }
   /// Calls body(values, positions) with the lists of so many rows, of the rank of outputs for such keys.
   template <class Keys, class Body>
@@ -460,30 +476,22 @@ class Accumulator {
     Kokkos::pair<std::int64_t, std::int64_t> const used(0, count);
     auto const reached = Kokkos::subview(m_own->reached, used);
     auto const least = Kokkos::subview(thresholds(), used);
-    if (shape == m_own->last && shape != m_own->planned_reaching) {
-      m_own->reaching = std::make_unique<ReachingPlan<Exec>>(m_exec, shape, m_options);
-      m_own->planned_reaching = shape;
-    }
-    m_own->last = shape;
+    auto* const plan =
+        m_own->reaching.of(m_exec, shape, std::exchange(m_own->last, shape), m_options);
     with_chunk_lists<Keys>(count, [&](auto const& values, auto const& positions) {
-      if (m_own->reaching && shape == m_own->planned_reaching)
-        (*m_own->reaching)(keys, least, values, positions, reached);
+      if (plan != nullptr)
+        (*plan)(keys, least, values, positions, reached);
       else
         reaching(m_exec, keys, least, values, positions, reached, m_options);
     });
   }
 
-  /// By a Plan, if the chunk before or the last ones with a Plan were of its shape: making one takes longer than a call.
   template <class Keys, class Values, class Positions>
   void select(Keys const& keys, Values const& values, Positions const& positions) {
     Shape const shape = shape_of<I>(keys, k());
-    if (shape == m_own->last && shape != m_own->planned) {
-      m_own->plan = std::make_unique<Plan<Exec>>(m_exec, shape, m_options);
-      m_own->planned = shape;
-    }
-    m_own->last = shape;
-    if (m_own->plan && shape == m_own->planned)
-      (*m_own->plan)(keys, values, positions);
+    auto* const plan = m_own->plan.of(m_exec, shape, std::exchange(m_own->last, shape), m_options);
+    if (plan != nullptr)
+      (*plan)(keys, values, positions);
     else
       top_k(m_exec, keys, values, positions, m_options);
   }

@@ -218,8 +218,8 @@ class HostStream {
   /// Waits for what the device or another thread does. If the device failed, it ends in Kokkos's error.
   template <class Happened>
   void wait(Happened const& happened) const {
-    constexpr int tries = 1 << 20;
-    for (int t = 1; !happened(); ++t) {
+    constexpr std::int64_t tries = 1 << 20;
+    for (std::int64_t t = 1; !happened(); ++t) {
       std::this_thread::yield();
       if (t % tries == 0) m_best.exec().fence("ktopk::HostStream: waiting for a slot");
     }

@@ -21,12 +21,16 @@ namespace {
 using Exec = Kokkos::DefaultExecutionSpace;
 using Keys = Kokkos::View<float*>;
 
+KOKKOS_INLINE_FUNCTION float random_key(std::int64_t i) {
+  return static_cast<float>(mixed(i) >> 40) * 0x1p-24F;
+}
+
 /// Keys in no order, or such that every chunk beats the one before.
 struct Fill {
   Keys keys;
   bool rises;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    keys(i) = rises ? static_cast<float>(i) : static_cast<float>(mixed(i) >> 40) * 0x1p-24F;
+    keys(i) = rises ? static_cast<float>(i) : random_key(i);
   }
 };
 
@@ -64,8 +68,7 @@ void measure_host(std::int64_t n, std::int64_t k) {
       Kokkos::view_alloc(Kokkos::WithoutInitializing, "keys"), n);
   constexpr std::int64_t part = 1 << 20;
   ktopk::detail::on_some_threads((n + part - 1) / part, [&](std::int64_t p) {
-    for (std::int64_t i = p * part; i < std::min(n, (p + 1) * part); ++i)
-      keys(i) = static_cast<float>(mixed(i) >> 40) * 0x1p-24F;
+    for (std::int64_t i = p * part; i < std::min(n, (p + 1) * part); ++i) keys(i) = random_key(i);
   });
   std::int64_t const chunk = std::min<std::int64_t>(n, std::int64_t{1} << 26);
   Kokkos::View<float*, ktopk::detail::PinnedMemory<Exec>> const pinned("pinned", chunk);

@@ -28,7 +28,7 @@ struct ReachingLayout {
   ReachingScratch scratch;
 };
 
-/// Counts the keys of a part that reach the threshold, and lists as many as there is room for.
+/// Counts the keys of a part that reach the threshold, and lists as many as its list holds.
 template <Rows R>
 struct CountReaching {
   ReachingParts<R> of;
