@@ -21,6 +21,7 @@ class Ktopk(CMakePackage, CudaPackage, ROCmPackage):
 
     version("main", branch="main")
     # A release has a line here from the commit after its tag on: its archive cannot contain its own sum.
+    version("0.2.0", sha256="7362e103f2373bfd4799d7fbd748eb3c48243eb3545bc78a6b573eaf17718cf1")
 
     variant("shared", default=True, description="Build a shared library")
     variant("perf", default=False, description="Install perf_top_k, which measures selections")
