@@ -165,8 +165,8 @@ TEMPLATE_LIST_TEST_CASE("the keys of any ranks, of every input", "[ranks]", Type
 
 TEMPLATE_LIST_TEST_CASE("ranks of rows of every length and layout", "[ranks]", Types) {
   for_each_search([&](auto const& exec) {
-    for (Size const size :
-         {Size{1, 1}, Size{300, 1}, Size{40, 65}, Size{3, 8191}, Size{3, 8192}, Size{2, 150'000}}) {
+    for (Size const size : {Size{1, 1}, Size{300, 1}, Size{40, 65}, Size{3, 8191}, Size{3, 8192},
+                            Size{2, 32'768}, Size{2, 150'000}}) {
       ask_equal_rows<TestType, Kokkos::LayoutRight>(exec, Input::uniform, size, {1, 2, 16});
       ask_equal_rows<TestType, Kokkos::LayoutLeft>(exec, Input::few_values, size, {1, 16});
     }

@@ -12,8 +12,8 @@
 
 namespace ktopk::detail::host {
 
-/// The longest row whose ordered bits a thread keeps in its cache.
-inline constexpr std::int64_t longest_ranked_in_cache = 32768;
+/// The longest row whose ordered bits a thread keeps in its cache, and in its part of the workspace.
+constexpr std::int64_t longest_ranked_in_cache(int key_bytes) { return (1 << 17) / key_bytes; }
 
 /// How many intervals a read finds together, at most.
 inline constexpr int intervals_together = 4;
@@ -39,7 +39,7 @@ struct IntervalCounts {
 template <class Bits>
 struct HostRankLayout {
   HostRankLayout(void* workspace, Shape const& shape)
-      : layout(workspace), rows(shape.n > longest_ranked_in_cache ? shape.rows : 0) {
+      : layout(workspace), rows(shape.n > longest_ranked_in_cache(shape.key_bytes) ? shape.rows : 0) {
     states = layout.take<RankState<Bits>>(rows);
     counts = layout.take<IntervalCounts>(rows * intervals_together);
     capacity = shape.n / 4;

@@ -273,7 +273,7 @@ template <class Exec, class Bits>
 bool find_ranks(Exec const& exec, RanksAsked<Bits> const& asked, RankStore<Bits> const& store,
                 void* workspace) {
   HostLoops<Bits> const loops = pick_host_loops<Bits>();
-  if (asked.shape.n > longest_ranked_in_cache)
+  if (asked.shape.n > longest_ranked_in_cache(asked.shape.key_bytes))
     return find_in_long_rows(exec, asked, store, loops,
                              HostRankLayout<Bits>(workspace, asked.shape));
   host::launch("ktopk::host::ranks::row", exec, asked.shape.rows,
