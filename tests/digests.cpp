@@ -2,20 +2,15 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include <cstdlib>
-#include <fstream>
-#include <iomanip>
 #include <map>
 #include <sstream>
 
 #include <ktopk/core/testing.hpp>
 
-#include "support/digest.hpp"
 #include "support/run.hpp"
+#include "support/stored_digests.hpp"
 
-// With a tie rule and sorted output, values and indices are the same bits on every backend. tests/digests.txt holds the
-// digests of some hundred cases. KTOPK_DIGESTS names another file to compare with; KTOPK_WRITE_DIGESTS names one to
-// append the digests of the first space to, instead of comparing.
+// With a tie rule and sorted output, values and indices are the same bits on every backend.
 
 namespace ktopk::testing {
 namespace {
@@ -26,37 +21,12 @@ struct Size {
 constexpr Size sizes[] = {{1, 1, 1},      {1, 1000, 10},     {5, 257, 256},    {64, 100, 3},
                           {100, 130, 70}, {1, 20'000, 5000}, {1, 70'001, 100}, {3, 40'000, 1}};
 
-using Digests = std::map<std::string, std::string>;
-
-Digests const& stored_digests() {
-  static Digests const stored = [] {
-    char const* const path = std::getenv("KTOPK_DIGESTS");
-    std::ifstream file(path != nullptr ? path : KTOPK_TESTS_DIGESTS);
-    Digests all;
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line);
-      std::string what, digest;
-      if (line.rfind('#', 0) != 0 && words >> what >> digest) all[what] = digest;
-    }
-    return all;
-  }();
-  return stored;
-}
-
-void write_digests(Digests const& digests, char const* path) {
-  std::ofstream file(path, std::ios::app);
-  for (auto const& [what, digest] : digests) file << what << ' ' << digest << '\n';
-  REQUIRE(file.good());
-}
-
 template <class T>
 std::string digest_of(Answer<T> const& answer) {
   Digest digest;
   digest.add(answer.values);
   digest.add(answer.indices);
-  std::ostringstream text;
-  text << std::hex << std::setw(16) << std::setfill('0') << digest.value();
-  return text.str();
+  return text_of(digest);
 }
 
 template <class T>
@@ -95,25 +65,18 @@ Digests compute(Exec const& exec, Algorithm algorithm) {
   return all;
 }
 
-template <class T, class Exec>
-void check_digests(Exec const& exec, Algorithm algorithm) {
-  for (auto const& entry : compute<T>(exec, algorithm)) {
-    auto const stored = stored_digests().find(entry.first);
-    INFO(exec.name() << ", " << name(algorithm) << ", " << entry.first);
-    REQUIRE(stored != stored_digests().end());
-    CHECK(entry.second == stored->second);
-  }
-}
-
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("digests are those of every other backend", "[digests]", KeyTypes) {
-  if (char const* const path = std::getenv("KTOPK_WRITE_DIGESTS")) {
-    write_digests(compute<TestType>(Kokkos::DefaultExecutionSpace(), Algorithm::sort), path);
-    return;
-  }
+  auto const by_sort = [] {
+    return compute<TestType>(Kokkos::DefaultExecutionSpace(), Algorithm::sort);
+  };
+  if (writes_digests(by_sort)) return;
   for_each_space([](auto const& exec) {
-    for (Algorithm algorithm : algorithms_on(exec)) check_digests<TestType>(exec, algorithm);
+    for (Algorithm algorithm : algorithms_on(exec)) {
+      INFO(exec.name() << ", " << name(algorithm));
+      compare_with_stored(compute<TestType>(exec, algorithm));
+    }
   });
 }
 
