@@ -32,22 +32,34 @@ struct Hooks {
 template <class T, class Exec>
 void call_with(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks);
 
+/// The same where something else than top_k is asked.
+template <class T, class Exec>
+void ask_with(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks);
+
+template <class T, class Exec>
+void call_or_ask(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks) {
+  if (c.ask == Ask::top_k)
+    call_with<T>(exec, c, memory, hooks);
+  else
+    ask_with<T>(exec, c, memory, hooks);
+}
+
 /// The calls of a case.
 template <class Exec>
 void call(Exec const& exec, Case const& c, Memory const& memory, Hooks const& hooks) {
   switch (c.type) {
-    case KeyType::int8: return call_with<std::int8_t>(exec, c, memory, hooks);
-    case KeyType::uint8: return call_with<std::uint8_t>(exec, c, memory, hooks);
-    case KeyType::int16: return call_with<std::int16_t>(exec, c, memory, hooks);
-    case KeyType::uint16: return call_with<std::uint16_t>(exec, c, memory, hooks);
-    case KeyType::float16: return call_with<float16>(exec, c, memory, hooks);
-    case KeyType::bfloat16: return call_with<bfloat16>(exec, c, memory, hooks);
-    case KeyType::int32: return call_with<std::int32_t>(exec, c, memory, hooks);
-    case KeyType::uint32: return call_with<std::uint32_t>(exec, c, memory, hooks);
-    case KeyType::float32: return call_with<float>(exec, c, memory, hooks);
-    case KeyType::int64: return call_with<std::int64_t>(exec, c, memory, hooks);
-    case KeyType::uint64: return call_with<std::uint64_t>(exec, c, memory, hooks);
-    case KeyType::float64: return call_with<double>(exec, c, memory, hooks);
+    case KeyType::int8: return call_or_ask<std::int8_t>(exec, c, memory, hooks);
+    case KeyType::uint8: return call_or_ask<std::uint8_t>(exec, c, memory, hooks);
+    case KeyType::int16: return call_or_ask<std::int16_t>(exec, c, memory, hooks);
+    case KeyType::uint16: return call_or_ask<std::uint16_t>(exec, c, memory, hooks);
+    case KeyType::float16: return call_or_ask<float16>(exec, c, memory, hooks);
+    case KeyType::bfloat16: return call_or_ask<bfloat16>(exec, c, memory, hooks);
+    case KeyType::int32: return call_or_ask<std::int32_t>(exec, c, memory, hooks);
+    case KeyType::uint32: return call_or_ask<std::uint32_t>(exec, c, memory, hooks);
+    case KeyType::float32: return call_or_ask<float>(exec, c, memory, hooks);
+    case KeyType::int64: return call_or_ask<std::int64_t>(exec, c, memory, hooks);
+    case KeyType::uint64: return call_or_ask<std::uint64_t>(exec, c, memory, hooks);
+    case KeyType::float64: return call_or_ask<double>(exec, c, memory, hooks);
   }
 }
 

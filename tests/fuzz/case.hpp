@@ -21,6 +21,26 @@ enum class Outputs { both, values, indices };
 enum class PerRow { none, wanted, wanted_on_host, counts };
 enum class Way { allocating, default_instance, workspace, plan };
 
+/// What is asked.
+enum class Ask {
+  top_k,
+  // What else has the answer of top_k; compiled for some key types. \see has_all_asks
+  masked,       ///< of computed keys, of which a mask leaves some
+  gathered,     ///< indices alone; values come by gather
+  stream,       ///< of chunks, by an Accumulator
+  host_stream,  ///< of the host's keys
+  merged,       ///< of parts of a row
+  team,         ///< in a kernel
+  // Questions with answers of their own.
+  kth,
+  ranks,
+  quantiles,
+  count,
+  reaching
+};
+inline constexpr int asks = 12;
+inline constexpr int first_other_answer = static_cast<int>(Ask::kth);
+
 enum class Keys {
   random,
   sparse,  ///< few bits are set
@@ -59,6 +79,13 @@ inline constexpr int ragged_kinds = 9;  ///< behind uniform
 struct Case {
   std::uint64_t seed = 0;
   KeyType type = KeyType::float32;
+  Ask ask = Ask::top_k;
+  int asked = 0;           ///< ranks, quantiles or bounds of a row
+  bool on_device = false;  ///< whether ranks, quantiles or the k of each row are there
+  bool is_shared =
+      false;  ///< whether all rows have the same bounds; of quantiles: whether the lower key is asked for
+  std::uint64_t cut =
+      0;  ///< says how a row is cut into parts, what a mask leaves, and how a kernel selects
   IndexType index = IndexType::int32;
   Outputs outputs = Outputs::both;
   Way way = Way::plan;
@@ -78,6 +105,11 @@ struct Case {
   ktopk::detail::Threshold threshold = ktopk::detail::Threshold::sampled;
   bool keys_are_compared = false;  ///< whether keys and gaps are compared with what they were
 
+  KTOPK_FUNCTION bool has_answer_of_top_k() const { return ask < Ask::kth; }
+  KTOPK_FUNCTION bool asks_ranks() const {
+    return ask == Ask::kth || ask == Ask::ranks || ask == Ask::quantiles;
+  }
+  KTOPK_FUNCTION bool has_bounds() const { return ask == Ask::count || ask == Ask::reaching; }
   KTOPK_FUNCTION bool is_in_matrix() const { return kind_of_rows == Rows::in_matrix; }
   /// Whether rows lie in one line of keys.
   KTOPK_FUNCTION bool is_ragged() const { return kind_of_rows != Rows::uniform && !is_in_matrix(); }
@@ -92,6 +124,8 @@ struct Case {
     return per_row == PerRow::wanted || per_row == PerRow::counts;
   }
   KTOPK_FUNCTION bool skips_nan() const { return options.nan == NaN::skip && is_float(type); }
+  /// Whether some keys of a row may not be selected.
+  KTOPK_FUNCTION bool leaves_out() const { return skips_nan() || ask == Ask::masked; }
   KTOPK_FUNCTION bool has_values() const { return outputs != Outputs::indices; }
   KTOPK_FUNCTION bool has_indices() const { return outputs != Outputs::values; }
   KTOPK_FUNCTION int index_bytes() const { return index <= IndexType::uint32 ? 4 : 8; }
@@ -116,6 +150,12 @@ constexpr IndexType narrow_index(KeyType type) {
 }
 constexpr IndexType wide_index(KeyType type) {
   return static_cast<int>(type) % 3 == 2 ? IndexType::uint64 : IndexType::int64;
+}
+
+/// Whether all of Ask is compiled for a type: for one of each width.
+constexpr bool has_all_asks(KeyType type) {
+  return type == KeyType::int8 || type == KeyType::bfloat16 || type == KeyType::float32 ||
+         type == KeyType::uint64;
 }
 
 /// Something that a case is printed and filtered by.

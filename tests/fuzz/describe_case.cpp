@@ -9,6 +9,9 @@ namespace {
 
 constexpr char const* type_names[] = {"int8",  "uint8",  "int16", "uint16", "float16", "bfloat16",
                                       "int32", "uint32", "float", "int64",  "uint64",  "double"};
+constexpr char const* ask_names[] = {"top_k",       "masked",    "gathered", "stream",
+                                     "host_stream", "merged",    "team",     "kth",
+                                     "ranks",       "quantiles", "count",    "reaching"};
 constexpr char const* index_names[] = {"int32", "uint32", "int64", "uint64"};
 constexpr char const* output_names[] = {"both", "values", "indices"};
 constexpr char const* per_row_names[] = {"none", "wanted", "wanted_on_host", "counts"};
@@ -42,6 +45,10 @@ std::string strides(Placement const& where) {
 
 Field const all_fields[] = {
     {"type", [](Case const& c) { return name_in(type_names, c.type); }},
+    {"ask", [](Case const& c) { return name_in(ask_names, c.ask); }},
+    {"asked", [](Case const& c) { return std::to_string(c.asked); }},
+    {"on_device", [](Case const& c) { return yes_or_no(c.on_device); }},
+    {"shared", [](Case const& c) { return yes_or_no(c.is_shared); }},
     {"rows", [](Case const& c) { return std::to_string(c.rows); }},
     {"n", [](Case const& c) { return std::to_string(c.n); }},
     {"k", [](Case const& c) { return std::to_string(c.k); }},

@@ -100,7 +100,7 @@ void draw_options(Draw& draw, Options& options) {
   options.sorted = draw.one_in(2) ? Sorted::yes : Sorted::no;
   options.ties = draw.enumerator<Ties>(3);
   options.nan = draw.enumerator<NaN>(3);
-  if (draw.one_in(8)) options.by = By::magnitude;
+  if (draw.one_in(5)) options.by = By::magnitude;
   constexpr Algorithm inner[] = {Algorithm::automatic, Algorithm::radix, Algorithm::bucket,
                                  Algorithm::bitonic};
   auto const count = static_cast<std::int64_t>(detail::algorithm_names.size());
@@ -144,6 +144,77 @@ void draw_ends(Draw& draw, Case& c, Limits const& limits) {
   }
 }
 
+/// What has the answer of top_k, of rows of one length, with values, wide indices and sorted slots.
+void draw_other_selection(Draw& draw, Case& c, Limits const& limits) {
+  c.ask = static_cast<Ask>(draw.between(1, first_other_answer - 1));
+  if (c.ask == Ask::host_stream && !draw.one_in(8)) c.ask = Ask::stream;  // it allocates for long
+  c.cut = draw.bits();
+  c.outputs = Outputs::both;
+  c.index = wide_index(c.type);
+  c.per_row = PerRow::none;
+  if (c.way != Way::plan) c.way = Way::allocating;
+  if (c.ask == Ask::masked && is_signed(c.type)) c.options.by = By::value;
+  if (c.ask == Ask::gathered) {
+    if (c.options.nan == NaN::skip) c.options.nan = NaN::least;
+    c.k = std::min(c.k, c.n);
+    return;
+  }
+  c.options.short_rows = ShortRows::fill;
+  if (c.ask == Ask::masked || c.ask == Ask::stream)
+    c.per_row = draw.one_in(2) ? PerRow::counts : PerRow::none;
+  if (c.ask == Ask::masked || c.ask == Ask::merged) return;
+  c.options.sorted = Sorted::yes;
+  if (c.options.ties == Ties::any) c.options.ties = Ties::lowest_index;
+  if (c.ask != Ask::team) return;
+  // One thread of a host, or one team, has a whole row.
+  c.n = std::min<std::int64_t>(c.n, 1 << 15);
+  c.k = std::min<std::int64_t>({c.k, c.n + 40, 512});
+  c.rows = std::min(c.rows, std::max<std::int64_t>(1, limits.most_keys / 8 / c.n));
+}
+
+/// How many ranks or bounds: no more than can be verified soon.
+int draw_asked(Draw& draw, Case const& c, Limits const& limits) {
+  if (c.ask == Ask::kth || c.ask == Ask::reaching) return 1;
+  std::int64_t const most = 2 * limits.most_keys / (c.rows * c.n);
+  std::int64_t const drawn = draw.one_in(4) ? draw.between(1, 40) : draw.between(1, 8);
+  return static_cast<int>(std::clamp<std::int64_t>(most, 1, drawn));
+}
+
+/// Questions whose answers are not those of top_k.
+void draw_question(Draw& draw, Case& c, Limits const& limits) {
+  c.ask = static_cast<Ask>(draw.between(first_other_answer, asks - 1));
+  if (c.way != Way::plan) c.way = Way::allocating;
+  c.options.short_rows = ShortRows::refuse;
+  if (is_signed(c.type)) c.options.by = By::value;
+  c.per_row = PerRow::none;
+  c.on_device = draw.one_in(2);
+  c.is_shared = draw.one_in(3);
+  if (c.ask == Ask::count) c.way = Way::allocating, c.repeats = 1;  // it has no Plan
+  c.asked = draw_asked(draw, c, limits);
+  if (c.asks_ranks()) {
+    c.outputs = Outputs::values;
+    c.k = c.asked;
+  } else if (c.ask == Ask::count) {
+    c.outputs = Outputs::indices;
+    c.index = count_bytes(c.type) == 4 ? IndexType::int32 : IndexType::int64;
+    c.k = 2 * c.asked;  // better and equal ones
+  } else {
+    c.outputs = draw.one_in(4) ? Outputs::indices : Outputs::both;
+    c.index = narrow_index(c.type);
+    c.per_row = draw.one_in(2) ? PerRow::counts : PerRow::none;
+  }
+}
+
+/// Asks something else than top_k, where it can be asked.
+void draw_ask(Draw& draw, Case& c, Limits const& limits) {
+  if (c.n == 0 || c.rows == 0 || !draw.one_in(3)) return;
+  bool const is_uniform = c.kind_of_rows == Rows::uniform;
+  if (is_uniform && has_all_asks(c.type) && !draw.one_in(4))
+    draw_other_selection(draw, c, limits);
+  else
+    draw_question(draw, c, limits);
+}
+
 void draw_switches(Draw& draw, Case& c, Limits const& limits) {
   using Implementations = Limits::Implementations;
   bool const drawn = draw.one_in(4);
@@ -170,6 +241,7 @@ Case draw_case(std::uint64_t seed, Limits const& limits) {
   draw_options(draw, c.options);
   draw_call(draw, c);
   draw_ends(draw, c, limits);
+  draw_ask(draw, c, limits);
   c.key_place = c.is_ragged() ? place_in_line(draw, c.n) : place(draw, c.rows, c.n);
   c.value_place = place(draw, c.rows, c.k);
   c.index_place = place(draw, c.rows, c.k);

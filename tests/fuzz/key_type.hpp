@@ -86,6 +86,12 @@ KTOPK_FUNCTION inline std::int64_t to_signed(KeyType type, std::uint64_t bits) {
   return static_cast<std::int64_t>(bits << unused) >> unused;
 }
 
+/// Bytes of an offset, a wanted or a count. They differ so that both widths occur without more types of calls.
+KTOPK_FUNCTION constexpr int offset_bytes(KeyType type) {
+  return static_cast<int>(type) % 2 == 0 ? 4 : 8;
+}
+KTOPK_FUNCTION constexpr int count_bytes(KeyType type) { return 12 - offset_bytes(type); }
+
 template <class Number>
 KTOPK_FUNCTION int compare_numbers(Number a, Number b) {
   return a < b ? -1 : b < a ? 1 : 0;

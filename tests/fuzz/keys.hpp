@@ -139,6 +139,57 @@ KTOPK_FUNCTION inline std::int64_t wanted(Case const& c, std::int64_t r) {
   return static_cast<std::int64_t>((h >> 8) % static_cast<std::uint64_t>(c.k + 1));
 }
 
+/// Whether a mask leaves a key: of eight about `cut % 9`.
+KTOPK_FUNCTION inline bool passes(std::uint64_t cut, std::int64_t row, std::int64_t i) {
+  std::uint64_t const h = mix(cut + static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(i));
+  return h % 8 < cut % 9;
+}
+
+/// The parts that a row is cut into, and where each begins.
+KTOPK_FUNCTION inline std::int64_t part_count(Case const& c) {
+  return 1 + static_cast<std::int64_t>(c.cut % 6);
+}
+KTOPK_FUNCTION inline std::int64_t begin_of_part(Case const& c, std::int64_t part) {
+  std::int64_t const even = c.n * part / part_count(c), length = c.n / part_count(c);
+  if (part == 0 || part == part_count(c)) return even;
+  return even + static_cast<std::int64_t>(mix(c.cut, static_cast<std::uint64_t>(part)) %
+                                          static_cast<std::uint64_t>(length + 1));
+}
+
+/// The rank that is asked for, the same for all rows unless each has its own k. A row may have fewer keys.
+KTOPK_FUNCTION inline std::int64_t rank_asked(Case const& c, std::int64_t r, std::int64_t j) {
+  std::uint64_t const of_row = c.ask == Ask::kth && c.on_device ? static_cast<std::uint64_t>(r) : 0;
+  std::uint64_t const h = mix(mix(c.seed + 6, of_row), static_cast<std::uint64_t>(j));
+  std::int64_t const mean = c.is_ragged() ? c.n / c.rows : c.n;
+  std::int64_t const most = h % 4 == 0 || mean == 0 ? c.n : mean;
+  return static_cast<std::int64_t>((h >> 8) % static_cast<std::uint64_t>(most));
+}
+
+/// A quantile that is asked for, so that a product with a number of keys is exact.
+KTOPK_FUNCTION inline double quantile_asked(Case const& c, std::int64_t j) {
+  return static_cast<double>(mix(c.seed + 7, static_cast<std::uint64_t>(j)) % 1025) / 1024;
+}
+/// The rank of quantile j among so many keys.
+KTOPK_FUNCTION inline std::int64_t rank_of_quantile(Case const& c, std::int64_t j,
+                                                    std::int64_t keys) {
+  double const place = quantile_asked(c, j) * static_cast<double>(keys - 1);
+  auto const lower = static_cast<std::int64_t>(place);
+  bool const is_next = !c.is_shared && static_cast<double>(lower) < place;
+  std::int64_t const ascending = lower + (is_next ? 1 : 0);
+  return c.options.order == Order::smallest ? ascending : keys - 1 - ascending;
+}
+
+/// A threshold or bound: mostly one of the keys.
+KTOPK_FUNCTION inline std::uint64_t bound_bits(Case const& c, std::int64_t r, std::int64_t j) {
+  std::uint64_t const of_row = c.is_shared ? 0 : static_cast<std::uint64_t>(r);
+  std::uint64_t const h = mix(mix(c.key_seed + 8, of_row), static_cast<std::uint64_t>(j));
+  std::int64_t const at = static_cast<std::int64_t>((h >> 8) % static_cast<std::uint64_t>(c.n));
+  std::uint64_t const bits =
+      h % 8 == 0 ? special(c.type, h)
+                 : key_bits(c, c.is_ragged() ? 0 : static_cast<std::int64_t>(of_row), at);
+  return c.skips_nan() && is_nan(c.type, bits) ? 0 : bits;
+}
+
 KTOPK_FUNCTION inline std::int64_t clipped(std::int64_t x, std::int64_t most) {
   return x < 0 ? 0 : x > most ? most : x;
 }

@@ -35,7 +35,12 @@ constexpr char const* wrong_names[] = {"nothing",
                                        "something was written beside the workspace",
                                        "a key was changed",
                                        "a value, in a call without indices",
-                                       "a NaN that is skipped was selected"};
+                                       "a key that is skipped or masked was selected",
+                                       "the value of a rank",
+                                       "a count by a bound",
+                                       "a key that does not reach the threshold",
+                                       "a key that reaches the threshold was left out",
+                                       "a slot behind the last was changed"};
 
 std::string describe(Report const& report) {
   char text[256];

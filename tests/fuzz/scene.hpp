@@ -25,7 +25,12 @@ enum class Wrong {
   written_outside_workspace,
   keys_changed,
   values_alone,
-  nan_selected
+  left_out_selected,
+  value_of_rank,
+  count_by_bound,
+  not_reaching,
+  reaching_left_out,
+  slot_behind_changed
 };
 
 struct Report {
@@ -57,21 +62,25 @@ KTOPK_FUNCTION inline void store(void* base, int bytes, std::int64_t at, std::ui
 /// Every byte of the outputs before a call.
 inline constexpr std::uint64_t unwritten = UINT64_C(0xa5a5a5a5a5a5a5a5);
 
-/// Bytes of an offset, a wanted or a count. They differ so that both widths occur without more types of calls.
-KTOPK_FUNCTION constexpr int offset_bytes(KeyType type) {
-  return static_cast<int>(type) % 2 == 0 ? 4 : 8;
-}
-KTOPK_FUNCTION constexpr int count_bytes(KeyType type) { return 12 - offset_bytes(type); }
-
 /// An array with a number for each row.
 KTOPK_FUNCTION inline Placement place_of_rows(Case const& c, std::int64_t count) {
   return {1, count, guard, count * c.row_step, c.row_step};
+}
+
+/// The thresholds or bounds of all rows, in memory.
+KTOPK_FUNCTION inline Placement place_of_bounds(Case const& c) {
+  return {c.rows, c.asked, guard, c.asked, 1};
+}
+/// How many ranks, quantiles or k of rows there are in memory.
+KTOPK_FUNCTION inline std::int64_t list_count(Case const& c) {
+  return !c.asks_ranks() ? 0 : c.ask == Ask::kth ? c.rows : c.asked;
 }
 
 /// Buffers, each with its guards.
 struct Memory {
   void *keys = nullptr, *values = nullptr, *indices = nullptr;
   void *offsets = nullptr, *wanted = nullptr, *counts = nullptr;
+  void *bounds = nullptr, *lists = nullptr;  ///< of questions; lists: ranks or quantiles
   void const* host_wanted = nullptr;
 };
 
@@ -81,7 +90,9 @@ struct Scene {
   std::uint32_t* marks = nullptr;  ///< a bit for each key: whether it is selected
   long long* worst = nullptr;      ///< of each row: the position of its worst selected key
   std::int64_t* numbers =
-      nullptr;  ///< of each row: how many of its keys are no NaN, where NaNs are skipped
+      nullptr;  ///< of each row: how many of its keys may be selected, where some may not
+  std::int64_t* tallies =
+      nullptr;  ///< of each rank or bound: how many keys are better, and how many are equal
   Report* report = nullptr;
 
   KOKKOS_FUNCTION void fail(Wrong wrong, std::int64_t row, std::int64_t at, std::uint64_t found,
@@ -96,12 +107,8 @@ struct Scene {
 
   KOKKOS_FUNCTION Row row(std::int64_t r) const {
     Row row = row_of(c, r);
-    if (c.skips_nan() && numbers[r] < row.selected) row.selected = numbers[r];
+    if (c.leaves_out() && numbers[r] < row.selected) row.selected = numbers[r];
     return row;
-  }
-  /// Whether a key is one that may be selected.
-  KOKKOS_FUNCTION bool may_select(std::uint64_t key) const {
-    return !c.skips_nan() || !is_nan(c.type, key);
   }
   KOKKOS_FUNCTION std::int64_t key_at(std::int64_t r, Row const& row, std::int64_t i) const {
     if (c.kind_of_rows == Rows::uniform) return c.key_place.at(r, i);
@@ -110,11 +117,29 @@ struct Scene {
   KOKKOS_FUNCTION std::uint64_t key(std::int64_t r, Row const& row, std::int64_t i) const {
     return load(memory.keys, bytes_of(c.type), key_at(r, row, i));
   }
+  /// Whether a key is one that may be selected.
+  KOKKOS_FUNCTION bool may_select(std::int64_t r, Row const& row, std::int64_t i) const {
+    if (c.ask == Ask::masked && !passes(c.cut, r, i)) return false;
+    return !c.skips_nan() || !is_nan(c.type, key(r, row, i));
+  }
+  KOKKOS_FUNCTION std::int64_t keys_of(std::int64_t r, Row const& row) const {
+    return c.leaves_out() ? numbers[r] : row.length;
+  }
   KOKKOS_FUNCTION std::uint64_t value(std::int64_t r, std::int64_t slot) const {
     return load(memory.values, bytes_of(c.type), c.value_place.at(r, slot));
   }
   KOKKOS_FUNCTION std::uint64_t index(std::int64_t r, std::int64_t slot) const {
     return load(memory.indices, c.index_bytes(), c.index_place.at(r, slot));
+  }
+
+  /// What keys are compared with: a bound, or the value of a rank.
+  KOKKOS_FUNCTION std::uint64_t bound(std::int64_t r, std::int64_t j) const {
+    if (!c.has_bounds()) return value(r, j);
+    return load(memory.bounds, bytes_of(c.type), place_of_bounds(c).at(r, j));
+  }
+  /// Keys better than a bound, and equal ones behind.
+  KOKKOS_FUNCTION std::int64_t* tally(std::int64_t r, std::int64_t j) const {
+    return tallies + 2 * (r * c.asked + j);
   }
 
   /// Whether the bits of an index are a position in the row; of a negative index they are not.

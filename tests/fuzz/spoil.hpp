@@ -17,14 +17,18 @@ enum class Spoil {
   tie,        ///< an equal key, but not the one of the tie rule
   padding,
   count,
-  outside,  ///< something written beside the slots
-  keys,     ///< a key that the call changed
-  nan       ///< a NaN that is skipped
+  outside,   ///< something written beside the slots
+  keys,      ///< a key that the call changed
+  left_out,  ///< a NaN that is skipped, or a key that a mask leaves out
+  rank,      ///< another key in place of that of a rank
+  by_bound,  ///< a count of keys that are better than a bound, or equal
+  reaching   ///< another position in place of one that reaches, or a slot behind the last
 };
-inline constexpr int spoils = 12;
+inline constexpr int spoils = 15;
 inline constexpr char const* spoil_names[] = {
     "nothing", "value_bits", "index_twice", "index_out_of_row", "order", "worse_key",
-    "tie",     "padding",    "count",       "outside",          "keys",  "nan"};
+    "tie",     "padding",    "count",       "outside",          "keys",  "left_out",
+    "rank",    "by_bound",   "reaching"};
 
 /// Spoils the answer of a call, by one thread. Where the answer has no place for the mistake, it stays as it is.
 struct SpoilAnswer {
@@ -40,6 +44,7 @@ struct SpoilAnswer {
 
  private:
   KOKKOS_FUNCTION bool spoil_row(std::int64_t r, Row const& row) const {
+    if (!s.c.has_answer_of_top_k()) return spoil_question(r, row);
     switch (how) {
       case Spoil::value_bits: return spoil_value(r, row);
       case Spoil::index_twice: return repeat_index(r, row);
@@ -49,9 +54,46 @@ struct SpoilAnswer {
       case Spoil::tie: return s.c.options.ties != Ties::any && take_other(r, row, 0);
       case Spoil::padding: return spoil_padding(r, row);
       case Spoil::count: return spoil_count(r, row);
-      case Spoil::nan: return take_nan(r, row);
+      case Spoil::left_out: return take_left_out(r, row);
       default: return false;
     }
+  }
+
+  KOKKOS_FUNCTION bool spoil_question(std::int64_t r, Row const& row) const {
+    switch (how) {
+      case Spoil::count: return s.c.ask == Ask::reaching && spoil_count(r, row);
+      case Spoil::rank: return s.c.asks_ranks() && take_other_rank(r, row);
+      case Spoil::by_bound: return s.c.ask == Ask::count && spoil_tally(r);
+      case Spoil::reaching: return s.c.ask == Ask::reaching && spoil_reaching(r, row);
+      default: return false;
+    }
+  }
+
+  KOKKOS_FUNCTION bool take_other_rank(std::int64_t r, Row const& row) const {
+    std::int64_t const j = s.c.asked / 2;
+    for (std::int64_t i = 0; i < row.length; ++i) {
+      std::uint64_t const key = s.key(r, row, i);
+      if (s.before(key, s.value(r, j)) == 0) continue;
+      set(r, j, 0, key);
+      return true;
+    }
+    return false;
+  }
+
+  KOKKOS_FUNCTION bool spoil_tally(std::int64_t r) const {
+    std::int64_t const column = s.c.k / 2;
+    set(r, column, s.index(r, column) + 1, 0);
+    return true;
+  }
+
+  KOKKOS_FUNCTION bool spoil_reaching(std::int64_t r, Row const& row) const {
+    if (s.c.k == 0 || row.length == 0) return false;
+    std::int64_t const slot = s.c.k - 1, last = row.length - 1;
+    bool const is_last = s.index(r, slot) == static_cast<std::uint64_t>(last);
+    if (is_last && last == 0) return false;
+    std::int64_t const position = is_last ? last - 1 : last;
+    set(r, slot, static_cast<std::uint64_t>(position), s.key(r, row, position));
+    return true;
   }
 
   KOKKOS_FUNCTION void set(std::int64_t r, std::int64_t slot, std::uint64_t index,
@@ -114,7 +156,7 @@ struct SpoilAnswer {
     std::int64_t const slot = slot_of_worst(r, row);
     auto const worst = static_cast<std::int64_t>(s.index(r, slot));
     for (std::int64_t i = 0; i < row.length; ++i) {
-      if (!s.may_select(s.key(r, row, i))) continue;
+      if (!s.may_select(r, row, i)) continue;
       if (s.before(s.key(r, row, i), s.key(r, row, worst)) != sign) continue;
       if (i == worst || s.before(r, row, i, worst) > 0) continue;
       set(r, slot, static_cast<std::uint64_t>(i), s.key(r, row, i));
@@ -123,10 +165,10 @@ struct SpoilAnswer {
     return false;
   }
 
-  KOKKOS_FUNCTION bool take_nan(std::int64_t r, Row const& row) const {
+  KOKKOS_FUNCTION bool take_left_out(std::int64_t r, Row const& row) const {
     if (row.selected == 0 || !s.c.has_indices()) return false;
     for (std::int64_t i = 0; i < row.length; ++i) {
-      if (s.may_select(s.key(r, row, i))) continue;
+      if (s.may_select(r, row, i)) continue;
       set(r, 0, static_cast<std::uint64_t>(i), s.key(r, row, i));
       return true;
     }

@@ -39,7 +39,7 @@ struct VerifySlots {
     auto const position = static_cast<std::int64_t>(index);
     if (mark(s.mark_of(r, row, position))) s.fail(Wrong::index_twice, r, slot, index, index);
     std::uint64_t const key = s.key(r, row, position);
-    if (!s.may_select(key)) s.fail(Wrong::nan_selected, r, slot, index, key);
+    if (!s.may_select(r, row, position)) s.fail(Wrong::left_out_selected, r, slot, index, key);
     if (s.c.has_values() && s.value(r, slot) != key)
       s.fail(Wrong::value_of_index, r, slot, s.value(r, slot), key);
     if (s.c.options.sorted == Sorted::yes && slot > 0) verify_order(r, row, slot, position);
@@ -122,7 +122,7 @@ struct VerifyOthers {
     MarkedKey const key = key_with_mark(s.c, at);
     auto const& [r, position, row] = key;
     if (!key.is_in_row() || s.row(r).selected == 0) return;
-    if (!s.may_select(s.key(r, row, position))) return;
+    if (!s.may_select(r, row, position)) return;
     std::int64_t const worst = s.worst[r];
     if (worst >= 0 && s.before(r, row, position, worst) > 0)
       s.fail(Wrong::better_key_left_out, r, position, s.key(r, row, position),
@@ -130,9 +130,9 @@ struct VerifyOthers {
   }
 };
 
-/// The keys of each row that are numbers. A thread counts some neighbors: to add to one word for every key of a row would
+/// The keys of each row that may be selected. A thread counts some neighbors: to add to one word for every key of a row would
 /// take seconds, too.
-struct CountNumbers {
+struct CountSelectable {
   static constexpr std::int64_t keys_together = 256;
   Scene s;
 
@@ -146,9 +146,8 @@ struct CountNumbers {
         row = key.r;
         count = 0;
       }
-      bool const is_number =
-          key.is_in_row() && !is_nan(s.c.type, s.key(key.r, key.row, key.position));
-      count += is_number ? 1 : 0;
+      bool const counts = key.is_in_row() && s.may_select(key.r, key.row, key.position);
+      count += counts ? 1 : 0;
     }
     add(row, count);
   }

@@ -7,7 +7,7 @@
 #include <ktopk/core/testing.hpp>
 
 #include "call.hpp"
-#include "verify.hpp"
+#include "verify_questions.hpp"
 
 namespace ktopk::fuzz {
 
@@ -54,6 +54,12 @@ inline std::size_t mark_bytes(Case const& c) {
   return static_cast<std::size_t>(mark_count(c) / 64 + 1) * 8;
 }
 
+inline std::size_t tally_bytes(Case const& c) {
+  return c.has_answer_of_top_k()
+             ? 0
+             : static_cast<std::size_t>(2 * c.rows * c.asked) * sizeof(std::int64_t);
+}
+
 template <class Exec>
 Scene Worker<Exec>::scene_of(Case const& c, Answer& answer) {
   Scene s{c, {}};
@@ -68,11 +74,15 @@ Scene Worker<Exec>::scene_of(Case const& c, Answer& answer) {
   s.memory.wanted = reserve(m_wanted, bytes_at(of_rows, 8));
   s.memory.counts = reserve(answer.counts, bytes_at(of_rows, 8));
   s.memory.host_wanted = m_host_wanted.data();
+  if (c.has_bounds())
+    s.memory.bounds = reserve(m_bounds, bytes_at(place_of_bounds(c), bytes_of(c.type)));
+  s.memory.lists = reserve(m_lists, static_cast<std::size_t>(list_count(c)) * 8);
   s.marks = reinterpret_cast<std::uint32_t*>(reserve(answer.marks, mark_bytes(c)));
   s.worst = reinterpret_cast<long long*>(
       reserve(answer.worst, static_cast<std::size_t>(c.rows) * sizeof(long long)));
   s.numbers = reinterpret_cast<std::int64_t*>(
       reserve(answer.numbers, static_cast<std::size_t>(c.rows) * sizeof(std::int64_t)));
+  s.tallies = reinterpret_cast<std::int64_t*>(reserve(m_tallies, tally_bytes(c)));
   s.report = reinterpret_cast<Report*>(reserve(m_report, sizeof(Report)));
   return s;
 }
@@ -89,10 +99,13 @@ void Worker<Exec>::prepare(Scene const& s) {
   clear(s.marks, mark_bytes(c), 0);
   clear(s.worst, static_cast<std::size_t>(c.rows) * 8, ~std::uint64_t{0});
   clear(s.numbers, static_cast<std::size_t>(c.rows) * 8, 0);
-  if (c.skips_nan())
-    launch("fuzz::count_numbers",
-           (mark_count(c) + CountNumbers::keys_together - 1) / CountNumbers::keys_together,
-           CountNumbers{s});
+  if (c.leaves_out())
+    launch("fuzz::count_selectable",
+           (mark_count(c) + CountSelectable::keys_together - 1) / CountSelectable::keys_together,
+           CountSelectable{s});
+  if (c.has_bounds()) launch("fuzz::fill_bounds", c.rows * c.asked, FillBounds{s});
+  launch("fuzz::fill_lists", list_count(c), FillLists{s});
+  clear(s.tallies, tally_bytes(c), 0);
 }
 
 template <class Exec>
@@ -111,7 +124,7 @@ void Worker<Exec>::verify_outside(Scene const& s) {
 }
 
 template <class Exec>
-void Worker<Exec>::verify(Scene const& s) {
+void Worker<Exec>::verify_selection(Scene const& s) {
   Case const& c = s.c;
   launch("fuzz::verify_slots", c.rows * c.k, VerifySlots{s});
   if (c.has_indices()) {
@@ -119,6 +132,26 @@ void Worker<Exec>::verify(Scene const& s) {
     launch("fuzz::verify_others", mark_count(c), VerifyOthers{s});
   }
   if (c.has_counts()) launch("fuzz::verify_counts", c.rows, VerifyCounts{s});
+}
+
+template <class Exec>
+void Worker<Exec>::verify_question(Scene const& s) {
+  Case const& c = s.c;
+  launch("fuzz::tally", tally_threads(c), TallyKeys{s});
+  if (c.asks_ranks()) return launch("fuzz::verify_ranks", c.rows * c.asked, VerifyRanks{s});
+  if (c.ask == Ask::count) return launch("fuzz::verify_tallies", c.rows * c.k, VerifyTallies{s});
+  launch("fuzz::verify_reaching", c.rows * c.k, VerifyReachingSlots{s});
+  launch("fuzz::verify_reaching", mark_count(c), VerifyReachingOthers{s});
+  if (c.has_counts()) launch("fuzz::verify_counts", c.rows, VerifyReachingCounts{s});
+}
+
+template <class Exec>
+void Worker<Exec>::verify(Scene const& s) {
+  Case const& c = s.c;
+  if (c.has_answer_of_top_k())
+    verify_selection(s);
+  else
+    verify_question(s);
   if (c.keys_are_compared) launch("fuzz::verify_keys", c.key_place.size(), VerifyKeys{s});
   if (c.way == Way::workspace) verify_workspace(s);
   verify_outside(s);
@@ -226,7 +259,7 @@ Report Worker<Exec>::run(Case const& c, Spoil spoil) {
   m_progress.set_stage("before its call");
   clear_report();
   call_and_verify(c, m_answer, spoil);
-  if (!c.has_indices()) verify_values(c);
+  if (c.has_answer_of_top_k() && !c.has_indices()) verify_values(c);
   Report const report = read_report();
   m_progress.end();
   return report;

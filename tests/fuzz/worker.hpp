@@ -30,6 +30,8 @@ class Worker {
   void verify_values(Case const& c);
   void prepare(Scene const& s);
   void verify(Scene const& s);
+  void verify_selection(Scene const& s);
+  void verify_question(Scene const& s);
   void verify_outside(Scene const& s);
   void fill_host_wanted(Case const& c);
   std::byte* workspace(Case const& c, std::size_t bytes);
@@ -45,6 +47,7 @@ class Worker {
   Exec m_exec;
   Progress& m_progress;
   Pool<Exec> m_keys, m_offsets, m_wanted, m_workspace, m_report, m_differences;
+  Pool<Exec> m_bounds, m_lists, m_tallies;
   Answer m_answer, m_other;
   std::vector<std::int64_t> m_host_wanted;
   std::size_t m_workspace_bytes = 0;
