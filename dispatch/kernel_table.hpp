@@ -125,8 +125,6 @@ Reason reason_against(Kernel<Exec> const& kernel, Asked const& asked, Algorithm 
   if (kernel.tuned && portable_alone) return "the portable implementations are forced";
   if (kernel.tuned && !TunedKernels<Exec>::has_key_bytes(asked.shape.key_bytes))
     return "this build leaves out keys of this width";
-  if (kernel.tuned && asked.options.by == By::magnitude && !asked.device.host)
-    return "keys by magnitude";
   if (asked.shape.computed && !kernel.serves_computed) return "keys that a functor makes";
   return kernel.declines(asked);
 }

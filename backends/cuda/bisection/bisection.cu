@@ -36,6 +36,8 @@ __device__ __forceinline__ void select_batch(Work<Bits> const& w, WarpMemory<Bit
     }
     if (problem.counts && threadIdx.x % Lanes == 0) problem.counts.store(row, k);
   }
+  if constexpr (sizeof(Bits) > 1)
+    if (w.by_magnitude) clear_signs<32 / Lanes, Lanes * Keys, form>(memory, first);
   RowSearch<Bits, Lanes, Keys, form> search(w, memory.row(place), n, k);
   search.run();
   WarpSelection<Bits, Lanes, Keys, form> selected(memory, n, k);
@@ -211,15 +213,25 @@ Form form_of(Work<Bits> const& w) {
                                                                           : Form::any;
 }
 
+/// Of keys by value.
+template <class Bits>
+Bits worst_number(OrderedBitsMap<Bits> const& rank) {
+  bool const largest = (rank.always & rank.minus_zero) != 0;
+  return static_cast<Bits>(rank.infinity | (largest ? rank.minus_zero : Bits{0}));
+}
+
 template <class Bits, int Lanes, int Keys>
 Work<Bits> make_work(int device, StoredProblem<Bits> const& problem, Options const& options) {
   constexpr int rows = 32 / Lanes;
   Work<Bits> w{};
   w.problem = problem;
   int const n = w.n(), k = w.k();
-  w.map = make_composite_key_map<typename Work<Bits>::CompositeKey>(
-      problem.rank, std::int64_t{1} << 16, options.ties);
-  w.padding = problem.out.worst;
+  w.by_magnitude = problem.rank.is_by_magnitude();
+  OrderedBitsMap<Bits> rank = problem.rank;
+  if (w.by_magnitude) rank.negative = rank.magnitude;
+  w.map = make_composite_key_map<typename Work<Bits>::CompositeKey>(rank, std::int64_t{1} << 16,
+                                                                    options.ties);
+  w.padding = w.by_magnitude ? worst_number(rank) : problem.out.worst;
   w.sorted = options.sorted;
   w.loading = loading_for(device, problem);
   w.stores_quads = stores_quads(problem);

@@ -175,7 +175,7 @@ class WarpSelection {
       std::int64_t const row = first + r;
       if (at >= rows * k || row >= problem.shape.rows) continue;
       if (slot < static_cast<unsigned>(real))
-        problem.out.store(row, slot, m_memory.row(static_cast<int>(r))[list[at]], list[at]);
+        problem.out.store(row, slot, key(first, r, list[at]), list[at]);
       else
         problem.out.store_missing(row, slot);
     }
@@ -193,14 +193,19 @@ class WarpSelection {
                              columns.y >> 16};
       if (problem.out.values != nullptr) {
         unsigned const r = (4 * quad * std::uint64_t{m_work.slot_reciprocal}) >> 24;
-        Bits const* const keys = m_memory.row(static_cast<int>(r));
         Chunk<Bits> chunk;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) chunk.keys[i] = keys[c[i]];
+        for (int i = 0; i < 4; ++i) chunk.keys[i] = key(first, r, c[i]);
         reinterpret_cast<Chunk<Bits>*>(problem.out.values + begin)[quad] = chunk;
       }
       if (problem.out.indices != nullptr) store_indices(begin, quad, c);
     }
+  }
+
+  /// A key of the warp's row r as it was given.
+  __device__ __forceinline__ Bits key(std::int64_t first, unsigned r, unsigned column) const {
+    if (m_work.by_magnitude) return m_work.problem.rows.row(first + r)[column];
+    return m_memory.row(static_cast<int>(r))[column];
   }
 
   __device__ __forceinline__ void store_indices(std::int64_t begin, unsigned quad,

@@ -74,6 +74,7 @@ struct Work {
   int warp_bytes;  // of shared memory for a warp: keys, ties, the list of selected keys
   int ties_begin, list_begin;
   int fold;                  // if all rows have the same k
+  bool by_magnitude;         // signs are cleared in shared memory, and `map` is that of values
   bool stores_quads;         // outputs can be stored four at a time
   int left_out;              // ragged rows up to this length are selected elsewhere
   unsigned slot_reciprocal;  // 2^24 / k, rounded up
@@ -121,6 +122,29 @@ template <int Length, class Bits>
 __device__ __forceinline__ int held_length(StoredProblem<Bits> const& problem, std::int64_t row) {
   std::int64_t const length = problem.length(row);
   return length <= Length ? static_cast<int>(length) : 0;
+}
+
+/// Clears the signs of a warp's keys, not of what fills rows up. The copy engine writes there next.
+template <int Rows, int Length, Form form, class Bits>
+__device__ __forceinline__ void clear_signs(WarpMemory<Bits> const& memory, std::int64_t first) {
+  auto const& problem = memory.work.problem;
+  Bits const kept = problem.rank.magnitude;
+  for (int r = 0; r < Rows && first + r < problem.shape.rows; ++r) {
+    int const held = form == Form::ragged ? held_length<Length>(problem, first + r) : 0;
+    int const n = keys_of_row<Length, form>(memory.work, held);
+    auto* const row = reinterpret_cast<Chunk<Bits>*>(memory.row(r));
+    for (int c = static_cast<int>(threadIdx.x) % 32; 4 * c < n; c += 32) {
+      Chunk<Bits> chunk = load_chunk(row + c);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (4 * c + i < n) chunk.keys[i] &= kept;
+      row[c] = chunk;
+    }
+  }
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+  __syncwarp();
 }
 
 /// Begins the copies of a warp's rows; each lane starts one.

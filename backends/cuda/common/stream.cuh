@@ -103,28 +103,30 @@ struct Vector {
     return bits;
   }
 
-  /// The greatest of all keys with `flip` applied.
-  __device__ Bits greatest(Bits flip) const {
+  /// The greatest of all keys with `flip` applied to their bits of `kept`, by one operation each.
+  __device__ Bits greatest(Bits flip, Bits kept = std::numeric_limits<Bits>::max()) const {
     if constexpr (sizeof(Bits) == 8) {
-      Bits const low = (static_cast<Bits>(word[1]) << 32 | word[0]) ^ flip;
-      Bits const high = (static_cast<Bits>(word[3]) << 32 | word[2]) ^ flip;
+      Bits const low = ((static_cast<Bits>(word[1]) << 32 | word[0]) & kept) ^ flip;
+      Bits const high = ((static_cast<Bits>(word[3]) << 32 | word[2]) & kept) ^ flip;
       return low > high ? low : high;
     } else if constexpr (sizeof(Bits) == 4) {
-      return max(max(word[0] ^ flip, word[1] ^ flip), max(word[2] ^ flip, word[3] ^ flip));
+      return max(max((word[0] & kept) ^ flip, (word[1] & kept) ^ flip),
+                 max((word[2] & kept) ^ flip, (word[3] & kept) ^ flip));
     } else {
-      unsigned const halves = greatest_halves(flip);
+      unsigned const halves = greatest_halves(flip, kept);
       return static_cast<Bits>(max(halves >> 16, halves & 0xffffu));
     }
   }
 
  private:
   /// The greatest key in the upper halves of the words, and in the lower halves.
-  __device__ unsigned greatest_halves(Bits flip) const {
+  __device__ unsigned greatest_halves(Bits flip, Bits kept) const {
     constexpr bool bytes = sizeof(Bits) == 1;
     unsigned const flips = flip * (bytes ? 0x01010101u : 0x00010001u);
+    unsigned const all_kept = kept * (bytes ? 0x01010101u : 0x00010001u);
     unsigned best = 0;
     for (unsigned const w : word) {
-      unsigned const keys = w ^ flips;
+      unsigned const keys = (w & all_kept) ^ flips;
       if constexpr (bytes)
         best = __vmaxu2(best, __vmaxu2(keys & 0x00ff00ffu, keys >> 8 & 0x00ff00ffu));
       else
@@ -135,23 +137,27 @@ struct Vector {
 };
 
 /// The stream's test, of two operations a key, which is exact except for NaNs. Flipped keys with the sign of the
-/// threshold compare in order; those with the other sign all pass or all fail.
+/// threshold compare in order; those with the other sign all pass or all fail. By magnitude all compare without their sign.
 template <class Bits>
 struct QuickTest {
-  Bits flip;   // keys XOR flip have unsigned order near the threshold
+  Bits kept;   // the bits of a key that are compared
+  Bits flip;   // what is kept XOR flip has unsigned order near the threshold
   Bits least;  // the least flipped key that passes
 
-  __device__ bool operator()(Bits key) const { return static_cast<Bits>(key ^ flip) >= least; }
+  __device__ bool operator()(Bits key) const {
+    return static_cast<Bits>((key & kept) ^ flip) >= least;
+  }
 
-  __device__ QuickTest(OrderedBitsMap<Bits> const& rank, Bits least_rank) : least(least_rank) {
+  __device__ QuickTest(OrderedBitsMap<Bits> const& rank, Bits least_rank)
+      : kept(kept_of(rank)), least(least_rank) {
     if (rank.magnitude != 0) {
       Bits const minus_zero = rank.ordered(rank.minus_zero);
       if (least == rank(0) && minus_zero < least) least = minus_zero;
       if (least == minus_zero && rank(0) < least) least = static_cast<Bits>(least + 1);
-      Bits const best = rank.ordered(best_infinity(rank));
+      Bits const best = rank.ordered(best_number(rank));
       if (least > best) least = static_cast<Bits>(best + 1);
     }
-    flip = static_cast<Bits>(rank.key_of(least) ^ least);
+    flip = rank.is_by_magnitude() ? rank.always : static_cast<Bits>(rank.key_of(least) ^ least);
   }
 
   /// One of two tests, without a branch.
@@ -162,25 +168,47 @@ struct QuickTest {
     return chosen;
   }
 
-  __device__ static Bits best_infinity(OrderedBitsMap<Bits> const& rank) {
-    Bits const sign = static_cast<Bits>(rank.magnitude + 1);
-    bool const largest = (rank.always & sign) != 0;
-    return static_cast<Bits>(rank.infinity | (largest ? Bits{0} : sign));
+  __device__ static Bits kept_of(OrderedBitsMap<Bits> const& rank) {
+    return rank.is_by_magnitude() ? rank.magnitude : std::numeric_limits<Bits>::max();
+  }
+  /// Of floating point: whether the largest keys are the best.
+  __device__ static bool wants_largest(OrderedBitsMap<Bits> const& rank) {
+    return (rank.always & static_cast<Bits>(rank.magnitude + 1)) != 0;
+  }
+  __device__ static Bits best_number(OrderedBitsMap<Bits> const& rank) {
+    if (wants_largest(rank)) return rank.infinity;
+    return rank.is_by_magnitude() ? Bits{0} : static_cast<Bits>(rank.infinity | rank.minus_zero);
   }
 };
 
-/// If NaN is the best key, finds the NaNs whose sign makes them fail the quick test, by two more operations.
+/// If NaN is the best key, finds the NaNs whose sign makes them fail the quick test, by two more operations; by magnitude
+/// all NaNs.
 template <class Bits>
 struct NanTest {
-  Bits flip;
+  Bits kept, flip;
   Bits above;
 
-  __device__ explicit NanTest(OrderedBitsMap<Bits> const& rank) {
+  __device__ explicit NanTest(OrderedBitsMap<Bits> const& rank)
+      : kept(QuickTest<Bits>::kept_of(rank)) {
     Bits const sign = static_cast<Bits>(rank.magnitude + 1);
-    flip = static_cast<Bits>((QuickTest<Bits>::best_infinity(rank) & sign));
+    bool const flips = rank.is_by_magnitude() || !QuickTest<Bits>::wants_largest(rank);
+    flip = flips ? sign : Bits{0};
     above = static_cast<Bits>(rank.infinity | sign);
   }
+  __device__ bool operator()(Bits key) const {
+    return static_cast<Bits>((key & kept) ^ flip) > above;
+  }
+  __device__ bool operator()(Vector<Bits> const& vector) const {
+    return vector.greatest(flip, kept) > above;
+  }
 };
+
+/// Whether numbers of the CUDA device compare as the keys do: the largest are wanted, with their sign, and NaN is the best.
+template <class Bits>
+__device__ bool compare_as_numbers(OrderedBitsMap<Bits> const& rank) {
+  return rank.magnitude != 0 && rank.ordered_nan != 0 && !rank.is_by_magnitude() &&
+         QuickTest<Bits>::wants_largest(rank);
+}
 
 /// The quick tests of keys against a threshold, one for vectors whose positions win a tie with it and one for the others.
 /// In the threshold's own vector all keys that tie with it win.
@@ -235,8 +263,7 @@ struct BitsTest {
   __device__ BitsTest(OrderedBitsMap<Bits> const& rank, QuickTest<Bits> const& quick_)
       : quick(quick_), nan(rank) {}
   __device__ bool operator()(Vector<Bits> const& vector) const {
-    return vector.greatest(quick.flip) >= quick.least ||
-           (NanWins && vector.greatest(nan.flip) > nan.above);
+    return vector.greatest(quick.flip, quick.kept) >= quick.least || (NanWins && nan(vector));
   }
 };
 
@@ -397,8 +424,8 @@ struct Tile {
     unsigned bits = 0;
 #pragma unroll
     for (int v = 0; v < in_flight; ++v) {
-      bool const hit = vectors[v].greatest(test.flip) >= test.least ||
-                       (NanWins && vectors[v].greatest(nan_test.flip) > nan_test.above);
+      bool const hit = vectors[v].greatest(test.flip, test.kept) >= test.least ||
+                       (NanWins && nan_test(vectors[v]));
       bits |= static_cast<unsigned>(hit) << v;
     }
     return bits;

@@ -19,12 +19,8 @@ struct KeyCodes {
   Bits
       base;  // ordered keys below it wrap around to the end, so that NaNs of both signs are on one side
 
-  __device__ explicit KeyCodes(OrderedBitsMap<Bits> const& rank_) : rank(rank_), base(0) {
-    if (rank.magnitude == 0) return;
-    Bits const one = rank.ordered(rank.infinity);
-    Bits const other = rank.ordered(static_cast<Bits>(rank.infinity | rank.minus_zero));
-    base = static_cast<Bits>(rank.ordered_nan != 0 ? min(one, other) : max(one, other) + 1);
-  }
+  __device__ explicit KeyCodes(OrderedBitsMap<Bits> const& rank_)
+      : rank(rank_), base(base_of(rank_)) {}
 
   __device__ Bits ordered_bits_of(Bits code) const {
     return rank(rank.key_of(static_cast<Bits>(code + base)));
@@ -46,6 +42,16 @@ struct KeyCodes {
   }
 
  private:
+  __device__ static Bits base_of(OrderedBitsMap<Bits> const& rank) {
+    if (rank.magnitude == 0) return 0;
+    bool const nan_is_best = rank.ordered_nan != 0;
+    Bits const one = rank.ordered(rank.infinity);
+    // By magnitude NaNs are beyond infinity, and at one end already.
+    if (rank.is_by_magnitude() && nan_is_best == QuickTest<Bits>::wants_largest(rank)) return 0;
+    Bits const other = rank.ordered(static_cast<Bits>(rank.infinity | rank.minus_zero));
+    return static_cast<Bits>(nan_is_best ? min(one, other) : max(one, other) + 1);
+  }
+
   __device__ Bits code(Bits key) const { return static_cast<Bits>(rank.ordered(key) - base); }
 
   /// The same for two keys in a word at a time.

@@ -436,11 +436,9 @@ class QueueSelection {
 #pragma unroll
     for (int v = 0; v < Keys::in_flight; ++v)
       if ((hits >> v & 1) != 0)
-        passing |=
-            static_cast<Mask>(tile.vectors[v].passing([&](Bits key) {
-              return quick(key) || (nan_is_best && static_cast<Bits>(key ^ nan.flip) > nan.above);
-            }))
-            << (v * Keys::width);
+        passing |= static_cast<Mask>(tile.vectors[v].passing(
+                       [&](Bits key) { return quick(key) || (nan_is_best && nan(key)); }))
+                   << (v * Keys::width);
     take(passing, empties_queue, [&](int i) {
       int const v = i / Keys::width, key = i % Keys::width;
       return m_map(key_at(tile.pick(v), key),

@@ -128,12 +128,13 @@ struct KeyRow {
 /// A test that all keys pass that may reach a rank. \see QuickTest, NanTest
 template <class Bits>
 struct Test {
-  Bits flip, least;
+  Bits kept, flip, least;
   Bits nan_flip, nan_above;
 
   __device__ explicit Test(OrderedBitsMap<Bits> const& rank) {
     NanTest<Bits> const nan(rank);
     bool const nan_wins = rank.magnitude != 0 && rank.ordered_nan != 0;
+    kept = nan.kept;
     nan_flip = nan.flip;
     nan_above = nan_wins ? nan.above : std::numeric_limits<Bits>::max();
   }
@@ -142,7 +143,9 @@ struct Test {
     least = quick.least;
   }
   __device__ bool operator()(Bits key) const {
-    return static_cast<Bits>(key ^ flip) >= least || static_cast<Bits>(key ^ nan_flip) > nan_above;
+    auto const compared = static_cast<Bits>(key & kept);
+    return static_cast<Bits>(compared ^ flip) >= least ||
+           static_cast<Bits>(compared ^ nan_flip) > nan_above;
   }
 };
 

@@ -583,9 +583,9 @@ class RowSelection {
     OrderedBitsMap<Bits> const& rank = m_batch.map.rank;
     if (rank.magnitude == 0 || rank.ordered_nan == 0) return stream<BitsTest<Bits, false>>();
     if constexpr (sizeof(Bits) == 4)
-      if (QuickTest<Bits>::best_infinity(rank) == rank.infinity) return stream<FloatTest<Bits>>();
+      if (compare_as_numbers(rank)) return stream<FloatTest<Bits>>();
     if constexpr (sizeof(Bits) == 2 && has_pair_tests)
-      if (QuickTest<Bits>::best_infinity(rank) == rank.infinity)
+      if (compare_as_numbers(rank))
         return is_bfloat16(rank) ? stream<PairTest<__nv_bfloat162>>() : stream<PairTest<__half2>>();
     stream<BitsTest<Bits, true>>();
   }

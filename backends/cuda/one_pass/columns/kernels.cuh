@@ -148,8 +148,7 @@ class ColumnStream {
     if constexpr (sizeof(Bits) == 4) {
       bool const serves =
           FloatColumnTest<Bits>::serves(rank, m_columns.batch.map.ordered_bits_of(threshold()));
-      if (nan_wins && QuickTest<Bits>::best_infinity(rank) == rank.infinity &&
-          __syncthreads_and(serves))
+      if (compare_as_numbers(rank) && __syncthreads_and(serves))
         return read<FloatColumnTest<Bits>>();
     }
     if (nan_wins)
