@@ -24,6 +24,15 @@ struct Scrambled {
   }
 };
 
+/// Counts how often it is asked.
+struct CountedMask {
+  Kokkos::View<std::int64_t, Memory> asked;
+  KOKKOS_FUNCTION bool operator()(std::int64_t, std::int64_t i) const {
+    Kokkos::atomic_inc(&asked());
+    return i % 2 == 0;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("keys that a functor makes of others are selected as if they lay in memory") {
@@ -184,6 +193,19 @@ TEST_CASE("a mask may leave few keys of a long row, or the worst ones alone") {
   Some const some{1000};
   leave_some(truth, some);
   ask(where(on_device(worst, rows, n), some), truth, 50);
+}
+
+TEST_CASE("portable one_pass asks a mask about the keys that reach the threshold") {
+  std::int64_t const n = 300'000;
+  ktopk::detail::ForcePortable const portable;
+  Kokkos::View<std::int64_t, Memory> const asked("asked");
+  auto const keys = on_device(filled<float>(Input::uniform, 1, n), 1, n);
+  Outputs<float> const outputs(1, 40);
+  Exec const exec;
+  top_k(exec, where(keys, CountedMask{asked}), outputs.values, outputs.indices,
+        {.algorithm = Algorithm::one_pass});
+  exec.fence();
+  CHECK(on_host(asked)() < n / 4);
 }
 
 TEST_CASE("columns decide one after the other, each in its own order") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <ktopk/core/computed_rows.hpp>
+
 #include "../group/group.hpp"
 #include "../group/key_batches.hpp"
 
@@ -45,7 +47,18 @@ struct Kept {
   CompositeKey* composites;
 };
 
-/// Which keys of a row reach its threshold.
+/// The row that a mask leaves a part of, or a row itself. What it has is compared with the threshold, and the mask is asked
+/// about keys that reach it alone, which are few mostly.
+template <class Row>
+KOKKOS_FORCEINLINE_FUNCTION Row const& before_mask(Row const& row) {
+  return row;
+}
+template <Rows R, class Mask>
+KOKKOS_FORCEINLINE_FUNCTION auto const& before_mask(ComputedRow<MaskedRows<R, Mask>> const& row) {
+  return before_mask(row.inner);
+}
+
+/// Which keys of a row reach its threshold. It is asked about batches of the row, or of the one before its mask.
 template <class Row, class CompositeKey>
 struct ReachThreshold {
   using Bits = typename Row::Bits;
@@ -70,19 +83,42 @@ struct ReachThreshold {
       bool const passes = reaching.contains(map.rank.ordered(batch.keys[j]));
       passing |= static_cast<std::uint32_t>(passes) << j;
     });
-    if constexpr (Batch::has_gaps)
-      passing = (passing & batch.present) | (map.is_gap(threshold) ? ~batch.present : 0u);
+    if constexpr (Batch::has_gaps) passing &= batch.present;
+    if constexpr (Row::has_gaps)
+      if (gaps_reach()) passing = ~std::uint32_t{0};
     return passing & batch.held();
   }
   /// Calls put(composite) for the composite keys of a batch that reach the threshold; one thread calls it. It reads
   /// these few keys again, which is cheaper than to choose among registers.
   template <class Batch, class Put>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(Batch const& batch, Put const& put) const {
-    for (std::uint32_t left = (*this)(batch); left != 0; left &= left - 1) {
+    std::uint32_t left = (*this)(batch);
+    if constexpr (Row::has_gaps && !Batch::has_gaps)
+      if (Kokkos::Experimental::popcount_builtin(left) > most_asked_in_turn)
+        left = without_gaps(batch, left);
+    for (; left != 0; left &= left - 1) {
       std::int64_t const i = batch.position(Kokkos::Experimental::countr_zero_builtin(left));
       CompositeKey const composite = composite_at(map, keys, i);
       if (composite >= threshold) put(composite);
     }
+  }
+
+ private:
+  /// A threshold need be no composite key, so that is_gap does not tell.
+  KOKKOS_FUNCTION bool gaps_reach() const { return threshold <= map.position_mask; }
+
+  /// Where a mask leaves out most of the best keys, it is asked about many of a batch at a time.
+  static constexpr int most_asked_in_turn = 2;
+
+  template <class Batch>
+  KOKKOS_FORCEINLINE_FUNCTION std::uint32_t without_gaps(Batch const& batch,
+                                                         std::uint32_t passing) const {
+    if (gaps_reach()) return passing;
+    std::uint32_t holding = passing;
+    unrolled<Batch::size>([&](auto j) {
+      if ((passing >> j & 1u) != 0 && !keys.holds(batch.position(j))) holding &= ~(1u << j);
+    });
+    return holding;
   }
 };
 
@@ -162,7 +198,7 @@ KOKKOS_FUNCTION void keep_part(Group const& group, std::byte* shared, Problem<R>
                                                      kept.threshold(row));
   bool const often = part.expected > kept_by_group * 3 / 4;
   for_each_batch(
-      group, reach.keys, part.range,
+      group, before_mask(reach.keys), part.range,
       [&](auto const& batch) {
         reach.for_each(batch, [&](CompositeKey composite) { out.add(composite); });
       },
@@ -266,7 +302,7 @@ struct KeepOfNeighbors {
                                                        kept.threshold(row));
     SharedList<CompositeKey> const list = kept.shared_list(row);
     for_each_spread_batch(
-        reach.keys, range, group.rank() / across, group.size() / across,
+        before_mask(reach.keys), range, group.rank() / across, group.size() / across,
         [&](auto const& batch) {
           reach.for_each(batch, [&](CompositeKey composite) { out.add(own, composite, list); });
         },
