@@ -139,16 +139,16 @@ struct ShiftIndices {
 template <class T, class Exec>
 void ask_merged(Exec const& exec, Case const& c, Memory const& memory) {
   using Wide = typename Views<T, Exec>::Wide;
-  using Memory3 = typename Exec::memory_space;
+  using Space = typename Exec::memory_space;
   Views<T, Exec> const views{c, memory};
   std::int64_t const parts = part_count(c), slots = c.rows * c.k;
   auto const named = [&](char const* label) {
     return Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label));
   };
-  Kokkos::View<T***, Kokkos::LayoutRight, Memory3> const values(named("fuzz::parts"), parts, c.rows,
-                                                                c.k);
-  Kokkos::View<Wide***, Kokkos::LayoutRight, Memory3> const indices(named("fuzz::parts"), parts,
-                                                                    c.rows, c.k);
+  Kokkos::View<T***, Kokkos::LayoutRight, Space> const values(named("fuzz::parts"), parts, c.rows,
+                                                              c.k);
+  Kokkos::View<Wide***, Kokkos::LayoutRight, Space> const indices(named("fuzz::parts"), parts,
+                                                                  c.rows, c.k);
   Placement const packed{c.rows, c.k, 0, c.k, 1};
   for (std::int64_t part = 0; part < parts; ++part) {
     std::int64_t const begin = begin_of_part(c, part);
