@@ -15,7 +15,7 @@ if(KTOPK_ENABLE_HOST_TUNED)
   foreach(algorithm IN LISTS KTOPK_HOST_ALGORITHMS)
     list(APPEND sources backends/host/${algorithm}/${algorithm}.cpp)
   endforeach()
-  list(APPEND sources backends/host/ranks/ranks.cpp)
+  list(APPEND sources backends/host/host_row.cpp backends/host/ranks/ranks.cpp)
 endif()
 
 add_library(ktopk)
@@ -30,8 +30,8 @@ if(KTOPK_HAS_CUDA)
     portable/bitonic/bitonic.cpp portable/delegate/delegate.cpp portable/delegate/two_stage.cpp
     portable/heap/heap.cpp portable/queue/queue.cpp portable/sort/sort.cpp PROPERTIES UNITY_GROUP small_algorithms)
   set_source_files_properties(
-    backends/host/heap/heap.cpp backends/host/one_pass/one_pass.cpp backends/host/radix/radix.cpp
-    backends/host/ranks/ranks.cpp
+    backends/host/heap/heap.cpp backends/host/host_row.cpp backends/host/one_pass/one_pass.cpp
+    backends/host/radix/radix.cpp backends/host/ranks/ranks.cpp
     PROPERTIES UNITY_GROUP host)
 endif()
 if(KTOPK_ENABLE_HOST_TUNED)

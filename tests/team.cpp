@@ -75,10 +75,10 @@ struct ByTeam {
   }
 };
 
-template <class Exec, class T>
+template <class Exec, class T, class Layout>
 struct ByThread {
   using Memory = MemoryOf<Exec>;
-  Kokkos::View<T**, Kokkos::LayoutLeft, Memory> keys;
+  Kokkos::View<T**, Layout, Memory> keys;
   Answers<T, Memory> out;
   Options options;
 
@@ -101,12 +101,12 @@ struct ByThread {
 };
 
 /// Rows of an input, the oracle's answer, and what a kernel answers.
-template <class T, class Exec, class Run>
+template <class T, class Layout = Kokkos::LayoutLeft, class Exec, class Run>
 void ask(Exec const& exec, Input input, std::int64_t rows, std::int64_t n, std::int64_t k,
          Options const& options, Validation& validation, Run const& run) {
   auto question = uniform_question(filled<T>(input, rows, n), rows, n, k);
   Answers<T, MemoryOf<Exec>> const out(rows, k);
-  run(copied_to<MemoryOf<Exec>, Kokkos::LayoutLeft>(question.keys, rows, n), out);
+  run(copied_to<MemoryOf<Exec>, Layout>(question.keys, rows, n), out);
   exec.fence();
   validation.expect(question, solve(question, options), out.fetch(), options, [&] {
     return std::string(exec.name()) + ", " + name(input) + ", n = " + std::to_string(n) +
@@ -163,18 +163,44 @@ TEMPLATE_LIST_TEST_CASE("a team selects as top_k does", "[team]", Types) {
   validation.close();
 }
 
+namespace {
+
+template <class T, class Layout, class Exec>
+void ask_threads(Exec const& exec, Input input, Size size, Options const& options,
+                 Validation& validation) {
+  ask<T, Layout>(exec, input, 4, size.n, size.k, options, validation,
+                 [&](auto const& keys, auto const& out) {
+                   Kokkos::parallel_for("test::thread", Kokkos::RangePolicy<Exec>(exec, 0, 4),
+                                        ByThread<Exec, T, Layout>{keys, out, options});
+                 });
+}
+
+}  // namespace
+
 TEMPLATE_LIST_TEST_CASE("a thread selects as top_k does", "[team]", Types) {
   Validation validation;
   for_each_exec([&]<class Exec>(Exec const& exec) {
     for (Input input : inputs_for<TestType>())
       for (Options const& options : sorted_options<TestType>())
         for (Size const size : {Size{1, 1}, Size{5, 9}, Size{200, 10}, Size{300, 45}, Size{30, 40}})
-          ask<TestType>(exec, input, 4, size.n, size.k, options, validation,
-                        [&](auto const& keys, auto const& out) {
-                          Kokkos::parallel_for("test::thread",
-                                               Kokkos::RangePolicy<Exec>(exec, 0, 4),
-                                               ByThread<Exec, TestType>{keys, out, options});
-                        });
+          ask_threads<TestType, Kokkos::LayoutLeft>(exec, input, size, options, validation);
+  });
+  validation.close();
+}
+
+// A thread of a host takes rows in chunks of 4096 keys, of 2048 if they have 64 bits, and up to 512 keys of them by SIMD.
+TEMPLATE_LIST_TEST_CASE("a thread selects from long rows as top_k does", "[team]", Types) {
+  Validation validation;
+  for_each_exec([&]<class Exec>(Exec const& exec) {
+    std::uint64_t turn = 0;
+    auto const options = sorted_options<TestType>();
+    for (Input input : inputs_for<TestType>())
+      for (Size const size : {Size{2048, 512}, Size{2049, 1}, Size{4096, 300}, Size{4097, 512},
+                              Size{12289, 40}, Size{5000, 513}, Size{600, 700}}) {
+        Options const& chosen = options[random_bits(2, turn++) % options.size()];
+        ask_threads<TestType, Kokkos::LayoutLeft>(exec, input, size, chosen, validation);
+        ask_threads<TestType, Kokkos::LayoutRight>(exec, input, size, chosen, validation);
+      }
   });
   validation.close();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,10 +8,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ktopk/core/key_order.hpp>
 #include <ktopk/core/key_traits.hpp>
-#include <ktopk/core/macros.hpp>
-#include <ktopk/core/ordered_bits.hpp>
+#include <ktopk/core/stored.hpp>
 #include <ktopk/core/unrolled.hpp>
+#include <ktopk/detail/host_row.hpp>
 #include <ktopk/inputs.hpp>
 #include <ktopk/options.hpp>
 
@@ -52,62 +52,21 @@ struct KernelKeys {
   KOKKOS_FUNCTION Key operator[](I i) const {
     return keys(i);
   }
+  /// Where the keys lie, one after the other; null if they do not.
+  Stored<bits_of<Key>> const* stored() const {
+    if constexpr (Kokkos::is_view_v<Keys>)
+      if constexpr (std::is_same_v<typename Keys::reference_type, typename Keys::value_type&>)
+        if (keys.stride(0) == 1) return reinterpret_cast<Stored<bits_of<Key>> const*>(keys.data());
+    return nullptr;
+  }
 };
 template <class F>
 struct KernelKeys<InKernelKeys<F>> {
   using Key = std::remove_cvref_t<std::invoke_result_t<F const&, std::int64_t>>;
   InKernelKeys<F> const& keys;
   KOKKOS_FUNCTION std::int64_t size() const { return keys.n; }
+  Stored<bits_of<Key>> const* stored() const { return nullptr; }
   KOKKOS_FUNCTION Key operator[](std::int64_t i) const { return keys.f(i); }
-};
-
-/// How keys of a type are compared inside a kernel.
-template <class T>
-class KeyOrder {
- public:
-  using Bits = bits_of<T>;
-
-  KOKKOS_FUNCTION constexpr explicit KeyOrder(Options const& options)
-      : m_map(by_magnitude_of_integers(options) ? map_of_magnitudes(options)
-                                                : make_ordered_bits_map<T>(options)),
-        m_worst(worst_key<T>(options)),
-        m_magnitudes(by_magnitude_of_integers(options)),
-        m_skips_nan(skips_nan<T>(options)),
-        m_highest_wins(options.ties == Ties::highest_index) {}
-
-  KOKKOS_FUNCTION Bits rank(T key) const {
-    auto const bits = std::bit_cast<Bits>(key);
-    bool const is_negative = bits >> (std::numeric_limits<Bits>::digits - 1) != 0;
-    return m_map(m_magnitudes && is_negative ? static_cast<Bits>(-bits) : bits);
-  }
-  /// Whether a key may be selected: NaN may not, if it is skipped.
-  KOKKOS_FUNCTION bool is_key(Bits rank) const { return !m_skips_nan || rank != 0; }
-  /// Whether a key comes before another.
-  template <class I>
-  KOKKOS_FUNCTION bool is_before(Bits rank, I index, Bits other_rank, I other_index) const {
-    if (rank != other_rank) return rank > other_rank;
-    return m_highest_wins ? index > other_index : index < other_index;
-  }
-  KOKKOS_FUNCTION bool highest_wins() const { return m_highest_wins; }
-  /// The least rank of a later key that comes before one of rank `last`; or, if there is none, `last`.
-  KOKKOS_FUNCTION Bits least_after(Bits last) const {
-    bool const is_greatest = last == std::numeric_limits<Bits>::max();
-    return m_highest_wins || is_greatest ? last : static_cast<Bits>(last + 1);
-  }
-  KOKKOS_FUNCTION T worst() const { return std::bit_cast<T>(m_worst); }
-  KOKKOS_FUNCTION OrderedBitsMap<Bits> const& map() const { return m_map; }
-
- private:
-  KOKKOS_FUNCTION static constexpr bool by_magnitude_of_integers(Options const& options) {
-    return options.by == By::magnitude && KeyTraits<T>::kind == KeyKind::signed_integer;
-  }
-  KOKKOS_FUNCTION static constexpr OrderedBitsMap<Bits> map_of_magnitudes(Options const& options) {
-    return make_ordered_bits_map<Bits>(options);
-  }
-
-  OrderedBitsMap<Bits> m_map;
-  Bits m_worst;
-  bool m_magnitudes, m_skips_nan, m_highest_wins;
 };
 
 template <class Values, class T>
@@ -118,6 +77,41 @@ template <class Indices>
 KOKKOS_FUNCTION void store_index(Indices const& indices, std::int64_t slot, std::int64_t index) {
   if constexpr (!IsNothing<Indices>)
     indices(slot) = static_cast<typename Indices::non_const_value_type>(index);
+}
+
+/// Stores the k best keys that one thread of a host selects, and fills the slots that are left.
+/// \param most  how many these are, 1 .. most_of_host_row
+/// \return how many keys there are
+template <class Source, class T, class Values, class Indices>
+std::int64_t store_host_row(Source const& source, KeyOrder<T> const& order, std::int64_t k,
+                            std::int64_t most, Values const& values, Indices const& indices) {
+  HostRow<T, Source> const row(source, order, static_cast<int>(most));
+  for (std::int64_t slot = 0; slot < k; ++slot) {
+    bool const exists = slot < row.count();
+    std::int64_t const position = exists ? row.position(static_cast<int>(slot)) : -1;
+    store_value(values, slot, exists ? source[position] : order.worst());
+    store_index(indices, slot, position);
+  }
+  return row.count();
+}
+
+/// Selects by one thread if that is faster by code for its processor, as on hosts; else does nothing.
+/// \param[out] count  how many keys there are
+/// \return whether it did
+template <class Source, class T, class Values, class Indices>
+KOKKOS_FUNCTION bool select_alone([[maybe_unused]] Source const& source,
+                                  [[maybe_unused]] KeyOrder<T> const& order,
+                                  [[maybe_unused]] std::int64_t k,
+                                  [[maybe_unused]] Values const& values,
+                                  [[maybe_unused]] Indices const& indices,
+                                  [[maybe_unused]] std::int64_t& count) {
+  KOKKOS_IF_ON_HOST((if constexpr (has_host_rows) {
+    std::int64_t const most = k < source.size() ? k : source.size();
+    if (most <= 0 || most > most_of_host_row) return false;
+    count = store_host_row(source, order, k, most, values, indices);
+    return true;
+  }))
+  return false;
 }
 
 /// How many of `size` items, for the first of which `holds` is true and for the others not, are the first: a binary search.
@@ -324,7 +318,8 @@ class ThreadList {
 
 }  // namespace detail
 
-/// The k best keys, by one thread, which keeps them in the outputs: sorted if k is at most 16, where a key that is among the best
+/// The k best keys, by one thread. One of a host selects by SIMD if k is at most 512, in up to 64 KB of its stack. Else the
+/// best so far are in the outputs: sorted if k is at most 16, where a key that is among the best
 /// so far takes up to k moves; else as a heap, where it takes O(log k), and the end O(k log k). Without indices always sorted.
 /// \return how many keys were selected; further slots are filled as a short row's are
 template <class Keys, class Values, class Indices>
@@ -337,6 +332,8 @@ KOKKOS_FUNCTION std::int64_t thread_top_k(Keys const& keys, std::int64_t k, Valu
   if (k <= 0) return 0;
   Source const source{keys};
   detail::KeyOrder<T> const order(options);
+  std::int64_t count = 0;
+  if (detail::select_alone(source, order, k, values, indices, count)) return count;
   detail::ThreadList<Source, Values, Indices> list(source, k, values, indices, order);
   detail::for_each_reaching(
       source, order, list.least,
@@ -367,8 +364,7 @@ class TopK {
     int count = 0;  ///< how many were offered, at most K
 
     KOKKOS_FORCEINLINE_FUNCTION void offer(T key, I index) {
-      Bits const rank = m_order.rank(key);
-      if (count < K || rank >= m_least) insert(rank, key, index);
+      if (m_order.may_reach(m_reaching, key)) insert(m_order.rank(key), key, index);
     }
 
    private:
@@ -380,9 +376,26 @@ class TopK {
     }
     KOKKOS_FUNCTION void insert(Bits rank, T key, I index) {
       if (!m_order.is_key(rank) || (count == K && !is_behind(K - 1, rank, index))) return;
-      int const end = count < K ? count : K - 1;
+      int const end = count < K ? count++ : K - 1;
+      KOKKOS_IF_ON_DEVICE((if constexpr (K <= 16) put_in_registers(end, rank, key, index);
+                           else put(end, rank, key, index);))
+      KOKKOS_IF_ON_HOST((put(end, rank, key, index);))
+      if (count == K) m_reaching = m_order.reaching(m_order.rank(values[K - 1]));
+    }
+    /// Moves what comes behind a key from its slot to `end`.
+    KOKKOS_FUNCTION void put(int end, Bits rank, T key, I index) {
+      int slot = end;
+      for (; slot > 0 && is_behind(slot - 1, rank, index); --slot) {
+        values[slot] = values[slot - 1];
+        indices[slot] = indices[slot - 1];
+      }
+      values[slot] = key;
+      indices[slot] = index;
+    }
+    /// The same with slots that the compiler knows, so that they stay in registers.
+    KOKKOS_FUNCTION void put_in_registers(int end, Bits rank, T key, I index) {
       bool moves = false;
-      auto const visit = [&](int slot) {
+      detail::unrolled<K>([&](int slot) {
         if (slot > end) return;
         moves = moves || slot == end || is_behind(slot, rank, index);
         if (!moves) return;
@@ -392,17 +405,12 @@ class TopK {
         indices[slot] = index;
         key = value;
         index = of_value;
-      };
-      if constexpr (K <= 16)
-        detail::unrolled<K>(visit);
-      else
-        for (int slot = 0; slot < K; ++slot) visit(slot);
-      if (count < K) ++count;
-      m_least = m_order.rank(values[K - 1]);
+      });
     }
 
     detail::KeyOrder<T> m_order{Options{}};
-    Bits m_least = 0;  // the rank of the worst, where there are K
+    /// Of the worst, where there are K.
+    detail::OrderedRange<Bits> m_reaching{0, std::numeric_limits<Bits>::max()};
   };
 
   /// Nothing that was offered.

@@ -110,8 +110,8 @@ KOKKOS_FUNCTION std::size_t team_scratch_bytes(std::int64_t k) {
 }
 
 /// The k best keys, by all threads of a team together, of any size. It reads the keys twice if k is at most 64, and five times
-/// or so for more, or if most of the best have the same place modulo a power of two; a team of one thread, as on hosts, reads
-/// them once if k is at most 128.
+/// or so for more, or if most of the best have the same place modulo a power of two. A team of one thread, as on hosts, selects
+/// as thread_top_k does there, or reads them once if k is at most 128.
 /// \param scratch  member.team_scratch(level), of at least team_scratch_bytes<T>(k)
 /// \param keys     at most 2^32 - 1
 /// \return how many keys were selected, in every thread; further slots are filled as a short row's are. The outputs are
@@ -127,6 +127,9 @@ KOKKOS_FUNCTION std::int64_t team_top_k(Member const& member, Scratch const& scr
   using CompositeKey = detail::TeamCompositeKey<T>;
   Source const source{keys};
   detail::KeyOrder<T> const order(options);
+  std::int64_t count = 0;
+  if (member.team_size() == 1 && detail::select_alone(source, order, k, values, indices, count))
+    return count;
   auto const map = detail::team_map<CompositeKey>(order, source.size());
   std::int64_t const most = k < source.size() ? k : source.size();
   int const places = detail::power_of_two_from(most);
@@ -135,7 +138,7 @@ KOKKOS_FUNCTION std::int64_t team_top_k(Member const& member, Scratch const& scr
   auto* const list = static_cast<CompositeKey*>(
       scratch.get_shmem_aligned(places * static_cast<std::int64_t>(sizeof(CompositeKey)), 16));
   detail::TeamGroup<Member> const group(member, 0, shared);
-  std::int64_t count = most;
+  count = most;
   if (most > 0) {
     if (member.team_size() == 1 && most <= detail::most_inserted)
       detail::insert_best(source, order, map, most, list + places);
