@@ -13,7 +13,7 @@ foreach(header IN ITEMS version config commit)
   install(FILES "${PROJECT_BINARY_DIR}/include/ktopk/${header}.hpp" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk)
 endforeach()
 install(DIRECTORY ${KTOPK_IMPLEMENTATION_FOLDERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ktopk/impl
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "*.cuh")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
 
 # What find_package(ktopk COMPONENTS ...) may ask for: what this build has of it.
 string(TOLOWER "header_only ${KTOPK_CONFIG_DEVICES}" KTOPK_CONFIG_COMPONENTS)

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <type_traits>
 
 #include <ktopk/config.hpp>
 #include <ktopk/detail/checks.hpp>
@@ -16,10 +15,6 @@
 #include "run_call.hpp"
 #if KTOPK_ENABLE_HOST_TUNED
 #include "computed_on_hosts.hpp"
-#endif
-#if KTOPK_ENABLE_CUDA_TUNED && defined(__CUDACC__)
-#define KTOPK_COMPILES_CUDA_KERNELS
-#include "computed_on_cuda.hpp"
 #endif
 
 // Calls whose keys are computed: the library decides, and whoever includes the kernels runs them.
@@ -49,7 +44,7 @@ Problem<typename R::Given> problem_of_given(Problem<R> const& problem) {
 }
 
 /// Which kernels serve a call whose keys are computed.
-enum class ComputedBy { radix, one_pass, host_one_pass, cuda_one_pass, bitonic };
+enum class ComputedBy { radix, one_pass, host_one_pass, bitonic };
 
 template <class Exec>
 ComputedBy computed_by(Exec const& exec, Shape const& shape, Options const& options);
@@ -70,11 +65,6 @@ void run_by([[maybe_unused]] ComputedBy by, Exec const& exec, Problem<R> const& 
       if constexpr (is_host_space<Exec>)
         if (by == ComputedBy::host_one_pass && select_on_host(exec, problem, options, workspace))
           return;
-#endif
-#if defined(KTOPK_COMPILES_CUDA_KERNELS)
-      if constexpr (std::is_same_v<Exec, Kokkos::Cuda>)
-        if (by == ComputedBy::cuda_one_pass)
-          return cuda::one_pass_computed(exec, problem, options, workspace);
 #endif
       if (by != ComputedBy::radix) return OnePass<Generic>::run(exec, problem, options, workspace);
     }

@@ -199,8 +199,7 @@ template <class Exec>
 ComputedBy computed_by(Kernel<Exec> const& kernel) {
   if (kernel.algorithm == Algorithm::bitonic) return ComputedBy::bitonic;
   if (kernel.algorithm != Algorithm::one_pass) return ComputedBy::radix;
-  if (!kernel.tuned) return ComputedBy::one_pass;
-  return is_host_space<Exec> ? ComputedBy::host_one_pass : ComputedBy::cuda_one_pass;
+  return kernel.tuned ? ComputedBy::host_one_pass : ComputedBy::one_pass;
 }
 template <class Exec>
 ComputedBy computed_by(Exec const& exec, Shape const& shape, Options const& options) {

@@ -3,8 +3,6 @@
 #include <ktopk/explain.hpp>
 #include <ktopk/lexicographic.hpp>
 
-#include <string>
-
 #include <Kokkos_Bitset.hpp>
 
 #include "support/computed.hpp"
@@ -26,15 +24,6 @@ struct Scrambled {
   }
 };
 
-/// Takes one from keys above 0, and counts calls for others, which there are not.
-struct OneLess {
-  Kokkos::View<int, Memory> mistakes;
-  KOKKOS_FUNCTION std::uint8_t operator()(std::int32_t key) const {
-    if (key <= 0) Kokkos::atomic_inc(&mistakes());
-    return static_cast<std::uint8_t>(key - 1);
-  }
-};
-
 /// Counts how often it is asked.
 struct CountedMask {
   Kokkos::View<std::int64_t, Memory> asked;
@@ -49,9 +38,8 @@ struct CountedMask {
 TEST_CASE("keys that a functor makes of others are selected as if they lay in memory") {
   for (Input input : {Input::normal, Input::nans, Input::zeros, Input::all_equal, Input::outliers,
                       Input::random_bits})
-    for (Size const size :
-         {Size{1, 300'000, 40}, Size{3, 20'000, 1500}, Size{70, 90, 90}, Size{70, 90, 1},
-          Size{5, 8192, 700}, Size{5, 8193, 20}, Size{3, 140'000, 300}}) {
+    for (Size const size : {Size{1, 300'000, 40}, Size{3, 20'000, 1500}, Size{70, 90, 90},
+                            Size{70, 90, 1}, Size{5, 8192, 700}, Size{5, 8193, 20}}) {
       CAPTURE(name(input), size.rows, size.n);
       auto const keys = filled<float>(input, size.rows, size.n);
       auto const truth = uniform_truth(mapped<float>(keys, Magnitude{}), size.rows, size.n);
@@ -64,8 +52,8 @@ TEST_CASE("keys that a functor makes of others are selected as if they lay in me
 TEST_CASE("keys may lie nowhere") {
   std::vector<std::int16_t> keys;
   for (std::int64_t r = 0; r < 3; ++r)
-    for (std::int64_t i = 0; i < 140'000; ++i) keys.push_back(Scrambled{}(r, i));
-  ask(generate<std::int16_t>(3, 140'000, Scrambled{}), uniform_truth(keys, 3, 140'000), 100);
+    for (std::int64_t i = 0; i < 50'000; ++i) keys.push_back(Scrambled{}(r, i));
+  ask(generate<std::int16_t>(3, 50'000, Scrambled{}), uniform_truth(keys, 3, 50'000), 100);
 }
 
 TEST_CASE("what is masked does not exist, whatever makes the keys") {
@@ -175,7 +163,7 @@ TEST_CASE("computed rows are made in the caches of a host's threads") {
 TEST_CASE("long computed rows whose threshold proves nothing are selected all the same") {
   using ktopk::detail::ForceThreshold;
   using ktopk::detail::Threshold;
-  std::int64_t const rows = 2, n = 140'001, k = 40;
+  std::int64_t const rows = 2, n = 70'001, k = 40;
   auto const keys = filled<float>(Input::normal, rows, n);
   auto const view = on_device(keys, rows, n);
   auto computed = uniform_truth(mapped<float>(keys, Magnitude{}), rows, n);
@@ -190,9 +178,9 @@ TEST_CASE("long computed rows whose threshold proves nothing are selected all th
 }
 
 TEST_CASE("a mask may leave few keys of a long row, or the worst ones alone") {
-  std::int64_t const rows = 3, n = 140'000;
+  std::int64_t const rows = 3, n = 40'000;
   for (Input input : {Input::normal, Input::nans, Input::few_values, Input::all_equal})
-    for (std::int64_t const of : {2, 40, 4000, 139'999}) {
+    for (std::int64_t const of : {40, 400, 4000, 39'999}) {
       CAPTURE(name(input), of);
       Some const some{of};
       auto const keys = filled<float>(input, rows, n);
@@ -205,48 +193,6 @@ TEST_CASE("a mask may leave few keys of a long row, or the worst ones alone") {
   Some const some{1000};
   leave_some(truth, some);
   ask(where(on_device(worst, rows, n), some), truth, 50);
-}
-
-TEST_CASE("a functor of masked keys is called for those that there are alone") {
-  std::int64_t const rows = 2, k = 9;
-  for (std::int64_t const n : {300, 20'000, 140'001}) {
-    CAPTURE(n);
-    Some const some{3};
-    auto truth = uniform_truth(filled<std::uint8_t>(Input::uniform, rows, n), rows, n);
-    leave_some(truth, some);
-    std::vector<std::int32_t> keys(truth.keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      keys[i] = truth.exists[i] != 0 ? truth.keys[i] + 1 : -1;
-    Kokkos::View<int, Memory> const mistakes("mistakes");
-    Outputs<std::uint8_t> const outputs(rows, k);
-    for (Algorithm const algorithm : {Algorithm::automatic, Algorithm::one_pass}) {
-      top_k(Exec(), transform(where(on_device(keys, rows, n), some), OneLess{mistakes}),
-            outputs.values, outputs.indices, per_row(nothing, outputs.counts),
-            {.algorithm = algorithm});
-      Kokkos::fence();
-      compare(truth, outputs, {});
-    }
-    CHECK(on_host(mistakes)() == 0);
-  }
-}
-
-TEST_CASE("on CUDA the kernel for long rows selects computed keys") {
-  std::int64_t const rows = 3, n = 140'000, k = 20;
-  constexpr char const* label = "ktopk::cuda::one_pass::grid";
-  bool const is_tuned = KTOPK_ENABLE_CUDA_TUNED && std::string(Exec::name()) == "Cuda";
-  auto const keys = on_device(filled<float>(Input::uniform, rows, n), rows, n);
-  Exec const exec;
-  auto const runs_it = [&]<class T>(Outputs<T> const& outputs, auto const& source) {
-    CHECK((explain(exec, shape_of(source, k)).kernel == label) == is_tuned);
-    Recorder const record;
-    top_k(exec, source, outputs.values, outputs.indices);
-    exec.fence();
-    return record.ran(label);
-  };
-  CHECK(runs_it(Outputs<float>(rows, k), transform(keys, Magnitude{})) == is_tuned);
-  CHECK(runs_it(Outputs<std::int16_t>(rows, k), generate<std::int16_t>(rows, n, Scrambled{})) ==
-        is_tuned);
-  CHECK(runs_it(Outputs<float>(rows, k), where(keys, Some{3})) == is_tuned);
 }
 
 TEST_CASE("portable one_pass asks a mask about the keys that reach the threshold") {

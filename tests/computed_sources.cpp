@@ -23,6 +23,16 @@ struct SetSome {
   }
 };
 
+/// Counts calls for keys that a mask leaves out.
+struct CountMasked {
+  static constexpr std::int32_t masked = -1;
+  Kokkos::View<int, Memory> calls;
+  KOKKOS_FUNCTION std::uint8_t operator()(std::int32_t key) const {
+    if (key == masked) Kokkos::atomic_inc(&calls());
+    return static_cast<std::uint8_t>(key);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("keys in memory may be masked") {
@@ -91,6 +101,29 @@ TEST_CASE("each computed row may ask for its own k") {
       wrong += right ? 0 : 1;
     }
     CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("a functor of masked keys is called for those that there are alone") {
+  std::int64_t const rows = 2, k = 9;
+  for (std::int64_t const n : {300, 20'000}) {
+    CAPTURE(n);
+    Some const some{3};
+    auto truth = uniform_truth(filled<std::uint8_t>(Input::uniform, rows, n), rows, n);
+    leave_some(truth, some);
+    std::vector<std::int32_t> keys(truth.keys.begin(), truth.keys.end());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (truth.exists[i] == 0) keys[i] = CountMasked::masked;
+    Kokkos::View<int, Memory> const calls("calls");
+    Outputs<std::uint8_t> const outputs(rows, k);
+    for (Algorithm const algorithm : {Algorithm::automatic, Algorithm::one_pass}) {
+      top_k(Exec(), transform(where(on_device(keys, rows, n), some), CountMasked{calls}),
+            outputs.values, outputs.indices, per_row(nothing, outputs.counts),
+            {.algorithm = algorithm});
+      Kokkos::fence();
+      compare(truth, outputs, {});
+    }
+    CHECK(on_host(calls)() == 0);
   }
 }
 

@@ -15,7 +15,7 @@
 
 namespace ktopk::detail::cuda {
 
-enum class RowKind { any, uniform, ragged };
+enum class Rows { any, uniform, ragged };
 enum class Keys { any, packed, apart };
 
 /// A set of shapes, the algorithm that is fastest for them, and the measurement.
@@ -27,13 +27,13 @@ struct ChoiceLine {
   std::int64_t least_rows = 0, most_rows = all;
   std::int64_t least_k = 0, most_k = all;
   std::int64_t least_n_per_k = 0;
-  RowKind rows = RowKind::any;
+  Rows rows = Rows::any;
   Keys keys = Keys::any;
   char const* measured;  ///< the file in perf/results, or why there is none
 
   constexpr bool fits(Shape const& shape) const {
     std::int64_t const n = shape.ragged && shape.rows > 0 ? shape.n / shape.rows : shape.n;
-    bool const rows_fit = rows == RowKind::any || shape.ragged == (rows == RowKind::ragged);
+    bool const rows_fit = rows == Rows::any || shape.ragged == (rows == Rows::ragged);
     bool const keys_fit = keys == Keys::any || shape.packed == (keys == Keys::packed);
     return rows_fit && keys_fit && least_n <= n && n <= most_n && least_rows <= shape.rows &&
            shape.rows <= most_rows && least_k <= shape.k && shape.k <= most_k &&
@@ -51,21 +51,21 @@ inline constexpr ChoiceLine choice[] = {
      .least_rows = 1024,
      .most_k = 128,
      .least_n_per_k = 32,
-     .rows = RowKind::uniform,
+     .rows = Rows::uniform,
      .keys = Keys::apart,
      .measured = "h200-layout-left.csv"},
     {.algorithm = Algorithm::one_pass,
      .least_n = 2049,
      .most_n = 4096,
      .most_rows = 256,
-     .rows = RowKind::uniform,
+     .rows = Rows::uniform,
      .keys = Keys::packed,
      .measured = "h200-cliffs.csv"},
     {.algorithm = Algorithm::one_pass,
      .most_n = 2048,
      .least_rows = 1,
      .most_rows = 512,
-     .rows = RowKind::ragged,
+     .rows = Rows::ragged,
      .measured = "h200-cliffs-tried.csv"},
     {.algorithm = Algorithm::bisection,
      .measured = "h100-bisection.csv, h200-targets.csv, h100-ragged.csv"},
@@ -75,33 +75,33 @@ inline constexpr ChoiceLine choice[] = {
      .most_rows = 1,
      .least_k = 4608,
      .least_n_per_k = 16,
-     .rows = RowKind::uniform,
+     .rows = Rows::uniform,
      .keys = Keys::packed,
      .measured = "h100-radix-device.csv"},
     {.algorithm = Algorithm::one_pass,
      .least_n = 257,
      .most_n = long_row - 1,
-     .rows = RowKind::uniform,
+     .rows = Rows::uniform,
      .measured = "h100-few-rows.csv, h100-device-rows.csv, h100-warp-rows.csv, h100-batches.csv, "
                  "h100-batches-left.csv"},
     {.algorithm = Algorithm::one_pass,
      .least_n = long_row,
      .least_rows = 8,
-     .rows = RowKind::uniform,
+     .rows = Rows::uniform,
      .measured = "h100-batches.csv"},
     {.algorithm = Algorithm::one_pass,
      .least_n = long_row,
      .most_rows = 7,
      .most_k = 1 << 18,
      .least_n_per_k = 512,
-     .rows = RowKind::uniform,
+     .rows = Rows::uniform,
      .keys = Keys::packed,
      .measured = "h100-device-rows.csv, h200-many-winners.csv, h200-targets.csv"},
     {.algorithm = Algorithm::one_pass,
      .least_n = 512,
      .most_n = long_row / 2,
      .least_n_per_k = 1,
-     .rows = RowKind::ragged,
+     .rows = Rows::ragged,
      .measured = "h100-ragged.csv"},
     {.algorithm = Algorithm::radix,
      .least_n = 8193,

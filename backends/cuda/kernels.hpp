@@ -16,7 +16,6 @@
 #include "one_pass/cluster/launch.hpp"
 #include "one_pass/columns/launch.hpp"
 #include "one_pass/device/launch.hpp"
-#include "one_pass/grid/computed.hpp"
 #include "one_pass/grid/launch.hpp"
 #include "one_pass/held/launch.hpp"
 #include "one_pass/layouts.hpp"
@@ -161,21 +160,12 @@ struct OnePassBatch {
   }
 };
 
-/// All blocks of the device share few long rows, in several kernels. Those of keys that a functor makes are compiled in the
-/// caller's file.
+/// All blocks of the device share few long rows, in several kernels.
 struct OnePassGrid {
   static constexpr Algorithm algorithm = Algorithm::one_pass;
   static constexpr char const* label = "ktopk::cuda::one_pass::grid";
-  static constexpr bool serves_computed = true;
-  static Reason declines(Asked const& a) {
-    if (!a.shape.computed) return declines_one_pass(a.shape);
-    return one_pass_supports_computed(a.device.number, a.shape)
-               ? nullptr
-               : "rows that are ragged, apart, short, or too many for the device, or k too large";
-  }
-  static std::size_t workspace_bytes(Device const& device, Shape const& shape,
-                                     Options const& options) {
-    if (shape.computed) return bytes_of<ComputedGridLayout>(device, shape, options);
+  static Reason declines(Asked const& a) { return declines_one_pass(a.shape); }
+  static std::size_t workspace_bytes(Device const&, Shape const& shape, Options const& options) {
     return one_pass_workspace_bytes(shape, options);
   }
   template <class Bits>

@@ -56,29 +56,25 @@ struct RowsToSort {
   __device__ void put(std::int64_t row, std::int64_t slot, CompositeKey composite,
                       CompositeKey* to) const {
     if (to == nullptr)
-      store(row, slot, composite);
+      store_composite_key(problem, map, row, slot, composite);
     else
       to[first(row) + slot] = composite;
-  }
-  __device__ void store(std::int64_t row, std::int64_t slot, CompositeKey composite) const {
-    store_composite_key(problem, map, row, slot, composite);
   }
 };
 
 /// Places the selected keys of a few rows: a warp counts the better ones for each. Faster than a sort while the warps fill
 /// no more than the device.
-/// \tparam ToPlace  has a problem, and store(row, slot, composite)
-template <class ToPlace, class CompositeKey>
+template <class Bits, class CompositeKey>
 __global__ void __launch_bounds__(place_threads)
-    place_few(__grid_constant__ ToPlace const rows, CompositeKey const* from) {
+    place_few(__grid_constant__ RowsToSort<Bits, CompositeKey> const rows,
+              CompositeKey const* from) {
   __shared__ CompositeKey tile[most_placed<CompositeKey>];
   wait_for_previous_kernel();
   std::int64_t const row = blockIdx.y;
   int const count = static_cast<int>(rows.problem.selected_count(row));
   int const first = static_cast<int>(blockIdx.x) * (place_threads / 32);
   if (first >= count) return;
-  CompositeKey const* const of_row = from + row * rows.problem.shape.k;
-  for (int i = threadIdx.x; i < count; i += place_threads) tile[i] = of_row[i];
+  for (int i = threadIdx.x; i < count; i += place_threads) tile[i] = from[rows.first(row) + i];
   __syncthreads();
   int const mine = first + static_cast<int>(threadIdx.x) / 32;
   if (mine >= count) return;
@@ -88,19 +84,7 @@ __global__ void __launch_bounds__(place_threads)
   for (int i = static_cast<int>(threadIdx.x) % 32; i < count; i += 32)
     better += tile[i] > composite;
   unsigned const place = warp_total(better);
-  if (threadIdx.x % 32 == 0) rows.store(row, place, composite);
-}
-
-/// Enqueues that; returns false, and does nothing, if there are more.
-template <class ToPlace, class CompositeKey>
-bool place_rows_of_few(cudaStream_t stream, ToPlace const& rows, CompositeKey const* selected) {
-  Shape const& shape = rows.problem.shape;
-  if (shape.rows * shape.k > most_placed<CompositeKey>) return false;
-  constexpr int warps = place_threads / 32;
-  dim3 const grid(static_cast<unsigned>((shape.k + warps - 1) / warps),
-                  static_cast<unsigned>(shape.rows));
-  launch_early(place_few<ToPlace, CompositeKey>, {grid, place_threads, stream}, rows, selected);
-  return true;
+  if (threadIdx.x % 32 == 0) store_composite_key(rows.problem, rows.map, row, place, composite);
 }
 
 /// \param to  null if a tile holds a row: then the selected keys are stored
@@ -243,7 +227,9 @@ void sort_rows(cudaStream_t stream, RowsToSort<Bits, CompositeKey> const& rows,
   auto const grid = [&](int size) {
     return dim3(static_cast<unsigned>((shape.k + size - 1) / size), in_y);
   };
-  if (place_rows_of_few(stream, rows, selected)) return;
+  if (shape.rows * shape.k <= most_placed<CompositeKey>)
+    return launch_early(place_few<Bits, CompositeKey>,
+                        {grid(place_threads / 32), place_threads, stream}, rows, selected);
   bool const merge = needs_merges<CompositeKey>(shape.k);
   launch_early(sort_tiles<Bits, CompositeKey>, {grid(tile), sort_threads, stream}, rows, selected,
                merge ? spare : nullptr);

@@ -13,8 +13,6 @@
 namespace ktopk::detail::cuda {
 
 bool one_pass_supports(Shape const& shape);
-/// The same for keys that a functor makes.
-bool one_pass_supports_computed(int device, Shape const& shape);
 std::size_t one_pass_workspace_bytes(Shape const& shape, Options const& options);
 
 /// Enqueues the selection on the stream. Allocates nothing, waits for nothing.

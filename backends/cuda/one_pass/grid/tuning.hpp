@@ -14,7 +14,6 @@ struct OnePassTuning {
   int early_tiles = 1;        ///< of them before the samples come, which they delay
   int threads = 512;          ///< in a block
   int stream_blocks = 2;      ///< of the streaming kernel that a multiprocessor should hold
-  int keys_a_group = 1024;    ///< of a row for each group of samples, unless it is short or long
   int neighbors = 4;          ///< adjacent keys that are sampled together: one access to memory
   int vectors_in_flight = 4;  ///< 16-byte loads that a thread issues before it uses any
   int held_bytes = 8192;      ///< for kept composite keys that a block gathers in shared memory
@@ -44,11 +43,9 @@ struct OnePassPlan {
 /// The order is 4 standard deviations above the expected number of selected keys among the samples, and 4 more for
 /// small k: at most one of 50 000 selections is expected to fall back. The capacity is six times the number of keys
 /// that are expected to reach the threshold: if ranks depend on the position, neighbors count as one sample.
-inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k,
-                                 std::int64_t keys_a_group = one_pass_tuning.keys_a_group) {
+inline OnePassPlan one_pass_plan(std::int64_t n, std::int64_t k) {
   constexpr OnePassTuning t = one_pass_tuning;
-  std::int64_t const groups =
-      std::clamp<std::int64_t>(n / keys_a_group, 128, OnePassPlan::most_groups);
+  std::int64_t const groups = std::clamp<std::int64_t>(n >> 10, 128, OnePassPlan::most_groups);
   double const ratio = static_cast<double>(n) / static_cast<double>(groups * 32 * t.neighbors);
   double const expected = static_cast<double>(k) / ratio;
   double const order = expected + 4 * std::sqrt(expected) + 4;
